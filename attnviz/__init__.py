@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from attnviz.capture import loading
+from attnviz.capture.loading import borrowed
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import (
     AttnvizError,
@@ -58,6 +64,7 @@ __all__ = [
     "UnreadableText",
     "Writing",
     "WrongSetting",
+    "borrowed",
     "decomposition",
     "links_table",
     "look",
@@ -67,6 +74,7 @@ __all__ = [
     "show",
     "tokens_table",
     "trace",
+    "trace_many",
     "weights_table",
 ]
 
@@ -78,12 +86,13 @@ def models() -> tuple[str, ...]:
 
 # The function takes the submodule's name, and `from attnviz.trace import …` still finds the submodule.
 def trace(
-    text: str,
-    model: str | Path = "minilm",
+    text: object,
+    model: object = "minilm",
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str] = (),
+    tokenizer: object = None,
 ) -> Trace:
     """Run a model over a text and return what its attention did.
 
@@ -99,16 +108,20 @@ def trace(
     0.0
 
     Args:
-        text: what the model reads (an encoder–decoder: its encoder); it is never cut.
+        text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
+            ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             It runs in float32, however it is stored; with "#bfloat16" or "#float16" behind a folder or an id,
             in these. The first call with a name loads that model, which takes some seconds.
+            Or a model object of transformers, with or without adapters of peft: it runs as it is, in `eval`
+            mode, on its device, and nothing about the object changes; see `borrowed`.
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
         edits: changes to the model's attention, each as `attnviz.Edit` writes it: "encoder 4-2" silences
             head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
             the last one counts. The trace's weights are those that the model went on with.
+        tokenizer: of transformers, for a model object; None: the tokens are given.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
@@ -120,23 +133,55 @@ def trace(
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
         TypeError: an argument is of another type, such as a list of texts.
     """
-    return loading.trace(_name(model), ModelInput(text, second, target, writing), _edits(edits))
+    with _opened(model, tokenizer) as name:
+        return loading.trace(name, _read(text, second, target, writing), _edits(edits))
+
+
+def trace_many(
+    texts: Iterable[object], model: object = "minilm", batch_size: int = 32, tokenizer: object = None
+) -> Iterator[Trace]:
+    """The traces of many texts, in their order; only those of one batch are in memory at once.
+
+    >>> [trace.stack("encoder").shape for trace in trace_many(["The dog slept.", "It was very tired."])]
+    [(6, 12, 6, 6), (6, 12, 7, 7)]
+
+    Texts of a batch are padded to the longest, and the padding is cut away: numbers may differ from those of
+    the text alone by the rounding of sums, which in float32 is about 1e-6 of a weight. An encoder–decoder,
+    which writes what its decoder reads, takes one text at a time.
+
+    Args:
+        texts: each as `trace` takes it.
+        model, tokenizer: as `trace` takes them.
+        batch_size: how many texts are read in one forward pass.
+
+    Raises:
+        AttnvizError, TypeError: as `trace` does, before the traces of that text's batch come.
+    """
+    if isinstance(texts, str):
+        raise TypeError("texts must be several texts, such as [text], not one str. For one, call trace.")
+    if batch_size < 1:
+        raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
+    with _opened(model, tokenizer) as name:
+        waiting = iter(texts)
+        while batch := [_read(text, None, None, None) for text in islice(waiting, batch_size)]:
+            yield from loading.load(name).traces(batch)
 
 
 def predictions(
-    text: str,
-    model: str | Path,
+    text: object,
+    model: object,
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str] = (),
+    tokenizer: object = None,
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
 
     Args:
-        text, model, second, target, writing, edits: as `trace` takes them. A model like BERT expects
-            something where its masked token is typed: "The [MASK] slept." for BERT, "The <mask> slept." for
-            RoBERTa; `python -m attnviz models NAME` tells which one it is.
+        text, model, second, target, writing, edits, tokenizer: as `trace` takes them. A model like BERT
+            expects something where its masked token is typed: "The [MASK] slept." for BERT, "The <mask>
+            slept." for RoBERTa; `python -m attnviz models NAME` tells which one it is.
 
     Returns:
         A prediction for each place. There are none if no masked token was typed, nor if the model expects
@@ -146,16 +191,18 @@ def predictions(
     Raises:
         AttnvizError, TypeError: as `trace` does.
     """
-    given, changes = ModelInput(text, second, target, writing), _edits(edits)
-    return loading.load(_name(model)).predictions(given, edits=changes)
+    given, changes = _read(text, second, target, writing), _edits(edits)
+    with _opened(model, tokenizer) as name:
+        return loading.load(name).predictions(given, edits=changes)
 
 
 def decomposition(
-    text: str,
-    model: str | Path = "minilm",
+    text: object,
+    model: object = "minilm",
     place: int = 0,
     target: str | None = None,
     kind: Kind | None = None,
+    tokenizer: object = None,
 ) -> Decomposition:
     """A token's output, and each of its logits, as a sum of what every part of the model adds to it.
 
@@ -166,7 +213,7 @@ def decomposition(
     [('embeddings', (384,)), ('encoder', (12, 6, 384)), ('feed-forward', (384,))]
 
     Args:
-        text, model, target: as `trace` takes them.
+        text, model, target, tokenizer: as `trace` takes them.
         place: the token, from 0.
         kind: "encoder" or "decoder", whose output it is; None: the decoder's, if there is one.
 
@@ -176,19 +223,21 @@ def decomposition(
     Raises:
         AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
     """
-    loaded = loading.load(_name(model))  # imports torch, if need be, in safety
-    from attnviz.capture.residual_stream import decomposition as decomposed
+    with _opened(model, tokenizer) as name:
+        loaded = loading.load(name)  # imports torch, if need be, in safety
+        from attnviz.capture.residual_stream import decomposition as decomposed
 
-    return decomposed(loaded, ModelInput(text, target=target), place, kind)
+        return decomposed(loaded, _read(text, None, target, None), place, kind)
 
 
 def patching(
     clean: str,
     corrupted: str,
-    model: str | Path,
+    model: object,
     place: int,
     target: str | None = None,
     rows_of: str | None = None,
+    tokenizer: object = None,
 ) -> Patching:
     """How much of the difference between two sentences each head carries (activation patching).
 
@@ -202,8 +251,8 @@ def patching(
 
     Args:
         clean, corrupted: two sentences with equally many tokens, which differ in a word or a few.
-        model, target: as `trace` takes them. Both sentences are read with the same target; None: with what
-            the model writes for the clean one.
+        model, target, tokenizer: as `trace` takes them. Both sentences are read with the same target;
+            None: with what the model writes for the clean one.
         place: the token at which the outcome is looked at, from 0; the decoder's, where there is one.
         rows_of: a head, "encoder 2-1": then its output is put in at one token alone, one after the other, and
             not that of all heads.
@@ -217,8 +266,9 @@ def patching(
     from attnviz.experiments.patching import patch
 
     head = None if rows_of is None else Edit.parse(rows_of)
-    *_, last = patch(_name(model), ModelInput(clean, target=target), corrupted, place, head)
-    return last.found
+    with _opened(model, tokenizer) as name:
+        *_, last = patch(name, ModelInput(clean, target=target), corrupted, place, head)
+        return last.found
 
 
 def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:
@@ -244,7 +294,44 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
         )
     taken = Path(picture) if isinstance(picture, str) else picture
     called = name or (taken.name if isinstance(taken, Path) else "picture")
-    return loading.look(_name(model), taken, called)
+    with _opened(model, None) as opened:
+        return loading.look(opened, taken, called)
+
+
+def _read(text: object, second: str | None, target: str | None, writing: Writing | None) -> ModelInput:
+    """What the model is given: a text, or the tokens of one."""
+    if isinstance(text, str):
+        return ModelInput(text, second, target, writing)
+    ids, kinds = text, None
+    if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
+        ids, kinds = text["input_ids"], text.get("token_type_ids")
+    try:
+        rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
+    except ValueError:
+        rows = np.zeros(0)
+    rows = rows[0] if rows.ndim == 2 and len(rows) == 1 else rows
+    if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer) or rows.min(initial=0) < 0:
+        raise TypeError(
+            "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
+            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). For many, call trace for each."
+        )
+    if second is not None or (kinds is not None and np.any(np.asarray(kinds))):
+        raise TypeError("A pair of sentences is read as text: trace(first, second=second), not as tokens.")
+    return ModelInput("", None, target, writing, tuple(rows.tolist()))
+
+
+@contextmanager
+def _opened(model: object, tokenizer: object) -> Iterator[str]:
+    """The name of a model; a model object gets one while the block lasts."""
+    if not isinstance(model, str | Path):
+        with borrowed(model, tokenizer) as name:
+            yield name
+        return
+    if tokenizer is not None:
+        raise TypeError(
+            "attnviz opens this model with its tokenizer. Give a tokenizer with a model object only."
+        )
+    yield str(model.absolute()) if isinstance(model, Path) else model
 
 
 def _edits(edits: Sequence[str]) -> tuple[Edit, ...]:
@@ -252,12 +339,3 @@ def _edits(edits: Sequence[str]) -> tuple[Edit, ...]:
     if not listed or not all(isinstance(edit, str) for edit in edits):
         raise TypeError(f'edits must be a list of str, such as ["encoder 4-2"], not {edits!r:.40}.')
     return tuple(Edit.parse(edit) for edit in edits)
-
-
-def _name(model: str | Path) -> str:
-    """A path is a folder, whatever models are called like it."""
-    if not isinstance(model, str | Path):
-        raise TypeError(
-            f'The model must be a name, a folder or a Hugging Face id, such as "minilm", not {model!r:.40}.'
-        )
-    return str(model.absolute()) if isinstance(model, Path) else model

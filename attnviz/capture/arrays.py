@@ -14,6 +14,6 @@ def owned(tensor: Tensor) -> NDArray[Any]:
 
     What a network computed in bfloat16 or float16 becomes float32, which holds every such number exactly.
     """
-    array = np.array((tensor.float() if tensor.is_floating_point() else tensor).numpy(), order="C")
+    array = np.array((tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy(), order="C")
     array.setflags(write=False)
     return array

@@ -117,9 +117,10 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     if module.relative_attention and parts > 1:
         bias = module.disentangled_attention_bias(
             query, key, inputs["relative_pos"], inputs["rel_embeddings"], parts
-        )[None]
+        ).unflatten(0, weights.shape[:2])
     mask = _additive(inputs["attention_mask"])
-    return Record(module, query[None], key[None], value[None], mask, scale, bias, weights)
+    query, key, value = (each.unflatten(0, weights.shape[:2]) for each in (query, key, value))
+    return Record(module, query, key, value, mask, scale, bias, weights)
 
 
 def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:

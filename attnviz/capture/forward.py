@@ -20,7 +20,7 @@ from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
-from attnviz.capture.recorder import recording
+from attnviz.capture.recorder import Record, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, Edits, by_place
@@ -77,6 +77,43 @@ def blocks(
     with recording() as records, intervening(network, layers, [edits]), torch.inference_mode():
         run(network, inputs)
     refuse_other_modules(network, [record.module for record in records], layers)
+    return _blocks(network, layers, records, source, target, edits)
+
+
+def batch_blocks(
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], sentences: Sequence[tuple[Token, ...]]
+) -> Iterator[tuple[Block, ...]]:
+    """Runs a model of one stack once over many texts, padded to equal length, and yields the blocks of each.
+
+    What was padded is cut away. Where texts differ in length, sums of float32 may round otherwise than those
+    of each text alone.
+
+    Raises:
+        ModelNotSupported: as `blocks` says.
+    """
+    longest = max(map(len, sentences))
+    padding = network.config.pad_token_id or 0
+    ids = [[*(token.id for token in each), *[padding] * (longest - len(each))] for each in sentences]
+    read = [[1] * len(each) + [0] * (longest - len(each)) for each in sentences]
+    inputs = {"input_ids": torch.tensor(ids, device=network.device)}
+    if min(map(len, sentences)) < longest:
+        inputs["attention_mask"] = torch.tensor(read, device=network.device)
+    with recording() as records, torch.inference_mode():
+        run(network, inputs)
+    refuse_other_modules(network, [record.module for record in records], layers)
+    for row, sentence in enumerate(sentences):
+        yield _blocks(network, layers, [record.of(row, len(sentence)) for record in records], sentence)
+
+
+def _blocks(
+    network: PreTrainedModel,
+    layers: Sequence[AttentionLayer],
+    records: list[Record],
+    source: tuple[Token, ...],
+    target: tuple[Token, ...] = (),
+    edits: Edits = (),
+) -> tuple[Block, ...]:
+    """What was recorded of one text, layer by layer."""
     sides: dict[Kind, tuple[tuple[Token, ...], tuple[Token, ...]]] = {
         "encoder": (source, source),
         "decoder": (target or source, target or source),
@@ -84,7 +121,7 @@ def blocks(
     }
     custom = custom_attention.has(network.config.model_type)
     # Layers that share a mask in the model share it in the trace.
-    masks: dict[tuple[int, tuple[int, ...]], Mask] = {}
+    masks: dict[tuple[object, ...], Mask] = {}
     found = []
     for layer in layers:
         record = records.pop(0)  # so that what was copied does not stay in memory
@@ -93,7 +130,7 @@ def blocks(
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
             weights = edit_weights(weights, [its_edits])  # only its output was changed while it ran
-        key = (id(record.mask), weights.shape[-2:])
+        key = (None if record.mask is None else record.mask.data_ptr(), weights.shape[-2:])
         if key not in masks:
             masks[key] = _allowed(record.module, record.mask, weights.shape[-2:])
         found.append(
@@ -169,12 +206,12 @@ def batch_weights(
     wanted = sorted((layer for layer in layers if layer.kind == kind), key=lambda layer: layer.layer)
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
     stack = network.get_encoder() if network.config.is_encoder_decoder else network
-    inputs = {"input_ids": torch.tensor(ids)}
+    inputs = {"input_ids": torch.tensor(ids, device=network.device)}
     with torch.inference_mode(), recording(weights_of=len(wanted)) as records:
         run(stack, inputs)
     refuse_other_modules(network, [record.module for record in records], wanted)
     masks = (_allowed(record.module, record.mask, record.weights.shape[-2:]) for record in records)
-    return tuple(record.weights.float().numpy() for record in records), tuple(masks)
+    return tuple(record.weights.float().cpu().numpy() for record in records), tuple(masks)
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def write(
     name = "input_ids"
     if source is not None:
         name = "decoder_input_ids"
-        fixed["input_ids"] = torch.tensor([source])
+        fixed["input_ids"] = torch.tensor([source], device=network.device)
         if around is None:
             with torch.inference_mode():
                 fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
@@ -95,10 +95,10 @@ def write(
     unread = list(ids)
     for place in range(len(ids), min(len(ids) + writing.tokens, limit)):
         with torch.inference_mode():
-            given = {name: torch.tensor([unread]), **fixed}
+            given = {name: torch.tensor([unread], device=network.device), **fixed}
             with around() if around else nullcontext():
                 output = network(**given, past_key_values=cache, use_cache=around is None)
-            scores = output.logits[0, -1].float()
+            scores = output.logits[0, -1].float().cpu()
             after = drawn_by(scores, writing, habits, place)
             drawn = torch.multinomial(after, 1, generator=generator)
         step = Step(int(drawn), scores.softmax(-1), after)
@@ -165,7 +165,7 @@ def next_tokens(
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     ids = read if end is None else [*read, end]
     with torch.inference_mode():
-        logits = network(**{**inputs, "use_cache": False}).logits[0].float()
+        logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
     habits = habits_of(network)
     predictions = []
     for position, scores in enumerate(logits):
@@ -190,7 +190,7 @@ def masked_tokens(
         masked: the tokens, from 0.
     """
     with torch.inference_mode():
-        expected = network(**inputs).logits[0, list(masked)].float().softmax(-1)
+        expected = network(**inputs).logits[0, list(masked)].float().cpu().softmax(-1)
     return tuple(
         Prediction(place, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
         for place, probabilities in zip(masked, expected, strict=True)

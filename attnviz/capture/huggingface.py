@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import cachetools
 import torch
@@ -18,7 +17,7 @@ from attnviz.capture import forward
 from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
 from attnviz.capture.inspection import inspected
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
-from attnviz.capture.network import expects, open_network
+from attnviz.capture.network import expects
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
@@ -63,20 +62,19 @@ class HuggingFaceModel(Model):
 
     Args:
         entry: what is known of it.
-        folder: where its files lie.
+        network: as `open_network` returns it; nobody else uses it.
         tokenizer: its tokenizer.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
-        ModelFilesDamaged: a file is missing or damaged.
     """
 
-    def __init__(self, entry: Entry, folder: Path, tokenizer: TextTokenizer) -> None:
+    def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer) -> None:
         self.name = entry.name
         self.dtype = entry.dtype
         self.entry = entry
         self.tokenizer = tokenizer
-        self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype)
+        self.network = network
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
@@ -89,8 +87,7 @@ class HuggingFaceModel(Model):
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
-        given = self._supported(text)
-        return self.tokenizer.tokens(given.text, given.second)
+        return self._tokenized(self._supported(text)).source
 
     def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
         """One forward pass over the text, and over what the model has written; see `Model.trace`."""
@@ -108,6 +105,19 @@ class HuggingFaceModel(Model):
             blocks=blocks,
             edits=tuple(str(edit) for edit in edits),
         )
+
+    def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
+        """As `Model.traces`; texts that are only read, together, and what is written, one by one."""
+        given = [self._supported(text) for text in texts]
+        read = [self._tokenized(each) for each in given]
+        if self._paired or any(
+            each.writing is not None or any(one.type_ids) for each, one in zip(given, read, strict=True)
+        ):
+            yield from super().traces(texts)
+            return
+        found = forward.batch_blocks(self.network, self.layers, [one.source for one in read])
+        for one, blocks in zip(read, found, strict=True):
+            yield Trace(model=self.name, text=one.text, blocks=blocks)
 
     def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind
@@ -190,9 +200,13 @@ class HuggingFaceModel(Model):
         refuse_misfits(edits, len(read.source), len(read.target or read.source))
 
     def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
-        encoded = self.tokenizer.tokenized(given.text, given.second)
-        self._check_rows(encoded.tokens)
-        read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text)
+        if given.ids is None:
+            encoded = self.tokenizer.tokenized(given.text, given.second)
+            read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text)
+        else:
+            text, tokens = self.tokenizer.of_ids(given.ids)
+            read = TokenizedInput(tokens, (0,) * len(tokens), text)
+        self._check_rows(read.source)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)
         if given.target is None:
@@ -264,12 +278,12 @@ class HuggingFaceModel(Model):
             inputs["token_type_ids"] = torch.tensor([read.type_ids])
         if read.target:
             inputs["decoder_input_ids"] = _ids(read.target)
-        return inputs
+        return {name: numbers.to(self.network.device) for name, numbers in inputs.items()}
 
     def _sample(self) -> Mapping[str, Tensor]:
         """Tokens for the check at load: not the first rows, which mean padding and the like."""
         last = self.network.config.vocab_size - 1
-        rows = torch.linspace(last // 2, last, _SAMPLE).long()
+        rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}
         if self._paired:
             inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_OF_A_DECODER]

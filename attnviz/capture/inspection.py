@@ -60,7 +60,13 @@ class AttentionLayer:
         if self.mixer is None:
             return None
         weight = self.mixer.get_parameter("weight").detach()
-        rows = weight if isinstance(self.mixer, Conv1D) else weight.T  # [head · d_head, d_model]
+        rows = weight if isinstance(inner_layer(self.mixer), Conv1D) else weight.T  # [head · d_head, d_model]
+        if (
+            inner_layer(self.mixer) is not self.mixer
+        ):  # the weight is that of the layer inside: what is made of each unit vector?
+            with torch.inference_mode():
+                units = torch.eye(len(rows), dtype=rows.dtype, device=rows.device)
+                rows = self.mixer(units) - self.mixer(torch.zeros_like(units))
         return owned(rows.reshape(self.heads, -1, rows.shape[1]))
 
 
@@ -176,13 +182,18 @@ def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Te
     hooks = [
         module.register_forward_pre_hook(lambda layer, inputs: calls.append((layer, inputs[0])))
         for module in network.modules()
-        if isinstance(module, nn.Linear | Conv1D)
+        if isinstance(inner_layer(module), nn.Linear | Conv1D)
     ]
     try:
         yield calls
     finally:
         for hook in hooks:
             hook.remove()
+
+
+def inner_layer(module: nn.Module) -> object:
+    """The layer inside of an adapter, as peft makes them (LoRA: Hu et al. 2022); without one, the layer."""
+    return getattr(module, "base_layer", module)
 
 
 def mixer_of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Module | None:

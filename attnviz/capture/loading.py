@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from attnviz.capture.model import Model, ModelInput, as_model_input
@@ -32,8 +33,11 @@ gate = importing.gate
 Tell = Callable[[str, float], None]
 """What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
 
+_IN_MEMORY = " in memory: "  # no folder and no id has such a name
+
 _LOADING = 0.9  # how much of an opening is done when the download is
 
+_borrowed: dict[str, Model] = {}
 _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
 _lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
@@ -53,6 +57,8 @@ def load(name: str) -> Model:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown; the message says why, and what helps.
     """
+    if name in _borrowed:
+        return _borrowed[name]
     entry = _downloaded(name)
     model = _find(entry)
     if model is None:
@@ -82,6 +88,24 @@ def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     tell("Ready", 1.0)  # whoever has stopped it meanwhile does not want it listed
     allowed.remember(name)
     return entry
+
+
+@contextmanager
+def borrowed(network: object, tokenizer: object = None) -> Iterator[str]:
+    """A name for a model object of the caller's, under which all of attnviz finds it while the block lasts.
+
+    The object stays as it is; see `capture.borrowed`, which says what it may be and raises what is wrong.
+    """
+    with gate:
+        from attnviz.capture.borrowed import borrowed as opened
+
+        model = opened(network, tokenizer)
+    name = f"{model.name}{_IN_MEMORY}{model.entry.files_digest}"
+    resolve.BORROWED[name], _borrowed[name] = model.entry, model
+    try:
+        yield name
+    finally:
+        del resolve.BORROWED[name], _borrowed[name]
 
 
 def load_translator(name: str) -> TranslatorModel:
@@ -144,6 +168,8 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
         UnknownWords: the model knows whole words only, and not all of these.
     """
+    if name in _borrowed:
+        return _borrowed[name].tokens(text)
     entry = _downloaded(name)
     given = as_model_input(text)
     if isinstance(entry.origin, catalogue.Trained):
@@ -202,5 +228,6 @@ def _open(entry: catalogue.Entry) -> Model:
 
         return SeeingModel(entry, folder)
     from attnviz.capture.huggingface import HuggingFaceModel
+    from attnviz.capture.network import open_network
 
-    return HuggingFaceModel(entry, folder, tokenizer_of(entry))
+    return HuggingFaceModel(entry, open_network(folder, entry.name, entry.dtype), tokenizer_of(entry))

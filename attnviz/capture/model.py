@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -91,11 +91,12 @@ class ModelInput:
 
     Attributes:
         text: what the model reads (an encoder–decoder: its encoder). For a model that sees pictures, the
-            picture's name.
+            picture's name; "" where its tokens are given.
         second: a second sentence that a model like BERT reads together with the first; None for none.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads (an encoder–decoder without a target takes the
             likeliest token each time).
+        ids: the tokens of the text, rows of the vocabulary, in place of it; special tokens included.
 
     Raises:
         TypeError: something is of another type; the message says what is needed.
@@ -105,6 +106,7 @@ class ModelInput:
     second: str | None = None
     target: str | None = None
     writing: Writing | None = None
+    ids: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
@@ -238,6 +240,10 @@ class Model(ABC):
             ModelNotSupported: this model cannot do what is asked.
             InvalidEdit: the model or the text has no such place.
         """
+
+    def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
+        """The traces of many texts, in their order, read together where the model can."""
+        return (self.trace(text) for text in texts)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """What it expects, place by place, in the same forward pass; nothing if it has no head that tells."""

@@ -30,7 +30,7 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.limits import DType
+from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -52,16 +52,12 @@ def open_network(folder: Path, name: str | None = None, dtype: DType = "float32"
         ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
     """
     name = name or folder.name
-    with in_silence(), _in_our_words(folder, name):
+    with in_silence(), in_our_words(folder, name):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         reason = families.refusal(config.model_type, config.to_dict())
         if reason is not None:
             raise ModelNotSupported(reason)
-        if custom_attention.has(config.model_type) and dtype != "float32":
-            raise ModelNotSupported(
-                f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only. "
-                f"Leave out #{dtype}."
-            )
+        refuse_rounding(config.model_type, name, dtype)
         network, missing = _load(_with_head(config), folder, config, dtype)
         if missing:  # the file may be the model alone, under the name of the model with its head
             network, missing = _load(AutoModel, folder, config, dtype)
@@ -74,6 +70,24 @@ def open_network(folder: Path, name: str | None = None, dtype: DType = "float32"
     if custom_attention.has(config.model_type):
         custom_attention.listen(network)
     return network
+
+
+def refuse_rounding(family: str, name: str, dtype: str) -> None:
+    """Whether attention of this family is shown in these numbers.
+
+    Raises:
+        ModelNotSupported: it is not.
+    """
+    if custom_attention.has(family) and dtype != "float32":
+        raise ModelNotSupported(
+            f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only, "
+            f"not in {dtype}."
+        )
+    if dtype not in BYTES_OF_A_NUMBER:
+        raise ModelNotSupported(
+            f"{quoted(name)} computes in {dtype}; attnviz shows {', '.join(BYTES_OF_A_NUMBER)}. Convert it: "
+            "model.float()."
+        )
 
 
 def expects(network: PreTrainedModel) -> Expects | None:
@@ -129,7 +143,7 @@ def in_silence() -> Iterator[None]:
 
 
 @contextmanager
-def _in_our_words(folder: Path, name: str) -> Iterator[None]:
+def in_our_words(folder: Path, name: str) -> Iterator[None]:
     """What transformers and safetensors raise, as errors that a visitor can read."""
     try:
         yield

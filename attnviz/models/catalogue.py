@@ -123,6 +123,26 @@ class Hub:
         raise ModelNotReachable(f"{quoted(self.repository)} is not downloaded yet.")
 
 
+@dataclass(frozen=True)
+class Borrowed:
+    """A model object of a Python program: it has no files.
+
+    Attributes:
+        number: which loan of an object it is.
+    """
+
+    number: int
+
+    @property
+    def folder(self) -> Path:
+        """Nowhere.
+
+        Raises:
+            ModelNotReachable: always.
+        """
+        raise ModelNotReachable("A model in memory has no files.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """What is known of a model before its weights are loaded.
@@ -165,7 +185,7 @@ class Entry:
     grid: tuple[int, int] | None = None
     stored: str = "float32"
     dtype: DType = "float32"
-    origin: Package | Trained | Folder | Hub
+    origin: Package | Trained | Folder | Hub | Borrowed
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

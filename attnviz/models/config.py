@@ -111,6 +111,23 @@ def facts(folder: Path, name: str) -> Facts:
     reason = families.refusal(config.model_type, config.to_dict())
     if reason is not None:
         raise ModelNotSupported(reason)
+    saved = folder / "tokenizer_config.json"
+    longest = read_json(saved, name).get("model_max_length") if saved.is_file() else None
+    return facts_of(config, name, longest)
+
+
+def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Facts:
+    """What the config of a model says, once transformers has understood it.
+
+    Args:
+        config: the model's.
+        name: what a message calls the model.
+        longest: how many tokens its tokenizer says that it reads, if it says so.
+
+    Raises:
+        ModelFilesDamaged: it lacks what every model has.
+        ModelNotSupported: the model is of a kind that is not shown.
+    """
     layers, decoder_layers = _layers(config, name)
     heads, d_model = _size(config, "num_attention_heads", name), _size(config, "hidden_size", name)
     if getattr(config, "decoder_attention_heads", heads) != heads and config.is_encoder_decoder:
@@ -126,7 +143,7 @@ def facts(folder: Path, name: str) -> Facts:
         heads=heads,
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
-        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, folder, name),
+        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, longest),
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
@@ -193,15 +210,15 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     )
 
 
-def _token_limit(config: PreTrainedConfig, folder: Path, name: str) -> int:
+def _token_limit(config: PreTrainedConfig, longest: object) -> int:
     """The rows of its table of places; for a model without a table, what its tokenizer says; or less."""
     table = getattr(config, "max_position_embeddings", None)
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, MOST_TOKENS))
-    tokenizer = folder / "tokenizer_config.json"
-    told = read_json(tokenizer, name).get("model_max_length") if tokenizer.is_file() else None
-    return int(min(told, MOST_TOKENS)) if isinstance(told, int | float) and told >= 1 else MOST_TOKENS
+    return (
+        int(min(longest, MOST_TOKENS)) if isinstance(longest, int | float) and longest >= 1 else MOST_TOKENS
+    )
 
 
 def _window(config: PreTrainedConfig) -> int | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attnviz.errors import AttnvizError, ModelFilesDamaged, UnknownModel, quoted
 from attnviz.models import config, limits, tokenizer, weights
-from attnviz.models.catalogue import Entry, Folder, Hub
+from attnviz.models.catalogue import Borrowed, Entry, Folder, Hub
 from attnviz.models.config import Facts
 from attnviz.models.limits import DType
 from attnviz.text import plural, rounded_count
@@ -67,7 +67,7 @@ def fingerprint(folder: Path, name: str) -> str:
 
 
 def described(
-    name: str, title: str, facts: Facts, learned: Counter[str], dtype: DType, origin: Folder | Hub
+    name: str, title: str, facts: Facts, learned: Counter[str], dtype: DType, origin: Folder | Hub | Borrowed
 ) -> Entry:
     """The entry of a model of which these facts are known; of its tokenizer nothing is.
 
@@ -109,7 +109,7 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
     found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
     if facts.grid is None:
         tokenizer.check_files(files, name)
-        found = replace(found, pairs=facts.joins and _joins(found))
+        found = replace(found, pairs=facts.joins and joins(tokenizer.tokenizer_of(found)))
     return found
 
 
@@ -123,9 +123,8 @@ def _check_place(folder: Path, file: str, name: str) -> None:
         )
 
 
-def _joins(entry: Entry) -> bool:
+def joins(reads: tokenizer.TextTokenizer) -> bool:
     """Whether the tokenizer sets special tokens of its own around a second sentence, as BERT's does."""
-    reads = tokenizer.tokenizer_of(entry)
     try:
         one, two = (sum(token.special for token in reads.tokens("a", second)) for second in (None, "a"))
     except AttnvizError:

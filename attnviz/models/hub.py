@@ -121,7 +121,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
             told(0)
             if (file, size) == listing.weights[0] and not listing.facts.grid:
                 # Before gigabytes come for nothing: can the model's texts be read?
-                tokenizer.TextTokenizer(listing.snapshot, listing.facts.token_limit)
+                tokenizer.in_folder(listing.snapshot, listing.facts.token_limit)
             hub_files.fetched(repository, file, listing.commit, name, told)
             before += size
         told(0)

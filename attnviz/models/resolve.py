@@ -34,6 +34,10 @@ _MOVED = {
 }
 
 
+BORROWED: dict[str, Entry] = {}
+"""Model objects of a Python program, by the names that they have while `loading.borrowed` lasts."""
+
+
 def kind_of_name(name: str) -> KindOfName:
     """What a name means; "unknown" if it can mean nothing. Asks the disk only whether a folder is there."""
     if name in catalogue.names():
@@ -69,6 +73,8 @@ def entry(name: str) -> Entry:
         ModelNotReachable: it is not on this machine, and the hub gives nothing.
         WrongSetting: the operator's list or limit cannot be read.
     """
+    if name in BORROWED:
+        return BORROWED[name]
     behind, dtype = target(name)
     kind = kind_of_name(behind)
     if kind == "catalogue":

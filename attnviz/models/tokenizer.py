@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -66,28 +67,32 @@ class TextTokenizer:
     every call, so any number of threads may share one.
 
     Args:
-        folder: where the tokenizer's files lie. `tokenizer.json` is read without torch or transformers; from
-            any others, transformers builds what would stand in it.
+        tokenizer: the inner tokenizer, which nobody else uses.
         token_limit: the most tokens that the model reads.
-
-    Raises:
-        ModelFilesDamaged: the tokenizer's files are missing or cannot be read.
-        ModelNotSupported: the tokenizer does not tell where in the text its tokens stand.
+        types: how many sentences the model was taught to tell apart, if its config tells.
+        mask: how the masked token is typed, if somebody tells.
+        wrapper: transformers' tokenizer around it, where that is a caller's: both must agree on each text.
     """
 
-    def __init__(self, folder: Path, token_limit: int) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        token_limit: int,
+        types: object = None,
+        mask: object = None,
+        wrapper: Any = None,
+    ) -> None:
         self.token_limit = token_limit
-        self._tokenizer = _tokenizer(folder)
+        self._tokenizer = tokenizer
         # The published file truncates and pads for its training batches; here nothing is cut in silence.
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-        self._types = _settings(folder, "config.json").get("type_vocab_size")
+        self._types = types
+        self._wrapper = wrapper
         self._special = {
             number for number, added in self._tokenizer.get_added_tokens_decoder().items() if added.special
         }
-        named = _settings(folder, "tokenizer_config.json").get("mask_token")
-        named = named.get("content") if isinstance(named, dict) else named
-        masks = (mask for mask in (named, *_MASKS) if isinstance(mask, str) and self.id_of(mask) is not None)
+        masks = (each for each in (mask, *_MASKS) if isinstance(each, str) and self.id_of(each) is not None)
         self.mask: str | None = next(masks, None)
         """How the masked token is typed; None if the vocabulary has none."""
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
@@ -119,6 +124,11 @@ class TextTokenizer:
         encoding = self._tokenizer.encode(*texts)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
+        if self._wrapper is not None and self._wrapper(*texts)["input_ids"] != encoding.ids:
+            raise ModelNotSupported(
+                "The tokenizer makes other tokens of this text than the fast tokenizer inside of it, which "
+                "tells where they stand. Give the tokens, as tokenizer(text) returns them, and not the text."
+            )
         tokens = self._placed(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
@@ -129,6 +139,19 @@ class TextTokenizer:
                 )
         learned = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
+
+    def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
+        """The text that these tokens make, and where in it they stand.
+
+        Raises:
+            EmptyText: there are none.
+            TextTooLong: there are more tokens than the model reads.
+        """
+        if not ids:
+            raise EmptyText("There are no tokens for the model to read. Give one at least.")
+        if len(ids) > self.token_limit:
+            raise TextTooLong(len(ids), self.token_limit, together=False)
+        return self.written("", (), ids)
 
     def written(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
@@ -223,7 +246,62 @@ def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
 
 @lru_cache(_MOST_TOKENIZERS)
 def _cached(folder: Path, token_limit: int, of_files: str) -> TextTokenizer:  # noqa: ARG001 - the cache's key
-    return TextTokenizer(folder, token_limit)
+    return in_folder(folder, token_limit)
+
+
+def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
+    """The tokenizer whose files lie in a folder.
+
+    `tokenizer.json` is read without torch or transformers; from any others, transformers builds what would
+    stand in it.
+
+    Raises:
+        ModelFilesDamaged: the files are missing or cannot be read.
+        ModelNotSupported: the tokenizer does not tell where in the text its tokens stand.
+    """
+    mask = _settings(folder, "tokenizer_config.json").get("mask_token")
+    types = _settings(folder, "config.json").get("type_vocab_size")
+    mask = mask.get("content") if isinstance(mask, dict) else mask
+    return TextTokenizer(_tokenizer(folder), token_limit, types, mask)
+
+
+def borrowed(wrapper: object, token_limit: int, types: object) -> TextTokenizer:
+    """What reads texts as a tokenizer of transformers does, which stays as it is.
+
+    Args:
+        wrapper: the caller's.
+        token_limit, types: as `TextTokenizer` takes them.
+
+    Raises:
+        TypeError: it is no tokenizer of transformers.
+        ModelNotSupported: it does not tell where in the text its tokens stand.
+    """
+    from tokenizers import Tokenizer
+
+    with gate:
+        from transformers import PreTrainedTokenizerBase
+    if not isinstance(wrapper, PreTrainedTokenizerBase):
+        raise TypeError(
+            "tokenizer must be one of transformers, as AutoTokenizer.from_pretrained returns it, not "
+            f"{wrapper!r:.40}."
+        )
+    inner = getattr(wrapper, "backend_tokenizer", None)
+    if not isinstance(inner, Tokenizer):
+        raise ModelNotSupported(
+            "This tokenizer does not tell where in the text its tokens stand: it has no fast version. Give "
+            "the tokens in place of the text, as tokenizer(text) returns them."
+        )
+    own = copy.deepcopy(wrapper)
+    return TextTokenizer(Tokenizer.from_str(inner.to_str()), token_limit, types, own.mask_token, own)
+
+
+def numbers(rows: int, token_limit: int) -> TextTokenizer:
+    """In place of a tokenizer, for a model that is given tokens without one: each is told by its number."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return TextTokenizer(tokenizer, token_limit)
 
 
 def check_files(files: Iterable[str], name: str) -> None:

@@ -35,7 +35,7 @@ from attnviz.capture.generation import (
 from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Prediction, Writing
 from attnviz.capture.network import open_network
 from attnviz.errors import AttnvizError
-from attnviz.models.tokenizer import TextTokenizer
+from attnviz.models.tokenizer import TextTokenizer, in_folder
 from tests.capture.tiny import FolderOf, families
 
 DECODERS = ("gpt2", "llama", "mistral", "bloom")  # mistral looks back five tokens only
@@ -73,7 +73,7 @@ def opened(folder_of: FolderOf) -> Open:
         network = (AutoModelForSeq2SeqLM if family in ENCODER_DECODERS else auto).from_pretrained(
             folder_of(family), attn_implementation="eager", local_files_only=True, use_safetensors=True
         )
-        return Opened(endless(network.eval()), TextTokenizer(folder_of(family), LIMIT))
+        return Opened(endless(network.eval()), in_folder(folder_of(family), LIMIT))
 
     return one
 

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer, BertConfig, GPT2Config, MarianConfig
 
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableText
 from attnviz.models import catalogue, folder
-from attnviz.models.tokenizer import TextTokenizer, grid_of, patch_tokens, tokenizer_of
+from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_tokens, tokenizer_of
 from attnviz.readable import MOST_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
@@ -110,7 +110,7 @@ def test_a_text_of_too_many_characters_never_comes_to_the_tokenizer(monkeypatch:
 def tokenizers(tmp_path_factory: pytest.TempPathFactory) -> Tokenizers:
     """One of each kind of tokenizer."""
     kinds = get_args(KindOfTokenizer)
-    return {kind: TextTokenizer(saved(kind, tmp_path_factory.mktemp("kind")), 128) for kind in kinds}
+    return {kind: in_folder(saved(kind, tmp_path_factory.mktemp("kind")), 128) for kind in kinds}
 
 
 def parts(text: str, tokens: Iterable[Token]) -> list[tuple[str, str, int | None]]:
@@ -221,7 +221,7 @@ def test_the_errors_of_a_pair_say_which_sentence_and_count_both() -> None:
     with pytest.raises(UnreadableText, match="Character 2"):
         tokenizer_of(ENTRY).tokens("A dog", "a\ud800")
     with pytest.raises(TextTooLong, match="8 tokens; the model reads at most 7"):
-        TextTokenizer(catalogue.MINILM.folder, 7).tokens("a dog", "a tired dog")
+        in_folder(catalogue.MINILM.folder, 7).tokens("a dog", "a tired dog")
 
 
 @pytest.mark.parametrize(("learned", "expected"), [(2, (0, 0, 0, 1, 1)), (1, (0,) * 5), (0, (0,) * 5)])
@@ -230,7 +230,7 @@ def test_sentences_are_told_apart_only_for_a_model_that_learned_to(
 ) -> None:
     shutil.copy(catalogue.MINILM.folder / "tokenizer.json", tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"type_vocab_size": learned}))
-    assert TextTokenizer(tmp_path, 512).tokenized("dog", "dog").type_ids == expected
+    assert in_folder(tmp_path, 512).tokenized("dog", "dog").type_ids == expected
 
 
 # Tokenizers of other kinds.
@@ -301,14 +301,14 @@ def test_what_a_visitor_types_is_what_the_model_reads_there(tokenizers: Tokenize
 
 
 def test_a_masked_token_is_typed_as_the_model_spells_it(tokenizers: Tokenizers, tmp_path: Path) -> None:
-    assert TextTokenizer(catalogue.MINILM.folder, 512).mask == "[MASK]"
+    assert in_folder(catalogue.MINILM.folder, 512).mask == "[MASK]"
     assert read("[MASK] dog")[1] == Token("[MASK]", 103, 0, 6, 0, False)
     assert tokenizers["bytes trimmed"].mask == "<mask>"
     assert tokenizers["bytes"].mask is None
     saved("bytes", tmp_path)
     for named in ("<|endoftext|>", {"content": "<|endoftext|>"}):
         (tmp_path / "tokenizer_config.json").write_text(json.dumps({"mask_token": named}))
-        assert TextTokenizer(tmp_path, 512).mask == "<|endoftext|>"
+        assert in_folder(tmp_path, 512).mask == "<|endoftext|>"
 
 
 # What a model wrote.
@@ -429,7 +429,7 @@ def test_a_vocabulary_alone_is_read_as_transformers_reads_it(tmp_path: Path) -> 
     (tmp_path / "vocab.txt").write_text("\n".join(vocabulary), "utf-8")
     BertConfig().save_pretrained(tmp_path)
     text = "The dog's tiredness [MASK] café"
-    assert TextTokenizer(tmp_path, 512).tokens(text, text) == tokenizer_of(ENTRY).tokens(text, text)
+    assert in_folder(tmp_path, 512).tokens(text, text) == tokenizer_of(ENTRY).tokens(text, text)
 
 
 def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one_up(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one
         config.save_pretrained(tmp_path)
         assert AutoTokenizer.from_pretrained(tmp_path, local_files_only=True) is not None
         with pytest.raises(ModelFilesDamaged, match=r"no tokenizer\.json.*tokenizer\.save_pretrained"):
-            TextTokenizer(tmp_path, 512)
+            in_folder(tmp_path, 512)
 
 
 def test_a_tokenizer_without_offsets_is_refused_with_the_remedy(tmp_path: Path) -> None:
@@ -448,18 +448,18 @@ def test_a_tokenizer_without_offsets_is_refused_with_the_remedy(tmp_path: Path) 
     with pytest.raises(
         ModelNotSupported, match=r"where in the text.*tokenizer\.json beside the model.*save_pretrained"
     ):
-        TextTokenizer(tmp_path, 512)
+        in_folder(tmp_path, 512)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1, 2", '{"model": {"type": "Unknown"}}'])
 def test_a_damaged_tokenizer_is_told(content: str, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(ModelFilesDamaged, match=r"tokenizer\.json is damaged"):
-        TextTokenizer(tmp_path, 512)
+        in_folder(tmp_path, 512)
 
 
 def test_damaged_settings_are_as_good_as_none(tmp_path: Path) -> None:
     saved("bytes trimmed", tmp_path)
     for content in ("", "[]", '{"mask_token": 7}', '{"mask_token": "never heard"}'):
         (tmp_path / "tokenizer_config.json").write_text(content)
-        assert TextTokenizer(tmp_path, 512).mask == "<mask>"
+        assert in_folder(tmp_path, 512).mask == "<mask>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.app import markdown
 from attnviz.models import limits
-from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
+from attnviz.models.catalogue import Borrowed, Downloaded, Entry, Folder, Hub, Package, Trained
 from attnviz.text import in_bytes, plural, rounded_count
 
 
@@ -88,6 +88,8 @@ def _origin(entry: Entry) -> str:
                 f"came from Hugging Face: {markdown.code(repository)}, revision {markdown.code(commit[:12])}"
             )
             return f"{came}, in {markdown.code(str(folder))}"
+        case Borrowed():
+            return "are those of an object in memory"
         case Folder(folder=folder):
             return f"are read from {markdown.code(str(folder))}"
         case Hub(repository=repository, commit=commit, size=size):

@@ -1,0 +1,121 @@
+"""A model object of somebody's program as a source of traces: the object itself stays as it is."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+from transformers import PreTrainedModel
+
+from attnviz.capture import custom_attention
+from attnviz.capture.huggingface import HuggingFaceModel
+from attnviz.capture.network import expects, in_our_words, refuse_rounding
+from attnviz.capture.recorder import IMPLEMENTATION
+from attnviz.errors import ModelNotSupported, quoted
+from attnviz.models import config, families, folder, tokenizer
+from attnviz.models.catalogue import Borrowed
+from attnviz.models.limits import DType
+
+_numbers = count(1)
+
+
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel:
+    """A model that somebody's program holds, ready to be recorded, in `eval` mode.
+
+    What runs is a second tree of the same modules, whose weights are the very same tensors: nothing is set,
+    hooked or put back on the object, so several threads may lend one, and train it on afterwards.
+
+    Args:
+        model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
+        wrapper: transformers' tokenizer; None: the model is given tokens.
+
+    Raises:
+        TypeError: it is no model, or no tokenizer, of transformers.
+        ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
+    """
+    theirs = _inner(model)
+    name = Path(theirs.name_or_path or "").name or type(theirs).__name__
+    _check(theirs, name)
+    network = _copied(theirs)
+    with in_our_words(Path(name), name):
+        own = custom_attention.has(network.config.model_type)
+        network.set_attn_implementation("eager" if own else IMPLEMENTATION)
+    if own:
+        custom_attention.listen(network)
+    facts = config.facts_of(network.config, name, getattr(wrapper, "model_max_length", None))
+    if wrapper is None:
+        rows = len(network.get_input_embeddings().get_parameter("weight"))
+        reads = tokenizer.numbers(rows, facts.token_limit)
+    else:
+        types = getattr(network.config, "type_vocab_size", None)
+        reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
+    learned = Counter[str]({_dtype(network): sum(parameter.numel() for parameter in network.parameters())})
+    entry = folder.described(name, name, facts, learned, _dtype(network), Borrowed(next(_numbers)))
+    pairs = facts.joins and folder.joins(reads)
+    return HuggingFaceModel(replace(entry, pairs=pairs, expects=expects(network)), network, reads)
+
+
+def _check(network: PreTrainedModel, name: str) -> None:
+    # Compressed weights are no reason here: who holds the object has what runs them.
+    said = {**network.config.to_dict(), "quantization_config": None}
+    reason = families.refusal(network.config.model_type, said)
+    if reason is None and network.config.model_type in families.SEES:
+        reason = (
+            f"{quoted(name)} sees pictures. Save it with its processor, and give attnviz.look the folder."
+        )
+    devices = sorted({str(parameter.device) for parameter in network.parameters()})
+    if reason is None and (len(devices) > 1 or "meta" in devices):
+        reason = (
+            f"The weights of {quoted(name)} are on {' and '.join(devices)}. Put the whole model on one: "
+            'model.to("cpu").'
+        )
+    if reason is not None:
+        raise ModelNotSupported(reason)
+    refuse_rounding(network.config.model_type, name, _dtype(network))
+
+
+def _dtype(network: PreTrainedModel) -> DType:
+    """In which numbers it runs."""
+    return cast("DType", str(network.dtype).removeprefix("torch."))
+
+
+def _inner(model: object) -> Any:
+    """The model of transformers inside of what compiles it or adds adapters to it."""
+    model = getattr(model, "_orig_mod", model)  # torch.compile
+    adapter: Any = getattr(model, "active_peft_config", None)
+    if adapter is not None and hasattr(model, "get_base_model"):
+        if adapter.is_prompt_learning:
+            raise ModelNotSupported(
+                f"This adapter ({type(adapter).__name__}) puts vectors before the text that are no tokens. "
+                "What cannot be shown exactly is not shown."
+            )
+        model = model.get_base_model()
+    if not isinstance(model, PreTrainedModel):
+        raise TypeError(
+            'The model must be a name, such as "minilm", a folder, a Hugging Face id, or a model object of '
+            f"transformers, not {type(model).__name__}."
+        )
+    return model
+
+
+def _copied(network: PreTrainedModel) -> PreTrainedModel:
+    """A second tree of modules over the same weights and hooks, in `eval` mode."""
+    kept: list[Any] = [*network.parameters(), *network.buffers()]
+    for module in network.modules():
+        kept += (
+            hook for name, hooks in vars(module).items() if name.endswith("_hooks") for hook in hooks.values()
+        )
+    try:
+        own = copy.deepcopy(network, {id(each): each for each in kept})
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ModelNotSupported(
+            f"{type(network).__name__} holds something that cannot be copied, so it cannot be shown and stay "
+            f"as it is: {error}"
+        ) from error
+    own.config.return_dict = True
+    own.eval()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+    return own
