@@ -308,12 +308,13 @@ def _read(text: object, second: str | None, target: str | None, writing: Writing
     try:
         rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
     except ValueError:
-        rows = np.zeros(0)
+        rows = np.zeros((0, 0))
     rows = rows[0] if rows.ndim == 2 and len(rows) == 1 else rows
-    if rows.ndim != 1 or not np.issubdtype(rows.dtype, np.integer) or rows.min(initial=0) < 0:
+    whole = np.issubdtype(rows.dtype, np.integer) or not rows.size
+    if rows.ndim != 1 or not whole or rows.min(initial=0) < 0:
         raise TypeError(
             "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
-            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). For many, call trace for each."
+            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). For many, see trace_many."
         )
     if second is not None or (kinds is not None and np.any(np.asarray(kinds))):
         raise TypeError("A pair of sentences is read as text: trace(first, second=second), not as tokens.")

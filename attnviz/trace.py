@@ -397,7 +397,10 @@ def _read_only(array: NDArray[np.generic], dtype: type[np.generic], name: str) -
     shareable = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
     if not (shareable and array.dtype == dtype):
         array = np.array(array, dtype=dtype, copy=True, order="C")
-    if not np.isfinite(array).all():
+    # A sum is finite only if every number is; it is found in half the time.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum()
+    if not (np.isfinite(total) or np.isfinite(array).all()):
         raise InvalidTrace(f"{name} holds numbers that are not finite.")
     return _frozen(array)
 

@@ -192,6 +192,8 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
     "weights": ("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"),
     "pairs": ("bert", "roberta"),
+    "objects": ("bert", "gpt2", "t5", "bloom"),
+    "many at once": ("bert", "mistral", "t5", "deberta-v2"),
     "batches": ("bert", "mistral", "t5", "mpnet"),
     "word vectors": ("bert", "gpt2", "t5", "gptj"),
     "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),

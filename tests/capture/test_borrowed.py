@@ -1,0 +1,311 @@
+"""Model objects of somebody's program: their attention to the bit, and nothing about them is changed."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import peft
+import pytest
+import torch
+from torch import Tensor, nn
+
+import attnviz
+from attnviz.errors import AttnvizError, EmptyText, InvalidEdit, ModelNotSupported, TextTooLong, UnknownModel
+from attnviz.trace import Trace
+from tests.capture.by_transformers import (
+    PAIRED,
+    TARGET,
+    captured,
+    mixers_of,
+    own_inputs,
+    own_model,
+    own_tokenizer,
+    own_weights,
+)
+from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
+
+OLD_NAME = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
+"""peft uses a name that transformers has changed."""
+
+
+@pytest.fixture
+def network(folder_of: FolderOf) -> Any:
+    return own_model(folder_of("bert"))
+
+
+@pytest.fixture
+def reads(folder_of: FolderOf) -> Any:
+    return own_tokenizer(folder_of("bert"))
+
+
+def state(network: nn.Module) -> list[Any]:
+    """All that an owner could miss afterwards: config, mode, hooks, tensors and gradients."""
+    config: Any = network.config
+    found: list[Any] = [str(config), config._attn_implementation]
+    for name, module in network.named_modules():
+        kept = {key: list(value) for key, value in vars(module).items() if key.endswith("_hooks")}
+        found.append((name, id(module), module.training, sorted(vars(module)), kept))
+    for name, tensor in (*network.named_parameters(), *network.named_buffers()):
+        held = (tensor._version, tensor.dtype, tensor.requires_grad, id(tensor.grad))
+        found.append((name, id(tensor), held))
+    return found
+
+
+def same_weights(found: Trace, expected: Trace) -> None:
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
+        assert (one.kind, one.layer) == (other.kind, other.layer)
+        assert np.array_equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize("family", families("objects", TEXTS))
+def test_an_objects_weights_are_those_of_eager_and_it_stays_as_it_was(
+    folder_of: FolderOf, family: str
+) -> None:
+    network = own_model(folder_of(family)).train()
+    next(network.parameters()).grad = torch.ones_like(next(network.parameters()))
+    before = state(network)
+    target = TARGET if family in PAIRED else None
+    found = attnviz.trace(SENTENCE, network, target=target, tokenizer=own_tokenizer(folder_of(family)))
+    assert state(network) == before
+    for kind, layers in own_weights(folder_of(family)).items():
+        for block, weights in zip(found.of_kind(kind), layers, strict=True):
+            assert np.array_equal(block.weights, weights)
+    same_weights(found, captured(folder_of(family)))
+    assert found.blocks[0].query_tokens == captured(folder_of(family)).blocks[0].query_tokens
+
+
+def test_an_object_stays_as_it_was_in_four_threads_with_errors(network: Any, reads: Any) -> None:
+    before, inner = state(network), reads.backend_tokenizer.to_str()
+    expected = attnviz.trace(SENTENCE, network, tokenizer=reads)
+
+    def use(number: int) -> None:
+        if number % 2:
+            with pytest.raises(InvalidEdit):
+                attnviz.trace(SENTENCE, network, tokenizer=reads, edits=["encoder 9-9"])
+        else:
+            same_weights(attnviz.trace(SENTENCE, network, tokenizer=reads), expected)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(use, range(20)))
+    assert state(network) == before
+    assert reads.backend_tokenizer.to_str() == inner
+
+
+def test_an_object_that_raises_stays_as_it_was(network: Any, reads: Any) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("no more memory")
+
+    network.base_model.encoder.layer[1].register_forward_hook(refuse)
+    before = state(network)
+    with pytest.raises(ModelNotSupported, match="BertModel cannot read this: no more memory"):
+        attnviz.trace(SENTENCE, network, tokenizer=reads)
+    assert state(network) == before
+
+
+def test_the_weights_are_shared_so_a_training_step_shows_at_once(network: Any, reads: Any) -> None:
+    with attnviz.borrowed(network, reads) as name:
+        before = attnviz.trace(SENTENCE, name)
+        with torch.no_grad():
+            network.base_model.encoder.layer[0].attention.self.query.weight.mul_(0.5)
+        after = attnviz.trace(SENTENCE, name)
+    changed = own_weights_of(network, reads)
+    assert not np.allclose(before.blocks[0].weights, after.blocks[0].weights, atol=0.01)
+    assert all(np.array_equal(block.weights, each) for block, each in zip(after.blocks, changed, strict=True))
+    with pytest.raises(UnknownModel):
+        attnviz.trace(SENTENCE, name)
+
+
+def own_weights_of(network: Any, reads: Any) -> list[Any]:
+    with torch.inference_mode():
+        returned = network(**reads(SENTENCE, return_tensors="pt"), output_attentions=True).attentions
+    return [layer[0].numpy() for layer in returned]
+
+
+def test_hooks_of_the_owner_run_along(network: Any, reads: Any) -> None:
+    steered: Any = network.base_model.encoder.layer[0]
+    steered.register_forward_hook(lambda _module, _given, returned: returned + torch.arange(15.0))
+    found = attnviz.trace(SENTENCE, network, tokenizer=reads)
+    expected = own_weights_of(network, reads)
+    assert all(
+        np.array_equal(block.weights, each) for block, each in zip(found.blocks, expected, strict=True)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
+def test_a_compiled_object_is_the_model_inside(network: Any, reads: Any) -> None:
+    compiled: Any = torch.compile(network)
+    same_weights(
+        attnviz.trace(SENTENCE, compiled, tokenizer=reads), attnviz.trace(SENTENCE, network, tokenizer=reads)
+    )
+
+
+def test_bfloat16_is_told_and_shown_as_eager_computes_it(network: Any, reads: Any) -> None:
+    network.to(torch.bfloat16)
+    with attnviz.borrowed(network, reads) as name:
+        found = attnviz.trace(SENTENCE, name)
+    with torch.inference_mode():
+        returned: Any = network(**reads(SENTENCE, return_tensors="pt"), output_attentions=True)
+    for block, weights in zip(found.blocks, returned.attentions, strict=True):
+        assert np.array_equal(block.weights, weights[0].float().numpy())
+
+
+@OLD_NAME
+@pytest.mark.parametrize(
+    ("family", "targets"), [("bert", ["query", "attention.output.dense"]), ("gpt2", ["c_proj"])]
+)
+def test_an_adapter_counts_in_the_weights_and_in_w_o(
+    folder_of: FolderOf, family: str, targets: list[str]
+) -> None:
+    network, reads = own_model(folder_of(family)), own_tokenizer(folder_of(family))
+    settings = peft.LoraConfig(r=3, lora_alpha=7, target_modules=targets, fan_in_fan_out=family == "gpt2")
+    adapted: Any = peft.get_peft_model(network, settings)
+    for name, parameter in adapted.named_parameters():
+        if "lora_B" in name:
+            nn.init.normal_(parameter, std=0.5)
+    before = state(adapted)
+    found = attnviz.trace(SENTENCE, adapted, tokenizer=reads)
+    assert state(adapted) == before
+    adapted.eval()
+    with torch.inference_mode():
+        inputs = own_inputs(folder_of(family), network)
+        expected = [layer[0].numpy() for layer in adapted(**inputs, output_attentions=True).attentions]
+    assert not np.allclose(found.blocks[1].weights, captured(folder_of(family)).blocks[1].weights, atol=0.01)
+    for block, weights in zip(found.blocks, expected, strict=True):
+        assert np.array_equal(block.weights, weights)
+    merged = mixers_of(adapted.merge_and_unload(), family)
+    for block, mixer in zip(found.blocks, merged, strict=True):
+        matrix: Tensor = mixer.get_parameter("weight").detach()
+        assert block.projection is not None
+        flat = block.projection.reshape(-1, block.projection.shape[2])
+        np.testing.assert_allclose(flat, matrix if family == "gpt2" else matrix.T, atol=1e-6, rtol=0)
+
+
+@OLD_NAME
+def test_vectors_before_the_text_are_refused(network: Any, reads: Any) -> None:
+    settings = peft.PromptTuningConfig(
+        task_type="FEATURE_EXTRACTION",
+        num_virtual_tokens=3,
+        num_layers=2,
+        token_dim=15,
+        num_attention_heads=3,
+    )
+    with pytest.raises(ModelNotSupported, match="puts vectors before the text that are no tokens"):
+        attnviz.trace(SENTENCE, peft.get_peft_model(network, settings), tokenizer=reads)
+
+
+def test_tokens_in_place_of_the_text_give_the_same_weights(network: Any, reads: Any) -> None:
+    expected = attnviz.trace(SENTENCE, network, tokenizer=reads)
+    encoded = reads(SENTENCE)
+    ids = encoded["input_ids"]
+    for given in (ids, np.array(ids), torch.tensor([ids]), encoded, reads(SENTENCE, return_tensors="pt")):
+        same_weights(attnviz.trace(given, network, tokenizer=reads), expected)
+    found = attnviz.trace(ids, network, tokenizer=reads)
+    tokens = found.blocks[0].query_tokens
+    assert [token.text for token in tokens] == reads.convert_ids_to_tokens(ids)
+    assert [found.text[token.start : token.end] for token in tokens[1:-1]] == SENTENCE.split()
+    numbered = attnviz.trace(ids, network)
+    same_weights(numbered, expected)
+    assert [token.text for token in numbered.blocks[0].query_tokens] == [str(number) for number in ids]
+    same_weights(attnviz.trace(ids, network.name_or_path), expected)
+
+
+def test_all_that_takes_a_name_takes_an_object(folder_of: FolderOf) -> None:
+    folder = folder_of("gpt2")
+    network, reads = own_model(folder), own_tokenizer(folder)
+    parts = [
+        attnviz.decomposition(SENTENCE, model, 3, **more)
+        for model, more in ((folder, {}), (network, {"tokenizer": reads}))
+    ]
+    assert [part.kind for part in parts[0].parts] == [part.kind for part in parts[1].parts]
+    for one, other in zip(parts[0].parts, parts[1].parts, strict=True):
+        np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-6)
+    assert attnviz.predictions(SENTENCE, network, tokenizer=reads) == ()  # it was loaded without its head
+    found = attnviz.patching(SENTENCE, SENTENCE.replace("dog", "cat"), network, 3, tokenizer=reads)
+    assert found.together == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "said"),
+    [
+        ([], EmptyText, "no tokens"),
+        ([1] * 99, TextTooLong, "99"),
+        ([1, -1], TypeError, r"whole numbers from 0.*not \[1, -1\]"),
+        ([1.5, 2], TypeError, "whole numbers"),
+        ([[1, 2], [3, 4]], TypeError, "tokens of one text"),
+        ([[1, 2], [3]], TypeError, "tokens of one text"),
+        ([1, 9_999], ModelNotSupported, "no vector"),
+        ({"input_ids": [1, 2], "token_type_ids": [0, 1]}, TypeError, "pair of sentences is read as text"),
+    ],
+)
+def test_tokens_that_are_none(network: Any, ids: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        attnviz.trace(ids, network)
+
+
+def test_what_is_no_model_or_no_tokenizer(network: Any, reads: Any) -> None:
+    for model in (nn.Linear(2, 2), 7, None):
+        with pytest.raises(
+            TypeError, match=r"must be a name, such as \"minilm\".*, not (Linear|int|NoneType)"
+        ):
+            attnviz.trace(SENTENCE, model)
+    with pytest.raises(TypeError, match=r"tokenizer must be one of transformers.*, not 7"):
+        attnviz.trace(SENTENCE, network, tokenizer=7)
+    with pytest.raises(TypeError, match="with a model object only"):
+        attnviz.trace(SENTENCE, "minilm", tokenizer=reads)
+    with pytest.raises(EmptyText):
+        attnviz.trace(" ", network, tokenizer=reads)
+
+
+def test_a_tokenizer_that_disagrees_with_its_inner_one_is_refused(network: Any, reads: Any) -> None:
+    class Lower(type(reads)):  # type: ignore[misc]
+        def __call__(self, text: str, *more: Any) -> Any:
+            return super().__call__(text.replace("dog", "cat"), *more)
+
+    reads.__class__ = Lower
+    assert attnviz.trace("The cat", network, tokenizer=reads).text == "The cat"
+    with pytest.raises(ModelNotSupported, match="makes other tokens of this text"):
+        attnviz.trace("The dog", network, tokenizer=reads)
+
+
+def test_objects_that_cannot_be_shown(network: Any, reads: Any, folder_of: FolderOf) -> None:
+    def refused(model: object, said: str) -> None:
+        with pytest.raises(ModelNotSupported, match=said):
+            attnviz.trace(SENTENCE, model, tokenizer=reads)
+
+    refused(own_model(folder_of("vit")), "sees pictures")
+    refused(own_model(folder_of("bloom")).bfloat16(), "in float32 only, not in bfloat16")
+    refused(own_model(folder_of("bert")).double(), "computes in float64")
+    half_there: Any = own_model(folder_of("bert"))
+    half_there.base_model.encoder.layer[1].to("meta")
+    refused(half_there, "are on cpu and meta")
+    network.config.attn_logit_softcapping = 50.0
+    refused(network, "soft-capping")
+
+
+TEXTS_TOGETHER = (SENTENCE, "The dog was tired .", "The cat saw a fish and the old man went home", "he was")
+
+
+@pytest.mark.parametrize("family", families("many at once", TEXTS))
+def test_many_texts_at_once_are_as_each_alone(folder_of: FolderOf, family: str) -> None:
+    together = list(attnviz.trace_many(iter(TEXTS_TOGETHER), folder_of(family), batch_size=3))
+    assert len(together) == len(TEXTS_TOGETHER)
+    for text, found in zip(TEXTS_TOGETHER, together, strict=True):
+        alone = attnviz.trace(text, folder_of(family))
+        assert (found.text, found.target) == (alone.text, alone.target)
+        for one, other in zip(found.blocks, alone.blocks, strict=True):
+            assert one.query_tokens == other.query_tokens
+            assert np.array_equal(one.mask, other.mask)
+            for part in ("query", "key", "value", "weights"):
+                np.testing.assert_allclose(getattr(one, part), getattr(other, part), atol=5e-6, rtol=1e-5)
+
+
+def test_many_texts_that_are_none() -> None:
+    assert list(attnviz.trace_many([])) == []
+    with pytest.raises(TypeError, match="not one str"):
+        list(attnviz.trace_many(SENTENCE))
+    with pytest.raises(AttnvizError, match="batch_size must be 1 or more, not 0"):
+        list(attnviz.trace_many([SENTENCE], batch_size=0))
+    with pytest.raises(EmptyText):
+        list(attnviz.trace_many([SENTENCE, " "]))
