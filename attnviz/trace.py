@@ -6,7 +6,8 @@ import hashlib
 import json
 import reprlib
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from operator import index
 from os import PathLike
 from types import NoneType
@@ -23,6 +24,12 @@ Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
+
+WEIGHTS_ALONE = "weights alone"
+"""What the model of a trace is called that has no vectors, unless somebody names it."""
+
+ROW_ROUNDING = 0.02
+"""How far a row's sum may be from 1: many weights in bfloat16, of 8 bits each, are off together."""
 
 ROUNDING = 1e-5
 """How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
@@ -124,15 +131,36 @@ class Block:
         return f"<attnviz.Block: {self.kind}, layer {self.layer}, {_sizes(self)}>"
 
     @property
+    def weights_alone(self) -> bool:
+        """Whether it has no queries, keys and values: d_head is 0; see `Trace.from_weights`."""
+        return not self.query.shape[2]
+
+    @property
     def scores(self) -> Floats:
-        """[head, query, key]: query·key × scale (+ bias), before the mask."""
+        """[head, query, key]: query·key × scale (+ bias), before the mask.
+
+        Raises:
+            InvalidTrace: there are weights alone.
+        """
+        self._refuse_weights_alone()
         scores = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
         return _frozen(scores if self.bias is None else scores + self.bias)
 
     @property
     def output(self) -> Floats:
-        """[head, query, d_head]: weights @ value, the weighted average that each query reads."""
+        """[head, query, d_head]: weights @ value, the weighted average that each query reads.
+
+        Raises:
+            InvalidTrace: there are weights alone.
+        """
+        self._refuse_weights_alone()
         return _frozen(self.weights @ self.value)
+
+    def _refuse_weights_alone(self) -> None:
+        if self.weights_alone:
+            raise InvalidTrace(
+                "There are weights alone here, without queries, keys and values to compute from."
+            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,6 +199,53 @@ class Trace:
                 raise InvalidTrace(f"There are {count} blocks for {kind} layer {layer}.")
         if self.written < 0:
             raise InvalidTrace(f"A model cannot have written {self.written} tokens.")
+
+    @staticmethod
+    def from_weights(
+        weights: Any = (),
+        tokens: Sequence[str] = (),
+        *,
+        decoder: Any = (),
+        cross: Any = (),
+        target_tokens: Sequence[str] = (),
+        model: str = WEIGHTS_ALONE,
+        normalise: bool = False,
+    ) -> Trace:
+        """A trace of weights alone, whatever computed them; without queries, keys and values.
+
+        >>> trace = Trace.from_weights([[[[1, 0], [0.25, 0.75]]]], ["The", "dog"])
+        >>> trace.stack("decoder").shape
+        (1, 1, 2, 2)
+
+        Args:
+            weights: of the only stack, or of the encoder: [layer, head, query, key] as one array, or of each
+                layer [head, query, key] or [1, head, query, key], as `attentions` of transformers are; of
+                numpy, of torch, or lists. If no token looks forwards, it is a decoder's.
+            tokens: what these look at, and what looks there.
+            decoder, cross: of an encoder–decoder, as transformers calls them `decoder_attentions` and
+                `cross_attentions`.
+            target_tokens: what the decoder reads.
+            model: what the trace calls the model.
+            normalise: divide each row by its sum, where that is not 1.
+
+        Raises:
+            InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
+                row does not sum to 1; the message says where, and by how much.
+        """
+        source, target = _plain_tokens(tokens), _plain_tokens(target_tokens)
+        blocks = _weights_alone("encoder", weights, source, source, normalise)
+        if not len(decoder) and not any(np.triu(block.weights, 1).any() for block in blocks):
+            blocks = [replace(block, kind="decoder", mask=np.tril(block.mask)) for block in blocks]
+        blocks += _weights_alone("decoder", decoder, target, target, normalise)
+        blocks += _weights_alone("cross", cross, target, source, normalise)
+        if not blocks:
+            raise InvalidTrace("There are no weights. Give those of one layer at least.")
+        return Trace(
+            model=model,
+            text=" ".join(tokens),
+            target=" ".join(target_tokens) if target_tokens else None,
+            blocks=tuple(blocks),
+        )
 
     def __repr__(self) -> str:
         kinds = Counter(block.kind for block in self.blocks)
@@ -257,6 +332,10 @@ _OWN = ("query", "key", "value", "scores", "weights")
 _SHARED = ("mask", "bias", "projection")  # of these, blocks that hold the same numbers share one in the file
 
 
+def _own(weights_alone: bool) -> tuple[str, ...]:
+    return ("weights",) if weights_alone else _OWN
+
+
 def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str]]]:
     """What a trace's file says besides its arrays, and each array's name there: whose it is, and which.
 
@@ -270,7 +349,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
     blocks = []
     for block in trace.blocks:
         block_name = f"{block.kind}-{block.layer + 1}"
-        arrays |= {f"{block_name}.{name}": (block, name) for name in _OWN}
+        arrays |= {f"{block_name}.{name}": (block, name) for name in _own(block.weights_alone)}
         shared: dict[str, str | None] = dict.fromkeys(_SHARED)
         for name in _SHARED:
             if (array := getattr(block, name)) is not None:
@@ -320,17 +399,21 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     for fields in header["blocks"]:
         if fields["kind"] not in get_args(Kind):
             raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(fields['kind'])}")
-        numbers = {name: arrays[f"{fields['name']}.{name}"] for name in _OWN if name != "scores"}
+        alone = fields["d_head"] == 0
+        numbers = {name: arrays[f"{fields['name']}.{name}"] for name in _own(alone) if name != "scores"}
         numbers |= {name: arrays[fields[name]] for name in _SHARED if fields[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
                 raise trace_io.damaged(f"{fields['name']}.{name} is of another type")
+        rows, columns = (sequences[fields[name]] for name in ("query_tokens", "key_tokens"))
+        if alone:
+            numbers |= _no_vectors(len(numbers["weights"]), rows, columns)
         blocks.append(
             Block(
                 kind=fields["kind"],
                 layer=fields["layer"] - 1,
-                query_tokens=sequences[fields["query_tokens"]],
-                key_tokens=sequences[fields["key_tokens"]],
+                query_tokens=rows,
+                key_tokens=columns,
                 scale=fields["scale"],
                 **numbers,
             )
@@ -339,6 +422,77 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     if not all(isinstance(edit, str) for edit in edits):
         raise trace_io.damaged("an edit is no text")
     return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks))
+
+
+def _plain_tokens(texts: Sequence[str]) -> tuple[Token, ...]:
+    """Tokens that stand in a text with one space between each two."""
+    found: list[Token] = []
+    for number, text in enumerate(texts):
+        start = found[-1].end + 1 if found else 0
+        found.append(Token(str(text), 0, start, start + len(str(text)), number, special=False))
+    return tuple(found)
+
+
+def _weights_alone(
+    kind: Kind, layers: Any, rows: tuple[Token, ...], columns: tuple[Token, ...], normalise: bool
+) -> list[Block]:
+    """A block without vectors for each layer; a decoder where no token looks forwards has a mask that says so."""
+    blocks = []
+    for layer, given in enumerate(layers):
+        where = f"{kind} layer {layer + 1}"
+        weights = _checked_weights(given, where, normalise)
+        if weights.shape[1:] != (len(rows), len(columns)):
+            raise InvalidTrace(
+                f"The weights of {where} are of {weights.shape[1]} × {weights.shape[2]} tokens, but there "
+                f"are {len(rows)} × {len(columns)} tokens."
+            )
+        mask = np.ones(weights.shape[1:], dtype=np.bool_)
+        blocks.append(
+            Block(
+                kind=kind,
+                layer=layer,
+                query_tokens=rows,
+                key_tokens=columns,
+                weights=weights,
+                mask=np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask,
+                scale=1.0,
+                **_no_vectors(len(weights), rows, columns),
+            )
+        )
+    return blocks
+
+
+def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
+    """[head, query, key], whose rows sum to 1."""
+    if hasattr(given, "detach"):  # of torch
+        given = given.detach().float().cpu().numpy()
+    try:
+        weights: Floats = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InvalidTrace(f"The weights of {where} are no array of numbers: {error}.") from error
+    weights = weights[0] if weights.ndim == 4 and len(weights) == 1 else weights
+    if weights.ndim != 3:
+        raise InvalidTrace(
+            f"The weights of {where} have the shape {weights.shape}; needed is [head, query, key]."
+        )
+    sums = weights.sum(axis=-1, keepdims=True)
+    if normalise:
+        weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
+    off = np.abs(sums[..., 0] - 1)
+    if not (normalise or off.max(initial=0) <= ROW_ROUNDING):
+        head, row = np.unravel_index(int(np.argmax(off)), off.shape)
+        raise InvalidTrace(
+            f"Row {row + 1} of {where}, head {head + 1} sums to {sums[head, row, 0]:.4g}, not to 1. If that "
+            "is right, say normalise=True: each row is then divided by its sum."
+        )
+    return weights
+
+
+def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Floats]:
+    return {
+        name: np.zeros((heads, len(tokens), 0), dtype=np.float32)
+        for name, tokens in (("query", rows), ("key", columns), ("value", columns))
+    }
 
 
 def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
@@ -66,7 +66,8 @@ class Figure:
 
 
 def show(
-    trace: Trace,
+    trace: Trace | Any,
+    tokens: Sequence[str] | None = None,
     *,
     kind: Kind | None = None,
     layer: int = 0,
@@ -85,7 +86,8 @@ def show(
     <attnviz: Layer 4, head 2 of minilm>
 
     Args:
-        trace: what to show.
+        trace: what to show. Or weights alone, with `tokens`: as `Trace.from_weights` takes them.
+        tokens: the words or tokens of these weights.
         kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
         layer: the layer to open, from 0.
         head: the head to open, from 0.
@@ -101,7 +103,7 @@ def show(
         InvalidTrace: the trace has no such kind, layer, head or token.
         TypeError: it is no trace, or a number is no whole one.
     """
-    checked_trace(trace)
+    trace = checked_trace(trace) if tokens is None else Trace.from_weights(trace, tokens)
     if view is not None and view not in VIEWS:
         raise AttnvizError(
             f"There is no view {view!r}; there are {', '.join(VIEWS)}, or None for everything."

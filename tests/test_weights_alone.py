@@ -1,0 +1,137 @@
+"""Traces of weights alone: of arrays, of lists, and of what transformers returns."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoConfig, AutoModel
+
+import attnviz
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Floats, Trace
+from tests.capture.by_transformers import TARGET, own_inputs, own_model
+from tests.capture.tiny import FolderOf, tiny
+
+WORDS = ("The", "tired", "dog", "sleeps", "now")
+
+
+def random_weights(*shape: int) -> Floats:
+    weights: Floats = np.random.default_rng(3).random(shape, dtype=np.float32) ** 3
+    weights /= weights.sum(axis=-1, keepdims=True)
+    return weights
+
+
+@pytest.fixture(scope="session")
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
+    return lambda family: tiny(family, tmp_path_factory.mktemp("alone") / family)
+
+
+def test_weights_of_any_kind_are_the_same_trace() -> None:
+    weights = random_weights(2, 3, 5, 5)
+    expected = Trace.from_weights(weights, WORDS)
+    for given in (
+        weights.tolist(),
+        torch.tensor(weights),
+        tuple(layer[None] for layer in torch.tensor(weights)),
+    ):
+        assert np.array_equal(Trace.from_weights(given, WORDS).stack("encoder"), weights)
+    assert np.array_equal(expected.stack("encoder"), weights)
+    assert expected.text == "The tired dog sleeps now"
+    tokens = expected.blocks[1].key_tokens
+    assert [expected.text[token.start : token.end] for token in tokens] == list(WORDS)
+    assert repr(expected) == "<attnviz.Trace of 'weights alone': encoder 2 × 3 heads, 5 × 5 tokens>"
+    assert expected.blocks[0].mask.all()
+
+
+def test_weights_that_look_only_backwards_are_a_decoders() -> None:
+    found = Trace.from_weights([[[[1, 0], [0.25, 0.75]]]], ["The", "dog"], model="mine")
+    assert found.model == "mine"
+    assert found.block("decoder", 0).mask.tolist() == [[True, False], [True, True]]
+
+
+def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> None:
+    trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
+    for name in ("scores", "output"):
+        with pytest.raises(
+            InvalidTrace, match="There are weights alone here, without queries, keys and values"
+        ):
+            getattr(trace.blocks[0], name)
+    trace.save(tmp_path / "alone.npz")
+    again = Trace.load(tmp_path / "alone.npz")
+    assert again.blocks[1].weights_alone
+    assert np.array_equal(again.stack("encoder"), trace.stack("encoder"))
+    table = attnviz.links_table(trace)
+    assert len(table) == 2 * 3 * 5 * 5
+    assert repr(attnviz.show(random_weights(2, 3, 5, 5), WORDS, head=2)) == (
+        "<attnviz: Layer 1, head 3 of weights alone>"
+    )
+
+
+def test_what_an_encoder_decoder_of_transformers_returns(folder_of: FolderOf) -> None:
+    network: Any = own_model(folder_of("t5"))
+    inputs = own_inputs(folder_of("t5"), network)
+    with torch.inference_mode():
+        returned = network(**inputs, output_attentions=True)
+    words = [
+        [str(number) for number in inputs[name][0].tolist()] for name in ("input_ids", "decoder_input_ids")
+    ]
+    found = Trace.from_weights(
+        returned.encoder_attentions,
+        words[0],
+        decoder=returned.decoder_attentions,
+        cross=returned.cross_attentions,
+        target_tokens=words[1],
+    )
+    expected = attnviz.trace(
+        "The dog did not cross the road as it was too tired .", folder_of("t5"), target=TARGET
+    )
+    for kind in ("encoder", "decoder", "cross"):
+        assert np.array_equal(found.stack(kind), expected.stack(kind))
+        for one, other in zip(found.of_kind(kind), expected.of_kind(kind), strict=True):
+            assert np.array_equal(one.mask, other.mask)
+
+
+def test_a_family_that_cannot_be_taken_apart_is_drawn_by_its_weights() -> None:
+    sizes = {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10}
+    more = {"num_hidden_layers": 2, "intermediate_size": 11, "vocab_size": 61, "attn_implementation": "eager"}
+    build: Any = AutoModel.from_config
+    network = build(AutoConfig.for_model("gemma2", **sizes, **more)).eval().bfloat16()
+    with torch.inference_mode():
+        returned = network(torch.tensor([[3, 7, 11, 13]]), output_attentions=True)
+    found = Trace.from_weights(returned.attentions, ["3", "7", "11", "13"])
+    assert np.array_equal(found.stack("decoder"), torch.cat(returned.attentions).float().numpy())
+
+
+def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
+    weights = random_weights(1, 2, 5, 5)
+    weights[0, 1, 3] *= 0.5
+    with pytest.raises(
+        InvalidTrace, match=r"Row 4 of encoder layer 1, head 2 sums to 0\.5, not to 1\. .*normalise"
+    ):
+        Trace.from_weights(weights, WORDS)
+    found = Trace.from_weights(weights, WORDS, normalise=True).stack("encoder")
+    np.testing.assert_allclose(found[0, 1, 3], 2 * weights[0, 1, 3], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([], "There are no weights"),
+        ("five", "encoder layer 1 are no array of numbers"),
+        (random_weights(3, 5, 5), r"encoder layer 1 have the shape \(5, 5\); needed is \[head, query, key\]"),
+        (random_weights(2, 2, 3, 5, 5), r"have the shape \(2, 3, 5, 5\)"),
+        (random_weights(2, 3, 4, 4), "are of 4 × 4 tokens, but there are 5 × 5 tokens"),
+        (random_weights(2, 3, 5, 5) * np.nan, "sums to nan"),
+        (np.eye(5)[None, None] * 3 - 0.4, "weights that are not from 0 to 1"),
+    ],
+)
+def test_what_is_no_weights(weights: Any, said: str) -> None:
+    with pytest.raises(InvalidTrace, match=said):
+        Trace.from_weights(weights, WORDS)
+
+
+def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
+    with pytest.raises(TypeError, match="A trace is needed"):
+        attnviz.show(random_weights(2, 3, 5, 5))
