@@ -91,7 +91,7 @@ def trace(
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
-    edits: Sequence[str] = (),
+    edits: Sequence[str | Edit] = (),
     tokenizer: object = None,
 ) -> Trace:
     """Run a model over a text and return what its attention did.
@@ -118,7 +118,7 @@ def trace(
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
-        edits: changes to the model's attention, each as `attnviz.Edit` writes it: "encoder 4-2" silences
+        edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" silences
             head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
             the last one counts. The trace's weights are those that the model went on with.
         tokenizer: of transformers, for a model object; None: the tokens are given.
@@ -173,7 +173,7 @@ def predictions(
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
-    edits: Sequence[str] = (),
+    edits: Sequence[str | Edit] = (),
     tokenizer: object = None,
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
@@ -335,8 +335,8 @@ def _opened(model: object, tokenizer: object) -> Iterator[str]:
     yield str(model.absolute()) if isinstance(model, Path) else model
 
 
-def _edits(edits: Sequence[str]) -> tuple[Edit, ...]:
+def _edits(edits: Sequence[str | Edit]) -> tuple[Edit, ...]:
     listed = isinstance(edits, Sequence) and not isinstance(edits, str)
-    if not listed or not all(isinstance(edit, str) for edit in edits):
-        raise TypeError(f'edits must be a list of str, such as ["encoder 4-2"], not {edits!r:.40}.')
-    return tuple(Edit.parse(edit) for edit in edits)
+    if not listed or not all(isinstance(edit, str | Edit) for edit in edits):
+        raise TypeError(f'edits must be a list of str or Edit, such as ["encoder 4-2"], not {edits!r:.40}.')
+    return tuple(edit if isinstance(edit, Edit) else Edit.parse(edit) for edit in edits)

@@ -252,20 +252,30 @@ class Trace:
         told = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
         return f"<attnviz.Trace of {self.model!r}: {'; '.join(told)}>"
 
-    def of_kind(self, kind: Kind) -> tuple[Block, ...]:
-        """The blocks of one kind, by layer.
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        """What the only stack reads; of an encoder–decoder, what its encoder reads."""
+        return self.blocks[0].key_tokens if self.blocks else ()
+
+    def of_kind(self, kind: Kind | None = None) -> tuple[Block, ...]:
+        """The blocks of one kind, by layer; None: of the only kind that there is.
 
         Raises:
-            InvalidTrace: the model has no such attention.
+            InvalidTrace: the model has no such attention, or several kinds and none is named.
         """
+        if kind is None:
+            kinds = tuple(dict.fromkeys(block.kind for block in self.blocks))
+            if len(kinds) != 1:
+                raise InvalidTrace(f"{self.model} has {', '.join(kinds) or 'no'} attention. Name one kind.")
+            kind = kinds[0]
         blocks = tuple(sorted((b for b in self.blocks if b.kind == kind), key=lambda b: b.layer))
         if not blocks:
             present = ", ".join(sorted({b.kind for b in self.blocks}))
             raise InvalidTrace(f"{self.model} has no {kind} attention; it has: {present}.")
         return blocks
 
-    def block(self, kind: Kind, layer: int) -> Block:
-        """One layer's attention; `layer` counts from 0.
+    def block(self, kind: Kind | None = None, layer: int = 0) -> Block:
+        """One layer's attention; `layer` counts from 0, and a kind is needed where there are several.
 
         Raises:
             InvalidTrace: the model has no such layer.
@@ -276,10 +286,10 @@ class Trace:
         for block in blocks:
             if block.layer == wanted:
                 return block
-        raise InvalidTrace(f"{self.model} has {kind} layers 0 to {blocks[-1].layer}, not {layer}.")
+        raise InvalidTrace(f"{self.model} has {blocks[0].kind} layers 0 to {blocks[-1].layer}, not {layer}.")
 
-    def stack(self, kind: Kind) -> Floats:
-        """All weights of one kind, [layer, head, query, key]."""
+    def stack(self, kind: Kind | None = None) -> Floats:
+        """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
     def save(self, file: str | PathLike[str] | IO[bytes]) -> None:
@@ -436,7 +446,7 @@ def _plain_tokens(texts: Sequence[str]) -> tuple[Token, ...]:
 def _weights_alone(
     kind: Kind, layers: Any, rows: tuple[Token, ...], columns: tuple[Token, ...], normalise: bool
 ) -> list[Block]:
-    """A block without vectors for each layer; a decoder where no token looks forwards has a mask that says so."""
+    """A block without vectors for each layer; a decoder whose tokens never look forwards has such a mask."""
     blocks = []
     for layer, given in enumerate(layers):
         where = f"{kind} layer {layer + 1}"

@@ -62,7 +62,9 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 def test_as_a_notebook_would_use_it() -> None:
     trace = attnviz.trace(TIRED)
     assert (trace.model, trace.text, trace.target) == ("minilm", TIRED, None)
-    assert trace.block("encoder", layer=3).weights[1].shape == (15, 15)
+    assert trace.block(layer=3).weights[1].shape == (15, 15)
+    assert np.array_equal(trace.stack(), trace.stack("encoder"))
+    assert [token.text for token in trace.tokens][7:10] == ["road", "as", "it"]
     assert trace.stack("encoder").shape == (6, 12, 15, 15)
     assert trace.stack("encoder").dtype == np.float32
     ours = attnviz.trace(TIRED, "minilm-scratch").stack("encoder")
@@ -80,6 +82,12 @@ def test_the_translator_writes_reads_and_is_edited() -> None:
     assert np.array_equal(read.stack("cross"), trace.stack("cross"))
     moved = attnviz.trace(TIRED, "translator", edits=["encoder 2-1 9 2>7"])
     assert " elle " in str(moved.target)
+    assert (
+        attnviz.trace(TIRED, "translator", edits=[attnviz.Edit.parse("encoder 2-1 9 2>7")]).target
+        == moved.target
+    )
+    with pytest.raises(attnviz.InvalidTrace, match="encoder, decoder, cross attention"):
+        trace.stack()
     narrow = attnviz.trace(TIRED.replace("tired", "narrow"), "translator")
     assert narrow.target == "Le chien n'a pas traversé la route car elle était trop étroite."
 
@@ -130,7 +138,7 @@ def test_what_is_of_another_type_is_told_what_is_needed(
 
 @pytest.mark.parametrize("edits", ["encoder 2-1", [5], None, 5, {"encoder 2-1": 1}, {"encoder 2-1"}])
 def test_edits_are_a_list_of_texts(edits: Any) -> None:
-    with pytest.raises(TypeError, match="edits must be a list of str"):
+    with pytest.raises(TypeError, match="edits must be a list of str or Edit"):
         attnviz.trace("A dog.", "translator", edits=edits)
 
 
