@@ -520,6 +520,11 @@ def _sizes(block: Block) -> str:
     return f"{len(block.query)} heads, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
 
 
+def weights_of(given: Trace | Floats) -> Floats:
+    """[layer, head, query, key]: the given weights, or those of a trace with one kind of attention."""
+    return given.stack() if isinstance(given, Trace) else given
+
+
 def checked_trace(found: object) -> Trace:
     """What was given, if it is a trace.
 

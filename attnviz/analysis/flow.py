@@ -10,31 +10,33 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Trace, weights_of
 
 Doubles = NDArray[np.float64]
 
 _NOTHING = 1e-12  # less than this is what is left when doubles are subtracted
 
 
-def mixed(weights: Floats) -> Floats:
+def mixed(weights: Floats | Trace) -> Floats:
     """Ã = ½ (W̄ + I): what a layer hands on, half by attention and half by the way around it.
 
     W̄ is the mean over the layer's heads, as in the paper. That hides what single heads do (Voita et al.
     2019); rollout and flow are defined on it all the same: both need one number for each pair of tokens.
 
     Args:
-        weights: [layer, head, query, key] of a self-attention, so that queries and keys are the same tokens.
+        weights: [layer, head, query, key] of a self-attention, so that queries and keys are the same tokens;
+            or a trace that has no other attention.
 
     Returns:
         [layer, query, key]; every row sums to 1.
     """
+    weights = weights_of(weights)
     together = (weights.mean(axis=1, dtype=np.float64) + np.eye(weights.shape[-1])) / 2
     shares: Floats = together / together.sum(axis=-1, keepdims=True)
     return shares
 
 
-def rollout(weights: Floats) -> Floats:
+def rollout(weights: Floats | Trace) -> Floats:
     """Attention rollout: R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020).
 
     Args:
@@ -51,7 +53,7 @@ def rollout(weights: Floats) -> Floats:
     return np.stack(rolled).astype(np.float32)
 
 
-def flow(layers: Floats, token: int, source: int) -> float:
+def flow(layers: Floats | Trace, token: int, source: int) -> float:
     """The maximum flow from `token` after the last layer to `source` before the first (Abnar & Zuidema 2020).
 
     Between a token of one layer and a token of the layer below, no more can flow than Ã says; a token hands
@@ -59,12 +61,13 @@ def flow(layers: Floats, token: int, source: int) -> float:
     sum to 1. (The authors' code divides a token's flows by their sum, which changes no rank.)
 
     Args:
-        layers: [layer, query, key], as `mixed` returns it, the first layer first.
+        layers: [layer, query, key], as `mixed` returns it, the first layer first; or a trace.
         token, source: from 0.
 
     Returns:
         0 to 1.
     """
+    layers = mixed(layers) if isinstance(layers, Trace) else layers
     count, tokens, _ = layers.shape
     capacity = np.zeros(((count + 1) * tokens,) * 2)
     for layer, widths in enumerate(layers):
