@@ -292,18 +292,24 @@ class Trace:
         """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
-    def save(self, file: str | PathLike[str] | IO[bytes]) -> None:
-        """Write everything to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
+    def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "weights"] = "all") -> None:
+        """Write it to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
 
         Args:
             file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
                 there already is replaced when all is written.
+            what: "all", or "weights" and masks alone, which takes far less room: of short texts, most of a
+                file is each layer's W_O.
 
         Raises:
-            InvalidTrace: the trace is too large for a file.
+            InvalidTrace: the trace is too large for a file, or `what` is something else.
             OSError: the file cannot be written.
         """
-        header, arrays = _described(self)
+        if what not in ("all", "weights"):
+            raise InvalidTrace(f'A file holds "all" or "weights", not {what!r}.')
+        header, arrays = _described(
+            self if what == "all" else replace(self, blocks=tuple(map(_bare, self.blocks)))
+        )
         # There are as many scores as weights; they are computed when their turn to be written comes.
         stored = (getattr(block, "weights" if name == "scores" else name) for block, name in arrays.values())
         trace_io.write(
@@ -496,6 +502,12 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
             "is right, say normalise=True: each row is then divided by its sum."
         )
     return weights
+
+
+def _bare(block: Block) -> Block:
+    """Its weights and mask alone."""
+    vectors: dict[str, Any] = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
+    return replace(block, **vectors, bias=None, projection=None)
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Floats]:

@@ -69,6 +69,21 @@ def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> Non
     )
 
 
+def test_a_file_of_the_weights_alone_is_small(tmp_path: Path) -> None:
+    trace = attnviz.trace("The dog slept.")
+    trace.save(tmp_path / "all.npz")
+    trace.save(tmp_path / "weights.npz", what="weights")
+    again = Trace.load(tmp_path / "weights.npz")
+    assert (again.text, again.tokens) == (trace.text, trace.tokens)
+    assert np.array_equal(again.stack(), trace.stack())
+    assert all(block.weights_alone for block in again.blocks)
+    sizes = [(tmp_path / name).stat().st_size for name in ("weights.npz", "all.npz")]
+    assert sizes[0] < sizes[1] / 100
+    with pytest.raises(InvalidTrace, match='"all" or "weights", not 7'):
+        trace.save(tmp_path / "none.npz", what=7)  # type: ignore[arg-type]
+    assert not (tmp_path / "none.npz").exists()
+
+
 def test_what_an_encoder_decoder_of_transformers_returns(folder_of: FolderOf) -> None:
     network: Any = own_model(folder_of("t5"))
     inputs = own_inputs(folder_of("t5"), network)
