@@ -1,11 +1,12 @@
 """docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
+import attnviz
 from attnviz.capture import custom_attention, loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import TOLERANCE
@@ -14,9 +15,17 @@ from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
-from attnviz.trace import Block, Mask
-from tests.capture.by_transformers import captured, own_weights
-from tests.capture.tiny import FAMILIES, REFUSED, FolderOf, tiny
+from attnviz.trace import Block, Floats, Kind, Mask, Trace
+from tests.capture.by_transformers import (
+    PAIRED,
+    SEEING,
+    TARGET,
+    captured,
+    own_model,
+    own_tokenizer,
+    own_weights,
+)
+from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -69,12 +78,8 @@ def backwards(tokens: int) -> Mask:
 
 def told(folder: Path) -> str:
     """A family's row of the table, measured."""
-    trace, expected = captured(folder), own_weights(folder)
-    off = max(
-        float(np.abs(block.weights - weights).max())
-        for kind, layers in expected.items()
-        for block, weights in zip(trace.of_kind(kind), layers, strict=True)
-    )
+    trace = captured(folder)
+    opened = [trace, None if folder.name in SEEING else in_memory(folder), weights_alone(folder)]
     model = loading.load(str(folder))
     assert isinstance(model, HuggingFaceModel | SeeingModel)
     ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
@@ -82,11 +87,35 @@ def told(folder: Path) -> str:
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        "to the bit" if off == 0 else f"up to {off:.0e}",
+        *("–" if found is None else equal(found, own_weights(folder)) for found in opened),
         "; ".join(ways),
         "; ".join(notes(trace.blocks, custom_attention.has(folder.name))) or "–",
     )
     return f"| {' | '.join(cells)} |"
+
+
+def in_memory(folder: Path) -> Trace:
+    """What attnviz shows of a model object."""
+    target = TARGET if folder.name in PAIRED else None
+    return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+
+
+def weights_alone(folder: Path) -> Trace:
+    """What attnviz shows of the weights that transformers returns."""
+    main, decoder, cross = (*own_weights(folder).values(), [], [])[:3]
+    lengths = main[0].shape[-1], cross[0].shape[-2] if cross else 0
+    words, target = (tuple(map(str, range(length))) for length in lengths)
+    return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target)
+
+
+def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
+    """How far it is from transformers' own weights."""
+    off = max(
+        float(np.abs(block.weights - weights).max())
+        for kind, layers in expected.items()
+        for block, weights in zip(found.of_kind(kind), layers, strict=True)
+    )
+    return "to the bit" if off == 0 else f"up to {off:.0e}"
 
 
 def looks_at_near_tokens_only(block: Block) -> bool:
@@ -125,15 +154,16 @@ PAGE = """# Models
 
 attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
-those that transformers returns for the same text with `attn_implementation="eager"`. In each family,
+those that transformers returns for the same text with `attn_implementation="eager"`; so were those of the
+model as an object in memory, and of a trace of the returned weights alone. In each family,
 softmax(q·k·scale + bias) over the cells that the mask leaves open gives the weights again, up to rounding
 (10⁻⁶).
 
 Other families that are built in the same way work as well. Every model is checked like this when it is
 loaded, and refused with the reason if a weight is off by more than {tolerance:g}.
 
-| family | `model_type` | attention | equal to transformers | order of the tokens | besides |
-|---|---|---|---|---|---|
+| family | `model_type` | attention | folder | object | weights alone | order of the tokens | besides |
+|---|---|---|---|---|---|---|---|
 {shown}
 
 ## Refused
