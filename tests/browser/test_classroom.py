@@ -120,22 +120,22 @@ def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: 
     assert set(rows.locator("bdi").all_text_contents()) <= {*tokens, "[UNK]"}
 
 
-def test_hostile_texts_are_shown_as_typed(explore: Explore) -> None:
+def test_a_hostile_text_is_shown_as_typed(explore: Explore) -> None:
     explore.open(text="harmless words", layer=3, head=7, hide="false")
     made = explore.page.get_by_role("main").locator(PLACES)
     usual = made.count()
-    for text in (LETTERS, MARKED, CODE):
-        explore.type("Sentence", text)
-        tokens = forward(text).labels
-        query = len(tokens) // 2
-        explore.queries.nth(query).click()
-        explore.page.mouse.move(0, 0)
-        eventually(lambda: shown_as_typed(explore, text, tokens, query))  # noqa: B023
-        assert made.count() == usual
-        assert "head=7" in explore.page.url
+    text = f"{LETTERS} {MARKED} {CODE}"
+    explore.type("Sentence", text)
+    tokens = forward(text).labels
+    query = len(tokens) // 2
+    explore.queries.nth(query).click()
+    explore.page.mouse.move(0, 0)
+    eventually(lambda: shown_as_typed(explore, text, tokens, query))
+    assert made.count() == usual
+    assert "head=7" in explore.page.url
 
 
-def test_hostile_texts_in_a_change_and_in_what_cannot_be_read(explore: Explore) -> None:
+def test_a_hostile_text_in_a_change_and_in_what_cannot_be_read(explore: Explore) -> None:
     explore.open(show="change", text="a cat", other="a dog")
     alerts = explore.page.get_by_test_id("stAlert")
     made = explore.page.get_by_role("main").locator(PLACES)
