@@ -71,8 +71,7 @@ def test_pictures(page: Page, server: Server, tmp_path: Path) -> None:
             expect(page.get_by_test_id("stAlert")).to_contain_text("no.png: This is no picture")
         else:
             [weight] = [100 * look(folder, name).block("encoder", 1).weights[1, 12, 1]]
-            patch = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell").first
-            expect(patch).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
+            expect(patches.first).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
         wait_idle(page)
         check_choices(page, asked)
     page.get_by_role("gridcell", name="Layer 1, head 3:").click()

@@ -195,7 +195,8 @@ def fits(page: Page) -> bool:
 
 def axe(page: Page) -> list[str]:
     """Every breach of an accessibility rule on the page as it is now: rule, impact, and the elements."""
-    page.evaluate(Axe().axe_script)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
     # Only what is wrong is fetched: all that is right would take longer than to look. Without "preload", axe
     # does not load all style sheets again, which only its rules on sound and on turned screens need.
