@@ -1,14 +1,25 @@
 """What tests of pages stand on: nothing is computed for those before, and models that somebody brought."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 
 from attnviz.app.jobs import JOBS
 from attnviz.capture import loading
 from attnviz.models import allowed
 from tests.app.shown import SECONDS
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _packages_are_looked_through_once() -> Iterator[None]:
+    """Each AppTest looks for components in all installed packages, which takes longer than most pages do."""
+    once = cache(manifest_scanner.scan_component_manifests)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
 
 
 @pytest.fixture(autouse=True)

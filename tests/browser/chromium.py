@@ -22,8 +22,13 @@ _BY_PLAYWRIGHT = (
     *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
     *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
+CLASSROOM = "classroom.test"
+"""Another name of this machine, as a teacher's computer has one; there is no https for it."""
+
 QUIET = [
     "--no-sandbox",
+    f"--host-resolver-rules=MAP {CLASSROOM} 127.0.0.1",
+    "--no-proxy-server",
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",

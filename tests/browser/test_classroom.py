@@ -1,10 +1,10 @@
 """A room of thirty: an address without https, visitors side by side, and whatever is typed."""
 
 import re
-from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
 from tests.browser.explore import TIRED, Explore, assert_ranked, strongest
@@ -13,27 +13,13 @@ from tests.browser.server import Server
 from tests.browser.visit import DESKTOP, Faults, eventually, wait_idle
 
 
-@pytest.fixture
-def pupil(browser: Browser, server: Server, faults: Faults) -> Iterator[Explore]:
-    """Somebody who opens the page of the teacher's computer by its name, without https."""
-    port = server.url.rsplit(":", 1)[1]
-    rules = "--host-resolver-rules=MAP classroom.test 127.0.0.1"
-    theirs = browser.browser_type.launch(
-        executable_path=chromium.find(), args=[*chromium.QUIET, rules, "--no-proxy-server"]
-    )
-    try:
-        context = theirs.new_context(viewport=DESKTOP)
-        faults.hosts.add(f"classroom.test:{port}")
-        faults.watch(context)
-        yield Explore(context.new_page(), f"http://classroom.test:{port}")
-        context.close()
-        assert not faults.seen, "\n".join(faults.seen)
-    finally:
-        theirs.close()
-
-
-def test_the_page_and_its_copied_link_work_by_name_without_https(pupil: Explore) -> None:
-    page = pupil.page
+def test_the_page_and_its_copied_link_work_by_name_without_https(
+    page: Page, server: Server, faults: Faults
+) -> None:
+    """Somebody opens the page of the teacher's computer by its name."""
+    address = server.url.replace("127.0.0.1", chromium.CLASSROOM)
+    faults.hosts.add(urlsplit(address).netloc)
+    pupil = Explore(page, address)
     pupil.open(show="narrow")
     assert page.evaluate("isSecureContext") is False
     pupil.open_head(6, 12)
@@ -99,14 +85,18 @@ def test_two_quick_choices_are_both_kept(explore: Explore) -> None:
 
 # Whatever is typed is shown as typed, and executed never.
 
-HOSTILE = {
-    "letters": "a 🙂 👩‍👩‍👧 e\u0301a\u0308 Z\u0351\u036b\u036aa\u0335 ze\u200bro\u200d wi\ufeff jo\u2060s",
-    "directions": "שלום עולם, مرحبا abc \u202egnirts\u202c and \u2066isolated\u2069",
-    "script": "<script>alert(1)</script> <img src=x onerror=alert(2)> </p>",
-    "markdown": "![x](http://example.invalid/x.png) [l](http://example.invalid) **b** _u_ # h `c` ~~g~~ |t|",
-    "formula and directives": r"$\LaTeX$ $$\frac{1}{2}$$ \(x\) :red[x] :smile: :material/home: --> (c)",
-    "quotes": "\"double\" 'single' `back` ``` fence \\ & &amp; &lt;b&gt; %20 + #x ?y=1",
-}
+LETTERS = (
+    "a 🙂 👩‍👩‍👧 e\u0301a\u0308 Z\u0351\u036b\u036aa\u0335 ze\u200bro\u200d wi\ufeff jo\u2060s "
+    "שלום עולם, مرحبا abc \u202egnirts\u202c and \u2066isolated\u2069"
+)
+MARKED = (
+    "![x](http://example.invalid/x.png) [l](http://example.invalid) **b** _u_ # h `c` ~~g~~ |t| "
+    r"$\LaTeX$ $$\frac{1}{2}$$ \(x\) :red[x] :smile: :material/home: --> (c)"
+)
+CODE = (
+    "<script>alert(1)</script> <img src=x onerror=alert(2)> </p> "
+    "\"double\" 'single' `back` ``` fence \\ & &amp; &lt;b&gt; %20 + #x ?y=1"
+)
 PLACES = (
     "img, .katex, iframe, object, a, script, style, em, del, h1, [data-testid=stMarkdownColoredBackground]"
 )
@@ -130,46 +120,45 @@ def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: 
     assert set(rows.locator("bdi").all_text_contents()) <= {*tokens, "[UNK]"}
 
 
-def test_hostile_texts_are_shown_as_typed(explore: Explore) -> None:
+def test_a_hostile_text_is_shown_as_typed(explore: Explore) -> None:
     explore.open(text="harmless words", layer=3, head=7, hide="false")
     made = explore.page.get_by_role("main").locator(PLACES)
     usual = made.count()
-    for name, text in HOSTILE.items():
-        explore.type("Sentence", text)
-        tokens = forward(text).labels
-        query = len(tokens) // 2
-        explore.queries.nth(query).click()
-        explore.page.mouse.move(0, 0)
-        eventually(lambda: shown_as_typed(explore, text, tokens, query))  # noqa: B023
-        assert made.count() == usual, name
-        assert "head=7" in explore.page.url
+    text = f"{LETTERS} {MARKED} {CODE}"
+    explore.type("Sentence", text)
+    tokens = forward(text).labels
+    query = len(tokens) // 2
+    explore.queries.nth(query).click()
+    explore.page.mouse.move(0, 0)
+    eventually(lambda: shown_as_typed(explore, text, tokens, query))
+    assert made.count() == usual
+    assert "head=7" in explore.page.url
 
 
-def test_hostile_texts_in_a_change_and_in_what_cannot_be_read(explore: Explore) -> None:
+def test_a_hostile_text_in_a_change_and_in_what_cannot_be_read(explore: Explore) -> None:
     explore.open(show="change", text="a cat", other="a dog")
     alerts = explore.page.get_by_test_id("stAlert")
     made = explore.page.get_by_role("main").locator(PLACES)
     usual = made.count()
-    for name in ("markdown", "formula and directives"):
-        first, second = f"{HOSTILE[name]} cat", f"{HOSTILE[name]} dog"
-        explore.type("Sentence", first)
-        explore.type("Compare with", second)
-        explore.choose("Show", "change")
-        expect(alerts).to_have_count(0)
-        notes = explore.arithmetic.locator("p bdi").all_text_contents()
-        for note, typed in zip(notes, (first, second), strict=True):
-            assert f"“{typed}”" in note, name
-        assert explore.rows(explore.keys)[-2][0] == "cat → dog"
-        assert made.count() <= usual, name
-        explore.type("Compare with", long := second + " word" * 600)
-        expect(explore.page.get_by_role("textbox", name="Compare with")).to_have_value(long)
-        expect(alerts).to_have_count(1)
-        expect(alerts).to_contain_text("512")
-        # An invisible joiner keeps Streamlit from taking a part of the text for the name of an icon.
-        said = (alerts.locator("code").first.text_content() or "").replace("\u2060", "")
-        assert said
-        assert long.startswith(said.rstrip("…"))
-        assert made.count() <= usual, name
+    first, second = f"{MARKED} cat", f"{MARKED} dog"
+    explore.type("Sentence", first)
+    explore.type("Compare with", second)
+    explore.choose("Show", "change")
+    expect(alerts).to_have_count(0)
+    notes = explore.arithmetic.locator("p bdi").all_text_contents()
+    for note, typed in zip(notes, (first, second), strict=True):
+        assert f"“{typed}”" in note
+    assert explore.rows(explore.keys)[-2][0] == "cat → dog"
+    assert made.count() <= usual
+    explore.type("Compare with", long := second + " word" * 600)
+    expect(explore.page.get_by_role("textbox", name="Compare with")).to_have_value(long)
+    expect(alerts).to_have_count(1)
+    expect(alerts).to_contain_text("512")
+    # An invisible joiner keeps Streamlit from taking a part of the text for the name of an icon.
+    said = (alerts.locator("code").first.text_content() or "").replace("\u2060", "")
+    assert said
+    assert long.startswith(said.rstrip("…"))
+    assert made.count() <= usual
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "NUL\x00 here\x07", "lines\nand\ttabs\u2028too"])

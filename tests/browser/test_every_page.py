@@ -5,19 +5,11 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import COMPUTED_MS, PHONE, axe, fits, menu, type_into, visit, wait_idle
-
-ZOOMED: ViewportSize = {"width": 720, "height": 450}  # 1440 × 900 at 200 %
-
-# How many tables stand over the edge of what they stand in, where nobody can scroll to the rest.
-_WIDER = """
-all => all.filter(({ scrollWidth, parentElement: room }) =>
-    getComputedStyle(room).overflowX === "visible" && scrollWidth > room.clientWidth + 1).length
-"""
+from tests.browser.visit import COMPUTED_MS, axe, everybody_can_use, fits, type_into, visit, wait_idle
 
 FIRST, SECOND = "The dog did not cross the road.", "It was too tired."
 
@@ -54,28 +46,10 @@ VIEWS = {
     "explore, masked": View(explore(model="translator", kind="decoder", view="Matrix", show="change")),
     "explore, pair": View(explore(text=FIRST, other=SECOND, second="Read together with", between="A→B")),
     "learn": View("learn"),
-    **{lesson.name: View(lesson.name) for lesson in LESSONS},
-    # The same pages with their last section open.
-    "masks": View("masks?in_your_model=true&model=translator&own_kind=Decoder"),
-    "positions": View("positions?in_your_model=true&encoding=ALiBi"),
     "six steps across": View(
         f"query_key_value?step=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}"
     ),
     "heads": View("heads"),
-    "behaviour": View("behaviour?layer=1&head=3"),
-    "beyond weights": View("beyond_weights?measure=Norms+after+Add+%26+Norm&special=true", ready="^Flow$"),
-    "compare": View(
-        f"compare?{urlencode({'other': 'The old dog did not cross the road.'})}",
-        opened=("How words are aligned",),
-    ),
-    "compare, two models": View("compare", opened=("Two models",)),
-    "intervene": View(
-        f"intervene?model=translator&{urlencode({'edits': 'encoder 2-1 9 >7'})}",
-        ready="of 8 encoder heads, with",
-        opened=("What this does not show",),
-    ),
-    "plane": View("plane?query=3+dog"),
-    "pronouns": View("pronouns", "It resolves", (r"^All \d+ heads$", "Is the best head only lucky")),
     "grammar": View("pronouns?part=Grammar", "better than always"),
     "models": View(
         f"models?{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
@@ -86,10 +60,17 @@ VIEWS = {
 }
 
 
+# Of which the same is checked on their own journeys: with the lessons, the tools of Heads and Pictures.
+ON_A_JOURNEY = {
+    *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
+    *("block", "translate", "cause", "watch_it_learn", "long_distances"),
+    *("behaviour", "beyond_weights", "compare", "intervene", "plane", "pronouns", "pictures"),
+}
+
+
 def test_no_page_is_left_out() -> None:
     seen = {urlsplit(view.link).path or "explore" for view in VIEWS.values()}
-    # With a model that sees, in a test of its own.
-    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == seen | {"pictures"}
+    assert {path.stem for path in (ROOT / "pages").glob("*.py")} == seen | ON_A_JOURNEY
 
 
 @pytest.mark.parametrize("name", VIEWS)
@@ -97,12 +78,6 @@ def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
     view = VIEWS[name]
     server.forget_visitors()
     visit(page, f"{server.url}/{view.link}")
-    # Pictures stand in the menu once somebody has opened a model for them: another test, on this server.
-    entries = ("Explore", "Learn", "Heads", "Translate", "Models", "About")
-    expect(menu(page).filter(has_not_text="Pictures")).to_have_text([re.compile(entry) for entry in entries])
-    expect(page).to_have_title(re.compile("attnviz"))
-    for fault in ("stException", "stDialog"):
-        expect(page.get_by_test_id(fault)).to_have_count(0)
     if view.ready:
         expect(page.get_by_text(re.compile(view.ready)).first).to_be_visible(timeout=COMPUTED_MS)
     if "Heatmap" in view.link:
@@ -110,19 +85,7 @@ def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
     for text in view.opened:
         page.get_by_text(re.compile(text)).first.click()
         wait_idle(page)
-    assert axe(page) == []
-    assert fits(page)
-    page.set_viewport_size(ZOOMED)
-    wait_idle(page)
-    assert fits(page)
-    page.set_viewport_size(PHONE)
-    page.emulate_media(color_scheme="dark")
-    expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
-    wait_idle(page)
-    assert axe(page) == []
-    assert fits(page)
-    tables = page.get_by_role("main").locator("table")
-    assert tables.evaluate_all(_WIDER) == 0
+    everybody_can_use(page)
 
 
 def test_a_teacher_shows_the_picture_alone_and_larger(page: Page, server: Server) -> None:

@@ -108,7 +108,24 @@ def test_weights_are_also_rescaled_and_added_up(explore: Explore) -> None:
     check_all(explore, both, 6, 12, *pair)
 
 
-def test_the_change_is_the_second_sentence_minus_the_first(explore: Explore) -> None:
+def read_table(file: Path) -> tuple[dict[str, str], list[str], Array]:
+    """What a table says of itself, the names of its rows, and its numbers."""
+    lines = list(csv.reader(io.StringIO(file.read_text("utf-8-sig"))))
+    facts = {line[0]: line[1] for line in lines if line[0].startswith("# ")}
+    header, *rows = lines[len(facts) :]
+    names = header[1 : len(rows) + 1]
+    assert [row[0] for row in rows] == names
+    return facts, names, np.array([[float(cell) for cell in row[1:]] for row in rows])
+
+
+def save_data(explore: Explore, button: str, folder: Path) -> Path:
+    name = explore.page.get_by_role("button", name=re.compile(button)).inner_text()
+    return save(explore.page, name, folder)
+
+
+def test_the_change_is_the_second_sentence_minus_the_first_and_so_is_its_file(
+    explore: Explore, tmp_path: Path
+) -> None:
     explore.open(show="change")
     before, after = forward(TIRED), forward(NARROW)
     change = after.weights - before.weights
@@ -128,6 +145,14 @@ def test_the_change_is_the_second_sentence_minus_the_first(explore: Explore) -> 
     eventually(lambda: check(labels.index("dog")))
     explore.pick(key=labels.index("tired → narrow"))
     eventually(lambda: check(labels.index("tired → narrow")))
+    explore.unfold("Save")
+    table = save_data(explore, "^CSV", tmp_path)
+    assert "change" in table.name
+    facts, _, numbers = read_table(table)
+    said = " ".join([*facts, *facts.values()])
+    assert TIRED in said
+    assert NARROW in said
+    np.testing.assert_allclose(numbers, change[3, 1], atol=1e-5)
 
 
 def test_the_stages(explore: Explore) -> None:
@@ -232,16 +257,20 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
 # Files
 
 
-def test_pictures_as_files_say_what_they_show_and_run_nothing(explore: Explore, tmp_path: Path) -> None:
+def test_files_say_what_they_show_and_run_nothing_and_their_numbers_are_those_of_the_page(
+    explore: Explore, tmp_path: Path
+) -> None:
     explore.open(text=HOSTILE, layer=3, head=7, hide="true", view="Matrix")
+    read = forward(HOSTILE)
+    shown = read.shown(hide=True)
     picture, png = (save(explore.page, ending, tmp_path) for ending in ("SVG", "PNG"))
     for path, ending in ((picture, ".svg"), (png, ".png")):
         assert path.suffix == ending
         for part in ("minilm", "layer3", "head7", "hidden"):
             assert part in path.stem
     root = svg(picture)
-    names = {element.tag.rpartition("}")[2] for element in root.iter()}
-    assert names <= {"svg", "title", "g", "rect", "path", "text", "defs", "pattern", "image", "tspan", "desc"}
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "g", "rect", "path", "text", "defs", "pattern", "image", "tspan", "desc"}
     assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
     said = " ".join(root.itertext())
     about = ("minilm", "3-7", "weights", "without [CLS] and [SEP]", "rescaled", "Layer 3 · Head 7")
@@ -254,15 +283,12 @@ def test_pictures_as_files_say_what_they_show_and_run_nothing(explore: Explore, 
     assert width > 1000
     assert height > 500
 
-
-def test_the_heatmap_and_its_file_say_what_they_show(explore: Explore) -> None:
-    explore.open(text=HOSTILE, layer=3, head=7, hide="true", view="Heatmap")
-    shown = forward(HOSTILE).shown(hide=True)
-    said = explore.page.get_by_text(re.compile("In head 3-7,"))
-    query, *named = said.locator("code").all_inner_texts()
+    explore.choose("Picture", "Heatmap")
+    told = explore.page.get_by_text(re.compile("In head 3-7,"))
+    query, *named = told.locator("code").all_inner_texts()
     row = shown.weights[2, 6, shown.labels.index(query)]
     expected = strongest(row, shown.names)[: len(named)]
-    assert_ranked(list(zip(named, said.locator("strong").all_inner_texts(), strict=True)), expected)
+    assert_ranked(list(zip(named, told.locator("strong").all_inner_texts(), strict=True)), expected)
     plot = explore.page.locator(".js-plotly-plot")
     plot.hover()
     with explore.page.expect_download() as download:
@@ -274,26 +300,6 @@ def test_the_heatmap_and_its_file_say_what_they_show(explore: Explore) -> None:
     for part in ('<script>alert("1")</script>', "minilm", "3-7", "rescaled"):
         assert part in " ".join(root.itertext()), part
 
-
-def read_table(file: Path) -> tuple[dict[str, str], list[str], Array]:
-    """What a table says of itself, the names of its rows, and its numbers."""
-    lines = list(csv.reader(io.StringIO(file.read_text("utf-8-sig"))))
-    facts = {line[0]: line[1] for line in lines if line[0].startswith("# ")}
-    header, *rows = lines[len(facts) :]
-    names = header[1 : len(rows) + 1]
-    assert [row[0] for row in rows] == names
-    return facts, names, np.array([[float(cell) for cell in row[1:]] for row in rows])
-
-
-def save_data(explore: Explore, button: str, folder: Path) -> Path:
-    name = explore.page.get_by_role("button", name=re.compile(button)).inner_text()
-    return save(explore.page, name, folder)
-
-
-def test_numbers_as_files_are_those_of_the_page(explore: Explore, tmp_path: Path) -> None:
-    explore.open(text=HOSTILE, layer=3, head=7, hide="true")
-    read = forward(HOSTILE)
-    shown = read.shown(hide=True)
     explore.unfold("Save")
     table = save_data(explore, "^CSV", tmp_path)
     assert re.fullmatch(r"attnviz-minilm-layer3-head7-.*hidden.*\.csv", table.name)
@@ -316,16 +322,3 @@ def test_numbers_as_files_are_those_of_the_page(explore: Explore, tmp_path: Path
             np.testing.assert_allclose(arrays[f"encoder-{layer + 1}.query"], read.query[layer], atol=1e-4)
         header = json.loads(bytes(arrays["header"]))
     assert (header["text"], header["model"]) == (HOSTILE, "minilm")
-
-
-def test_the_numbers_of_a_change_as_a_file(explore: Explore, tmp_path: Path) -> None:
-    explore.open(show="change", layer=4, head=2)
-    explore.unfold("Save")
-    table = save_data(explore, "^CSV", tmp_path)
-    assert "change" in table.name
-    facts, _, numbers = read_table(table)
-    said = " ".join([*facts, *facts.values()])
-    assert TIRED in said
-    assert NARROW in said
-    change = forward(NARROW).weights[3, 1] - forward(TIRED).weights[3, 1]
-    np.testing.assert_allclose(numbers, change, atol=1e-5)

@@ -24,6 +24,7 @@ from tests.browser.visit import (
     assert_link_reproduces,
     axe,
     eventually,
+    everybody_can_use,
     press,
     save,
     type_into,
@@ -37,6 +38,7 @@ HOSTILE = "<script>alert(1)</script> **too**"
 
 def tool(page: Page, server: Server, name: str, **choices: Any) -> Locator:
     """Open the page by a link; return the part that is not the menu."""
+    server.forget_visitors()
     visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
     return page.get_by_role("main")
 
@@ -62,6 +64,7 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     chosen = page.get_by_role("gridcell", selected=True)
     expect(chosen).to_have_accessible_name(re.compile(r"Head 4-2: gives "))
     np.testing.assert_allclose(numbers(heads), to_the_first(TIRED).ravel(), atol=1e-4)
+    everybody_can_use(page)
     page.get_by_role("radio", name="Many sentences").click()
     page.get_by_role("radio", name="Upload").click()
     upload, alert = page.locator("input[type=file]"), page.get_by_test_id("stAlert")
@@ -135,6 +138,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
     expect(page.get_by_role("heading", name="What does dog depend on?")).to_be_visible()
     expect(page).to_have_url(re.compile(r"query=3(\+|%20)dog"))
     expect(cells(left_out).nth(1)).to_have_accessible_name(re.compile("the token itself"))
+    everybody_can_use(page)
 
 
 # What changes?
@@ -180,6 +184,8 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     said = " ".join(svg(file).itertext())
     for part in (OPENING.text, OPENING.other, "Head 6-9, first sentence", "Head 6-9, second − first"):
         assert part in said
+    page.get_by_text("How words are aligned").click()
+    everybody_can_use(page)
     # What cannot be compared stays in its box.
     box = page.get_by_role("textbox", name="Second sentence")
     for typed, problem in (
@@ -216,6 +222,7 @@ def test_compare_brings_gaps_and_two_models(page: Page, server: Server) -> None:
     wait_idle(page)
     expect(page).to_have_url(re.compile("alike=false"))
     expect(page.get_by_text(re.compile(r"translator, \d-1$"))).to_be_visible()
+    everybody_can_use(page)
 
 
 @pytest.mark.parametrize("viewport", [PHONE])
@@ -295,7 +302,8 @@ def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Pa
     wait_idle(page)
     short = page.get_by_text("What the model expects after car").first
     expect(short).to_be_hidden()  # the effect itself stands beside the button
-    page.set_viewport_size(PHONE)
+    page.get_by_text("What this does not show").click()
+    everybody_can_use(page)  # at the end on a phone
     expect(short).to_be_visible()
     button, said_below = (
         page.get_by_role("button", name="silence its row of it").bounding_box(),
@@ -381,7 +389,7 @@ def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server
     page.mouse.move(5, 5)
     expect(heading).to_have_text("road looks at")
     eventually(lambda: says(ROAD))
-    page.set_viewport_size(PHONE)
+    everybody_can_use(page)  # at the end on a phone
     expect(page.locator(".picture > svg")).to_have_attribute("width", re.compile(r"^3\d\d$"))
     assert page.evaluate(ON_THE_FRAME) == []
     assert page.evaluate(ON_A_LINE) == []
@@ -444,6 +452,9 @@ def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) 
         shares = [f"{100 * each:.0f}" if each >= 0.0995 else f"{100 * each:.1f}" for each in (dog, road)]
         written = rf"✓ {re.escape(text)} → dog {shares[0]}\s%, road {shares[1]}\s%"
         expect(main.get_by_text(re.compile(written))).to_be_visible()
+    for folded in (r"^All \d+ heads$", "Is the best head only lucky"):
+        page.get_by_text(re.compile(folded)).click()
+    everybody_can_use(page)
     page.get_by_role("link", name="Open this pair on Explore").first.click()
     expect(page).not_to_have_url(re.compile("pronouns"))
     wait_idle(page)

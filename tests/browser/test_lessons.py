@@ -34,7 +34,7 @@ from tests.browser.visit import (
     assert_link_reproduces,
     controls,
     eventually,
-    fits,
+    everybody_can_use,
     press,
     type_into,
     visit,
@@ -55,6 +55,7 @@ def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
     """Open the page by a link; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
+    server.forget_visitors()
     visit(page, f"{server.url}/{name}?{urlencode(choices)}")
     return page.get_by_role("main")
 
@@ -128,6 +129,8 @@ def test_weighted_average(page: Page, server: Server) -> None:
     expect(pieces.locator(".typed")).to_have_text(HOSTILE)
     assert main.locator("u").count() == 0
     assert_link_reproduces(page, controls)
+    page.get_by_role("heading", level=1).click()  # no line has the focus any more
+    everybody_can_use(page)
 
 
 def test_scale(page: Page, server: Server) -> None:
@@ -157,6 +160,7 @@ def test_scale(page: Page, server: Server) -> None:
     shows(real, scale.in_bert(HOSTILE, LAYER, HEAD, it).row)
     assert real.locator("tbody th bdi").all_inner_texts() == names
     assert main.locator("u").count() == 0
+    everybody_can_use(page)
 
 
 def walked(page: Page, part: str) -> list[float]:
@@ -229,6 +233,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     np.testing.assert_array_equal(table(), rows.T)
     assert main.locator("u").count() == 0
     assert_link_reproduces(page, controls)
+    everybody_can_use(page)
 
 
 def test_many_heads(page: Page, server: Server) -> None:
@@ -276,9 +281,7 @@ def test_many_heads(page: Page, server: Server) -> None:
     shows(1)
     assert_asked(page, heads_of_384="1", head="4")
     assert main.locator("u").count() == 0
-    page.set_viewport_size(PHONE)
-    wait_idle(page)
-    assert fits(page)
+    everybody_can_use(page)
 
 
 def as_number_list(text: str) -> list[float]:
@@ -314,8 +317,11 @@ def below_the_title(page: Page) -> float:
     return mask["y"] - title["y"]
 
 
+IN_YOUR_MODEL = {"in_your_model": "true", "model": "translator", "own_kind": "Decoder"}
+
+
 def test_masks(page: Page, server: Server) -> None:
-    lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1)
+    lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1, **IN_YOUR_MODEL)
     mask = masks.cells("window", 15, 2, 1).copy()
     assert_masked(page, mask)
     before = below_the_title(page)
@@ -340,6 +346,7 @@ def test_masks(page: Page, server: Server) -> None:
     wait_idle(page)
     assert_masked(page, mask)
     assert_link_reproduces(page, controls)
+    everybody_can_use(page)
 
     # A row without an open cell is refused, and no number is left.
     row = mask_editor(page).get_by_role("button", name="dog: the whole row of dog, query", exact=True)
@@ -410,6 +417,7 @@ def test_positions(page: Page, server: Server) -> None:
     wait_idle(page)
     assert_asked(page, in_your_model="true")
     assert main.locator("u").count() == 0
+    everybody_can_use(page)
 
 
 def test_cross_attention(page: Page, server: Server) -> None:
@@ -444,6 +452,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     worked = page.get_by_label("Why does street look at did")
     assert value(worked, "result") == pytest.approx(row[3], abs=1e-4)
     assert page.get_by_role("main").locator("u").count() == 0
+    everybody_can_use(page)
 
 
 STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
@@ -514,6 +523,7 @@ def test_block(page: Page, server: Server) -> None:
     expect(slider).to_have_attribute("aria-valuenow", "1")
     assert main.locator("u").count() == 0
     assert_link_reproduces(page, controls)
+    everybody_can_use(page)
     # What goes out of a layer comes into the next.
     out = value(main, "came_out-length")
     page.get_by_role("button", name="On to layer 6").click()
@@ -554,6 +564,7 @@ def test_translate(page: Page, server: Server) -> None:
     page.wait_for_url(lambda url: "french=9+car" in url)
     wait_idle(page)
     expect(page.get_by_role("radio", name="car, word 9")).to_be_focused()
+    everybody_can_use(page)
 
 
 @pytest.mark.parametrize("viewport", [PHONE])
@@ -620,6 +631,7 @@ def test_cause(page: Page, server: Server) -> None:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"], steps=5)
     page.mouse.up()
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
+    everybody_can_use(page)
 
 
 def test_long_distances(page: Page, server: Server) -> None:
@@ -645,6 +657,7 @@ def test_long_distances(page: Page, server: Server) -> None:
     assert_asked(page, clauses="3")
     keeps = page.get_by_label("LSTM", exact=True).locator("[data-part=keeps]")
     expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
+    everybody_can_use(page)
 
 
 # What the mask editor shows before Python has answered.

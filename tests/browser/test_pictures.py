@@ -4,43 +4,31 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from attnviz.app.pictures import seeing
 from attnviz.capture import loading
 from attnviz.trace import Trace
 from tests.browser.server import Server
-from tests.browser.visit import COMPUTED_MS, PHONE, axe, fits, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, axe, everybody_can_use, fits, visit, wait_idle
 from tests.capture.tiny import tiny
 
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model that sees three rows of five patches."""
-    return tiny("vit", tmp_path_factory.mktemp("models") / "vit")
-
-
-def open_pictures(page: Page, server: Server, folder: Path, **choices: str) -> None:
-    """Open the model, unless an earlier test has, and then the page by a link."""
-    visit(page, f"{server.url}/models?{urlencode({'own': folder})}")
-    page.get_by_role("button", name="Look").click()
-    opened = page.get_by_text("It is open")
-    expect(page.get_by_role("button", name="Open", exact=True).or_(opened)).to_be_visible(timeout=COMPUTED_MS)
-    if not opened.is_visible():
-        page.get_by_role("button", name="Open", exact=True).click()
-    expect(opened).to_be_visible(timeout=COMPUTED_MS)
-    visit(page, f"{server.url}/pictures?{urlencode({'model': folder, **choices})}")
 
 
 def look(folder: Path, name: str) -> Trace:
     return loading.look(str(folder), seeing.drawn(name), name)
 
 
-def test_patches_are_chosen_by_mouse_and_keyboard(page: Page, server: Server, folder: Path) -> None:
-    open_pictures(page, server, folder, picture="two shapes", layer="2", head="3")
+def test_pictures(page: Page, server: Server, tmp_path: Path) -> None:
+    folder = tiny("vit", tmp_path / "vit")  # a small model that sees three rows of five patches
+    visit(page, f"{server.url}/models?{urlencode({'own': folder})}")
+    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("It is open")).to_be_visible(timeout=COMPUTED_MS)
+    server.forget_visitors()
+    chosen = {"model": folder, "picture": "two shapes", "layer": "2", "head": "3"}
+    visit(page, f"{server.url}/pictures?{urlencode(chosen)}")
     weights = look(folder, "two shapes").block("encoder", 1).weights[2]
     patches = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell")
     expect(patches).to_have_count(15)
@@ -70,17 +58,8 @@ def test_patches_are_chosen_by_mouse_and_keyboard(page: Page, server: Server, fo
     wait_idle(page)
     expect(page.get_by_role("heading", name="Layer 1 · Head 2")).to_be_visible()
     expect(patches.nth(0)).to_have_accessible_name(f"row 1, column 1: {100 * other[1]:.1f} %")
-    assert axe(page) == []
+    everybody_can_use(page)
 
-
-def test_the_choices_stay_through_uploads_and_the_address_tells_them(
-    page: Page, server: Server, folder: Path, tmp_path: Path
-) -> None:
-    open_pictures(page, server, folder)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size(PHONE)
-    wait_idle(page)
-    assert axe(page) == []
     asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
     visit(page, f"{server.url}/pictures?{urlencode(asked)}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The picture is not in the link")
@@ -92,8 +71,7 @@ def test_the_choices_stay_through_uploads_and_the_address_tells_them(
             expect(page.get_by_test_id("stAlert")).to_contain_text("no.png: This is no picture")
         else:
             [weight] = [100 * look(folder, name).block("encoder", 1).weights[1, 12, 1]]
-            patch = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell").first
-            expect(patch).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
+            expect(patches.first).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
         wait_idle(page)
         check_choices(page, asked)
     page.get_by_role("gridcell", name="Layer 1, head 3:").click()

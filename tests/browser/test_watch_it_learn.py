@@ -7,7 +7,7 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import COMPUTED_MS, eventually, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, eventually, everybody_can_use, visit, wait_idle
 
 STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
 
@@ -29,6 +29,7 @@ def trainings(server: Server) -> list[str]:
 def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> None:
     with np.load(STORED, allow_pickle=False) as arrays:
         steps = arrays["steps"].tolist()
+    server.forget_visitors()
     visit(page, f"{server.url}/watch_it_learn?step={steps[6]}")
     slider = page.get_by_role("slider", name="After how many steps")
     for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):
@@ -37,6 +38,7 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
         assert slider.get_attribute("aria-valuetext") == str(step)
         expect(page.get_by_role("heading", name=f"Encoder 2-1 after {step:,} steps")).to_be_visible()
         expect(page).to_have_url(re.compile(re.escape(f"step={step}")))
+    everybody_can_use(page)
 
 
 def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, server: Server) -> None:

@@ -1,6 +1,7 @@
 """The atlas: each head's picture in its own place, and every head within reach of mouse and keyboard."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -78,21 +79,19 @@ def any_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
     return levels
 
 
-@pytest.mark.parametrize("masked", ["nowhere", "after the diagonal", "in places"])
-@pytest.mark.parametrize("kind", ["sequential", "diverging"])
-@pytest.mark.parametrize("size", [(47, 61), (37, 29), (128, 128)])
-def test_pictures_are_drawn_as_their_thumbnails_would_be(
-    widgets: Widgets, size: tuple[int, int], kind: Kind, masked: str
-) -> None:
-    levels = any_levels((LAYERS * HEADS, *size), masked)
+def test_pictures_are_drawn_as_their_thumbnails_would_be(widgets: Widgets) -> None:
     order = np.random.default_rng(2).permutation(LAYERS * HEADS)
     heads = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
-    small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])
-    whole = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
-    widgets.mount("atlas", message(small, kind=kind, dim=[3, 8]))
-    expected = widgets.page.evaluate(_DRAWN)
-    widgets.show("atlas", message(whole, kind=kind, dim=[3, 8]))
-    assert widgets.page.evaluate(_DRAWN) == expected
+    kinds: tuple[Kind, ...] = ("sequential", "diverging")
+    masks = ("nowhere", "after the diagonal", "in places")
+    for size, kind, masked in product(((47, 61), (37, 29), (128, 128)), kinds, masks):
+        levels = any_levels((LAYERS * HEADS, *size), masked)
+        small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])
+        whole = widgets.publish("whole", {"pixels": levels[order]}, heads=heads)
+        widgets.mount("atlas", message(small, kind=kind, dim=[3, 8]))
+        expected = widgets.page.evaluate(_DRAWN)
+        widgets.show("atlas", message(whole, kind=kind, dim=[3, 8]))
+        assert widgets.page.evaluate(_DRAWN) == expected, (size, kind, masked)
 
 
 def test_pictures_are_pooled_once(widgets: Widgets) -> None:

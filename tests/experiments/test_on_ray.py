@@ -22,6 +22,7 @@ def sentences_of(batch: Batch) -> "np.ndarray[Any, Any]":
     return np.array([len(batch.texts)])
 
 
+@pytest.mark.everything
 def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Real processes, each with a model that needs no transformers; five parts, so that each gets several."""
     monkeypatch.setattr(behaviour, "PART", 3)

@@ -185,7 +185,10 @@ def test_the_table_has_a_column_for_each_translator() -> None:
     assert len(lines) == 1 + len(flat(PERFECT))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(name, marks=() if name == "taught" else pytest.mark.everything) for name in VARIANTS],
+)
 def test_the_shipped_translators_reach_their_targets(variant: str) -> None:
     figures = measure(Translator.load(VARIANTS[variant].file), sentences=100, pairs=60)
     assert missed(variant, figures) == {}
