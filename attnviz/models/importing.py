@@ -13,10 +13,10 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 
 CORE = ("torch>=2.13,<3", "transformers>=5.18,<6")
 EXTRAS = {
-    "app": ("streamlit>=1.65,<2", "plotly>=6,<8", "cachetools>=5,<9"),
-    "notebook": ("pandas>=2.2,<4",),
-    "pictures": ("pillow>=10,<14",),
-    "ray": ("ray>=2.40,<3",),
+    "app": ("streamlit>=1.65,<2", "plotly>=6,<8", "cachetools>=5.5,<9"),
+    "notebook": ("pandas>=2.2.3,<4",),
+    "pictures": ("pillow>=10.4,<14",),
+    "ray": ("ray>=2.60,<3",),
 }
 """What pyproject.toml asks for, as far as it is looked at again where it is imported."""
 
