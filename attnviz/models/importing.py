@@ -13,7 +13,7 @@ warnings.filterwarnings("ignore", message="IProgress not found")
 
 CORE = ("torch>=2.13,<3", "transformers>=5.18,<6")
 EXTRAS = {
-    "app": ("streamlit>=1.65,<2", "plotly>=6,<8", "cachetools>=5.5,<9"),
+    "app": ("streamlit>=1.65,<2", "plotly>=6,<8", "cachetools>=6.0,<9"),
     "notebook": ("pandas>=2.2.3,<4",),
     "pictures": ("pillow>=10.4,<14",),
     "ray": ("ray>=2.60,<3",),
