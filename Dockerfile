@@ -17,7 +17,6 @@ RUN PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore sh install.sh python requirem
 # HOME is the only place that is written to while the page runs; /tmp may be a tmpfs.
 ENV HOME=/tmp \
     HF_HUB_OFFLINE=1 \
-    HF_HUB_DISABLE_TELEMETRY=1 \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 
@@ -32,4 +31,4 @@ USER 1000
 EXPOSE 8501
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=2)"]
-CMD ["python", "-m", "attnviz.app.serve", "run", "app.py", "--server.port=8501"]
+CMD ["python", "-m", "attnviz", "app"]

@@ -15,7 +15,6 @@ PYTHON := $(VENV)/bin/python
 
 # What attnviz's own models need lies in the installed packages. The network is asked for nothing, until a visitor
 # opens a model of the Hugging Face hub; HF_HUB_OFFLINE=1 make app forbids even that, and the tests always do.
-export HF_HUB_DISABLE_TELEMETRY := 1
 test test-all: export HF_HUB_OFFLINE := 1
 # Where this is set (as some containers do), each test process compiles all modules and all tests anew, which takes
 # as long as everything else before the first test.
@@ -25,7 +24,7 @@ test test-all: export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
-	@exec $(PYTHON) -m attnviz.app.serve run app.py --server.port=$(PORT)
+	@exec $(PYTHON) -m attnviz app --port $(PORT)
 
 test: $(VENV)/.dev node_modules/.made
 	@npm test --silent

@@ -34,12 +34,15 @@ from attnviz.export.report.notebook import Figure, show
 from attnviz.export.tables import links_table, tokens_table, weights_table
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
+from attnviz.models.importing import need_extra
 from attnviz.trace import Block, Kind, Token, Trace
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
     from attnviz.experiments.patching import Patching
+
+__version__ = "0.1.0"
 
 __all__ = [
     "AttnvizError",
@@ -285,6 +288,7 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
         OSError: the file cannot be opened.
         TypeError: it is neither a file nor a picture.
     """
+    need_extra("pictures")
     from PIL import Image
 
     if not isinstance(picture, str | Path | bytes | Image.Image):

@@ -8,15 +8,16 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
 
+import attnviz
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed
+from attnviz.models import allowed, importing
 
 # In the order of the help. Each file in `cli` adds its commands to `app`, and imports torch only to run one.
 MODULES = ("trace", "report", "models", "heads", "pronouns", "relations", "verdicts", "translators")
@@ -51,6 +52,46 @@ class Commands(TyperGroup):
             raise _refused(f"{error.filename or 'What is printed here'}: {error.strerror}.") from error
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"attnviz {attnviz.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def before(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - the callback has told it
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version, and exit."),
+    ] = False,
+) -> None:
+    """What every command begins with."""
+    if context.invoked_subcommand != "app":
+        os.environ.pop(allowed.SETTING, None)  # that list binds the visitors of a server, not its owner
+
+
+@app.command("app")
+def serve_app(
+    port: Annotated[int, typer.Option(metavar="N", help="Where it answers.")] = 8501,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="The address it listens at, such as 127.0.0.1; else all of this machine."
+        ),
+    ] = None,
+) -> None:
+    """Serve the app: all pages, in a browser.
+
+    Streamlit's environment variables say the rest, such as STREAMLIT_SERVER_BASE_URL_PATH.
+    """
+    importing.need_extra("app")
+    importing.need_extra("pictures")
+    from attnviz.app import serve
+
+    serve.run(port, host)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -62,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for name in MODULES:
         importlib.import_module(f"attnviz.cli.{name}")
-    os.environ.pop(allowed.SETTING, None)  # that list binds the visitors of a server, not its owner
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     streams: tuple[TextIO, TextIO] = (sys.stdout, sys.stderr)
     for stream in streams:
         if isinstance(stream, io.TextIOWrapper):

@@ -3,14 +3,14 @@
 A real server, and no browser: visitors come one after the other, and each moves to another head a hundred
 times over the websocket and leaves. The memory is what the server's process holds.
 
-Run: python -m benchmarks.memory [reruns] [--smoke] [options of Streamlit, such as --runner.postScriptGC=true]
+Run: python -m benchmarks.memory [reruns] [--smoke]
+Streamlit's environment variables change the server, such as STREAMLIT_RUNNER_POST_SCRIPT_GC=true.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -57,9 +57,9 @@ def visit_once(server: Server, reruns: int) -> None:
             rerun(visit, {boxes["Layer"]: 1 + number // 12 % 6, boxes["Head"]: 1 + number % 12})
 
 
-def main(reruns: int, of_one_visitor: int, options: Sequence[str]) -> bool:
+def main(reruns: int, of_one_visitor: int) -> bool:
     """Print the table; return whether the memory stayed flat."""
-    with tempfile.TemporaryDirectory() as home, running(Path(home), options=options) as server:
+    with tempfile.TemporaryDirectory() as home, running(Path(home)) as server:
         process = psutil.Process(server.process.pid)
         megabytes: dict[int, float] = {}
         for done in range(of_one_visitor, reruns + 1, of_one_visitor):
@@ -82,6 +82,6 @@ def main(reruns: int, of_one_visitor: int, options: Sequence[str]) -> bool:
 if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("reruns", type=int, nargs="?", default=RERUNS)
-    asked, options = arguments.parse_known_args()
-    flat = main(20, 10, options) if asked.smoke else main(asked.reruns, OF_ONE_VISITOR, options)
+    asked = arguments.parse_args()
+    flat = main(20, 10) if asked.smoke else main(asked.reruns, OF_ONE_VISITOR)
     sys.exit(not flat and not asked.smoke)

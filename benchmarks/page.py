@@ -12,6 +12,7 @@ import base64
 import random
 import re
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +28,7 @@ from attnviz.app.examples import OPENING
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report, parser
 from benchmarks.texts import text_of
-from tests.browser.server import running
+from tests.browser.server import FORGETFUL, running
 from tests.browser.visit import visit, wait_idle
 
 STARTS = 3
@@ -39,16 +40,16 @@ OWN_WORD = "zebra"
 
 
 @contextmanager
-def fresh_server(module: str = "tests.browser.forgetful") -> Iterator[str]:
+def fresh_server(command: Sequence[str] = FORGETFUL) -> Iterator[str]:
     """The address of a new server, which nobody has visited; it ends with the block.
 
     Args:
-        module: what is started.
+        command: what is started.
 
     Raises:
         RuntimeError: a visitor was shown an error, so that the figures are worth nothing.
     """
-    with tempfile.TemporaryDirectory() as home, running(Path(home), module) as server:
+    with tempfile.TemporaryDirectory() as home, running(Path(home), command) as server:
         try:
             yield server.url
         finally:
@@ -279,7 +280,7 @@ def main(*, smoke: bool) -> None:
     with launched() as browser:
         report = Report("The Explore page", browser.version)
         from_the_start(report, browser, starts)
-        with fresh_server("benchmarks.with_empty_page") as url:
+        with fresh_server((sys.executable, "-m", "benchmarks.with_empty_page")) as url:
             load_the_model(browser, url)
             changes_of_head(report, browser, url, rounds, lengths)
             changes_on_the_server(report, browser, url, rounds)

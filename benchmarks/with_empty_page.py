@@ -1,5 +1,6 @@
-"""`attnviz.app.serve` with one page more, empty but for a switch: what a click on a server costs at least."""
+"""`attnviz app` with one page more, empty but for a switch: what a click on a server costs at least."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
@@ -7,7 +8,7 @@ from unittest.mock import patch
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app.serve import main
+from attnviz.__main__ import main
 
 _navigation = st.navigation
 
@@ -23,4 +24,4 @@ def _with_empty_page(pages: Sequence[StreamlitPage], **options: Any) -> Streamli
 if __name__ == "__main__":
     # The server runs the app's scripts in this process, so they get this function.
     with patch.object(st, "navigation", _with_empty_page):
-        main()
+        sys.exit(main(["app", *sys.argv[1:]]))

@@ -18,7 +18,7 @@ STEPS = {
     "app.py": 13,
     "pages": 12,
     "app": 11,
-    "__main__": 11,  # the command line
+    "__main__": 12,  # the command line
     "cli": 10,
     "attnviz": 9,  # the public API
     "export": 8,

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import cachetools
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -80,9 +79,7 @@ class HuggingFaceModel(Model):
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = inspected(self.network, self._sample(), entry)
         forward.prepare(self.network, self.layers)
-        self._inputs: cachetools.LRUCache[tuple[ModelInput, Edits], TokenizedInput] = cachetools.LRUCache(
-            _CACHED
-        )
+        self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
@@ -185,6 +182,8 @@ class HuggingFaceModel(Model):
             if all(isinstance(edit, Edit) for edit in edits):  # given vectors may be large: they are not kept
                 with self._lock:
                     self._inputs[key] = found
+                    while len(self._inputs) > _CACHED:
+                        del self._inputs[next(iter(self._inputs))]
         return found
 
     def _positions(self, read: TokenizedInput) -> tuple[int, ...]:

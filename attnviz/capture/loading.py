@@ -224,6 +224,7 @@ def _open(entry: catalogue.Entry) -> Model:
 
         return ScratchModel(entry.name, folder, tokenizer_of(entry))
     if entry.sees:
+        importing.need_extra("pictures")
         from attnviz.capture.pictures import SeeingModel
 
         return SeeingModel(entry, folder)

@@ -5,7 +5,6 @@ import typer
 app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,  # a pipe, too, gets the help as plain text
-    help="See what attention does. The page itself is served by `make app`, or by "
-    "`python -m attnviz.app.serve run app.py`.",
+    help="See what attention does. `app` serves the pages.",
     epilog="`python -m attnviz COMMAND --help` tells more of a command.",
 )

@@ -57,13 +57,14 @@ def run(
     ] = None,
     force: Force = False,
     keep: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where unfinished work is kept; else in this folder.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where unfinished work is kept; else in ~/.cache/attnviz."),
     ] = None,
     engine: Annotated[
         Literal["local", "ray"],
         typer.Option(
             help=f"Who does the work. Ray shares it out, {PART:,} lines at a time, and Ctrl-C then keeps the "
-            "parts that are whole. It is an optional extra: requirements-ray.txt."
+            "parts that are whole. It is the optional extra [ray]."
         ),
     ] = "local",
     workers: Annotated[

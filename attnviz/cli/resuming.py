@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,15 @@ def run_key(corpus: Corpus, entry: Entry) -> RunKey:
     )
 
 
+def kept_in() -> Path:
+    """The folder of unfinished work for which no file was named: `attnviz` in the user's cache folder."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(cache) if cache else Path.home() / ".cache") / "attnviz"
+    with suppress(OSError):  # `_begun` says what to do instead
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 @contextmanager
 def resumable(
     corpus: Corpus, entry: Entry, engine: Engine, keep: Path | None = None, out: Path | None = None
@@ -46,7 +55,7 @@ def resumable(
     on from there. The file is deleted when the block, which writes or prints the findings, has ended well.
 
     Args:
-        keep: the file of unfinished work; None: a file in this folder, named after text and model.
+        keep: the file of unfinished work; None: one in `kept_in`, named after text and model.
         out: the file that the block writes, if it writes one.
 
     Raises:
@@ -56,7 +65,7 @@ def resumable(
         OSError: what was done cannot be kept; what was kept of it before is there still.
     """
     key = run_key(corpus, entry)
-    keep = keep or Path(f"attnviz-heads-{key.digest}.npz")
+    keep = keep or kept_in() / f"heads-{key.digest}.npz"
     if out is not None and out.resolve() == keep.resolve():
         raise AttnvizError(
             f"{out} is where unfinished work is kept, and that is deleted in the end. Choose another file "

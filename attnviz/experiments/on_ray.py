@@ -12,6 +12,7 @@ from typing import Any
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.behaviour import BehaviourFindings, Counted, Engine, Measure, Part, measure_part
+from attnviz.models.importing import need_extra
 
 HERE = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""
@@ -130,11 +131,8 @@ def _check_reachable(address: str) -> None:
 
 
 def _ray() -> ModuleType:
-    try:
-        import ray
-    except ImportError as error:
-        raise AttnvizError(
-            "Ray is not installed. It is an optional extra: python -m pip install -r requirements-ray.txt"
-        ) from error
+    need_extra("ray")
+    import ray
+
     module: ModuleType = ray
     return module

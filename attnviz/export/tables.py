@@ -13,6 +13,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.table import numbered
 from attnviz.errors import InvalidTrace
+from attnviz.models.importing import need_extra
 from attnviz.trace import Block, Kind, Token, Trace, checked_trace, whole
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ def tokens_table(trace: Trace) -> pd.DataFrame:
         written: True if a decoder wrote it on.
 
     Raises:
+        AttnvizError: pandas is not installed.
         TypeError: it is no trace.
     """
+    need_extra("notebook")
     import pandas as pd
 
     checked_trace(trace)
@@ -75,8 +78,10 @@ def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFra
 
     Raises:
         InvalidTrace: the model has no such attention, layer or head.
+        AttnvizError: pandas is not installed.
         TypeError: it is no trace, or a number is no whole one.
     """
+    need_extra("notebook")
     import pandas as pd
 
     block = checked_trace(trace).block(kind, layer)
@@ -103,8 +108,10 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
 
     Raises:
         InvalidTrace: the model has no such attention, or more than `MOST_LINKS` weights.
+        AttnvizError: pandas is not installed.
         TypeError: it is no trace.
     """
+    need_extra("notebook")
     import pandas as pd
 
     checked_trace(trace)

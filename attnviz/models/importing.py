@@ -1,14 +1,87 @@
-"""Only one at a time may import the large libraries for the first time."""
+"""Which versions of other packages attnviz runs with, and how the large ones are first imported."""
 
 import threading
 import warnings
+from functools import cache
+from importlib import metadata
+
+from attnviz.errors import AttnvizError
+from attnviz.text import joined
 
 # transformers' progress bars ask for a part of Jupyter that few have; here no such bar is drawn.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
-gate = threading.RLock()
+CORE = ("torch>=2.13,<3", "transformers>=5.18,<6")
+EXTRAS = {
+    "app": ("streamlit>=1.65,<2", "plotly>=6,<8", "cachetools>=6.0,<9"),
+    "notebook": ("pandas>=2.2.3,<4",),
+    "pictures": ("pillow>=10.4,<14",),
+    "ray": ("ray>=2.60,<3",),
+}
+"""What pyproject.toml asks for, as far as it is looked at again where it is imported."""
+
+
+@cache
+def need(*requirements: str, extra: str | None = None) -> None:
+    """Whether these packages are installed, in versions that attnviz runs with.
+
+    Args:
+        requirements: such as "torch>=2.13,<3".
+        extra: the extra of attnviz that they belong to; None: attnviz always needs them.
+
+    Raises:
+        AttnvizError: one is missing, or older or newer than that.
+    """
+    from packaging.requirements import Requirement
+
+    wrong = {}
+    for requirement in requirements:
+        wanted = Requirement(requirement)
+        try:
+            found = metadata.version(wanted.name)
+        except metadata.PackageNotFoundError:
+            wrong[requirement] = f"{wanted.name} is not installed"
+            continue
+        if not wanted.specifier.contains(found, prereleases=True):
+            wrong[requirement] = f"{wanted.name} {found} is installed"
+    if wrong:
+        who = "attnviz" if extra is None else f"This part of attnviz, its extra [{extra}],"
+        install = " ".join(f'"{requirement}"' for requirement in wrong)
+        raise AttnvizError(
+            f"{who} needs {joined(list(wrong))}, and {joined(list(wrong.values()))}. Put it right with: "
+            f"python -m pip install {install}"
+        )
+
+
+def need_extra(name: str) -> None:
+    """`need` what an extra of attnviz brings.
+
+    Raises:
+        AttnvizError: as `need` does.
+    """
+    need(*EXTRAS[name], extra=name)
+
+
+class _Gate:
+    """A lock that whoever has it may take again, and that opens only where `CORE` is installed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        need(*CORE)
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+gate = _Gate()
 """Hold this around any first import of torch or transformers, and nothing slow besides.
 
 Two threads that import transformers for the first time at once end in an ImportError: its modules are
 filled in on first use, and the second thread finds them half filled.
+
+Raises:
+    AttnvizError: they are missing, or of a version with which attnviz does not run.
 """

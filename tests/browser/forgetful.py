@@ -1,11 +1,11 @@
-"""`attnviz.app.serve`, but for one thing: at a signal, the server forgets all who ever opened a page."""
+"""`attnviz app`, but for one thing: at a signal, the server forgets all who ever opened a page."""
 
 import signal
 import sys
 
 from streamlit.runtime.pages_manager import PagesManager
 
-from attnviz.app.serve import main
+from attnviz.__main__ import main
 
 FORGET = signal.SIGUSR1
 FORGOTTEN = "Nobody has visited this server.\n"
@@ -21,4 +21,4 @@ def _forget(*_: object) -> None:
 
 if __name__ == "__main__":
     signal.signal(FORGET, _forget)
-    main()
+    sys.exit(main(["app", *sys.argv[1:]]))

@@ -19,6 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from tests.browser.forgetful import FORGET, FORGOTTEN
 
 ROOT = Path(__file__).parents[2]
+FORGETFUL = (sys.executable, "-m", "tests.browser.forgetful")
 START_SECONDS = 60
 STOP_SECONDS = 10
 
@@ -66,25 +67,25 @@ class Server:
 
 @contextmanager
 def running(
-    home: Path, module: str = "tests.browser.forgetful", options: Sequence[str] = ()
+    home: Path,
+    command: Sequence[str | Path] = FORGETFUL,
+    folder: Path = ROOT,
 ) -> Iterator[Server]:
     """Serve the app on a free port as long as the block lasts.
 
     Args:
         home: an empty folder.
-        module: what is started; it takes the arguments of `streamlit`.
-        options: further options of Streamlit.
+        command: what is started; it takes the options of `attnviz app`.
+        folder: where it is started.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", module, "run", "app.py", f"--server.port={port}"]
-    command += ["--server.address=127.0.0.1", "--server.headless=true", "--server.fileWatcherType=none"]
     log = home / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*command, *options],
-            cwd=ROOT,
+            [*command, f"--port={port}", "--host=127.0.0.1"],
+            cwd=folder,
             env=os.environ | {"HOME": str(home)},
             stdin=subprocess.DEVNULL,
             stdout=output,

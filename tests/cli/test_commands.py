@@ -19,9 +19,10 @@ from PIL import Image
 
 import attnviz
 from attnviz import __main__ as command_line
+from attnviz.app import serve
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
-from attnviz.models import allowed, catalogue
+from attnviz.models import allowed, catalogue, importing
 from attnviz.text import percent
 from attnviz.trained.translator import contest, distance, measures, splits, training
 from attnviz.trained.translator.training import Settings
@@ -259,6 +260,23 @@ def test_the_list_of_a_servers_operator_does_not_bind_its_owner(
 ) -> None:
     monkeypatch.setenv(allowed.SETTING, "translator")
     assert "encoder: " in say("trace", "A dog.", "--model", "minilm")
+
+
+def test_the_app_is_served_to_the_visitors_of_that_list(
+    say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = []
+    monkeypatch.setattr(serve, "run", lambda *asked: served.append((asked, os.environ[allowed.SETTING])))
+    monkeypatch.setenv(allowed.SETTING, "translator")
+    say("app")
+    say("app", "--port", 8600, "--host", "127.0.0.1")
+    assert served == [((8501, None), "translator"), ((8600, "127.0.0.1"), "translator")]
+    monkeypatch.setitem(importing.EXTRAS, "app", ("nobodys-streamlit>=2",))
+    assert "its extra [app], needs nobodys-streamlit>=2" in refuse("app")
+
+
+def test_the_version_is_told(say: Say) -> None:
+    assert say("--version") == f"attnviz {attnviz.__version__}\n"
 
 
 def test_who_has_read_enough_is_no_error() -> None:

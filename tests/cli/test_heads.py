@@ -29,7 +29,9 @@ LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(behaviour, "PART", 2)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
 
 
@@ -46,6 +48,11 @@ def expected() -> BehaviourFindings:
 
 def files() -> set[str]:
     return {file.name for file in Path().iterdir()}
+
+
+def kept() -> list[Path]:
+    """The unfinished work for which no file was named."""
+    return [*(Path.cwd().parent / "cache" / "attnviz").iterdir()]
 
 
 @pytest.fixture
@@ -126,11 +133,13 @@ def test_what_is_broken_off_goes_on_by_the_same_command(
         interrupted.setattr(resuming, "measure_corpus", broken_off(after=done))
         answer = heads("corpus.txt", "--out", "heads.npz")
     assert answer.status == 130
-    assert f"{done} of 7 lines are done and kept in attnviz-heads-" in answer.err
-    (kept,) = files() - {"corpus.txt"}
+    (file,) = kept()
+    assert f"{done} of 7 lines are done and kept in {file}." in answer.err
+    assert files() == {"corpus.txt"}
     said = heads("corpus.txt", "--out", "heads.npz").err
-    assert f"Going on from {kept}: {done} of 7 lines are done." in said
+    assert f"Going on from {file}: {done} of 7 lines are done." in said
     assert begun == [done]
+    assert kept() == []
     assert files() == {"corpus.txt", "heads.npz"}
     assert_all_sums_are_there()
 
@@ -166,11 +175,11 @@ def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
         said = heads("corpus.txt", "--out", out)
     assert said.status == 2
     assert f"{out}: No space left on device." in said.err
-    assert "7 of 7 lines are done and kept in attnviz-heads-" in said.err
-    assert len(files()) == 3
+    assert f"7 of 7 lines are done and kept in {kept()[0]}." in said.err
     assert Path(out).read_bytes() == before
     assert heads("corpus.txt", "--out", out).status == 0
     assert begun == [0, 0, 7]
+    assert kept() == []
     assert files() == {"corpus.txt", out}
 
 
@@ -181,12 +190,12 @@ def test_whoever_stops_reading_loses_nothing(
     with unread():
         assert heads("corpus.txt", "--top", 1, *([] if out is None else ["--out", out])).status == 0
     if out is None:
-        assert len(files()) == 2
+        assert len(kept()) == 1
         assert heads("corpus.txt").status == 0
         assert begun == [0, 7]
-        assert files() == {"corpus.txt"}
     else:
         assert files() == {"corpus.txt", out}
+    assert kept() == []
 
 
 def test_the_result_never_lies_where_unfinished_work_is_kept(heads: Run, refuse: Say) -> None:
@@ -205,7 +214,7 @@ def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
     answer = heads("corpus.txt")
     assert answer.status == 130
     assert "Nothing was kept: no line was done yet." in answer.err
-    assert files() == {"corpus.txt"}
+    assert kept() == []
 
 
 def test_a_text_that_cannot_be_read_at_all_is_refused(heads: Run) -> None:

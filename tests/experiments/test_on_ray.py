@@ -1,7 +1,5 @@
 """The same work on Ray: the same figures, whoever counts which part."""
 
-import builtins
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +12,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour, on_ray
 from attnviz.experiments.behaviour import Counted, measure_corpus
 from attnviz.experiments.corpus import Corpus
+from attnviz.models import importing
 
 LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on a mat.", "It rains.", "Oh!")
 
@@ -49,16 +48,8 @@ def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = builtins.__import__
-
-    def none(name: str, *more: Any, **others: Any) -> Any:
-        if name == "ray":
-            raise ImportError(name)
-        return found(name, *more, **others)
-
-    monkeypatch.delitem(sys.modules, "ray", raising=False)
-    monkeypatch.setattr(builtins, "__import__", none)
-    with pytest.raises(AttnvizError, match=r"pip install -r requirements-ray\.txt"):
+    monkeypatch.setitem(importing.EXTRAS, "ray", ("nobodys-ray>=1",))
+    with pytest.raises(AttnvizError, match=r'nobodys-ray is not installed.*pip install "nobodys-ray>=1"'):
         on_ray.on_ray(2)
 
 

@@ -1,0 +1,118 @@
+"""attnviz as a package: what it asks for, and that the wheel alone is enough."""
+
+import re
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from itertools import chain
+from pathlib import Path
+from shutil import copy, copytree, ignore_patterns
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+import attnviz
+from attnviz.models import importing
+from tests.browser.server import ROOT, Server, running
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = {
+    name: [each for each in asked if not each.startswith("attnviz[")]
+    for name, asked in PROJECT["optional-dependencies"].items()
+}
+RANGES = [Requirement(each) for each in chain(PROJECT["dependencies"], *EXTRAS.values())]
+PAGES = ["", *(file.stem for file in (ROOT / "pages").glob("*.py") if file.stem != "explore")]
+
+
+def pins(*files: str) -> dict[str, str]:
+    """The pinned version of each package."""
+    text = "\n".join((ROOT / file).read_text("utf-8") for file in files)
+    return {canonicalize_name(name): pin for name, pin in re.findall(r"^([\w-]+)==(\S+)", text, re.MULTILINE)}
+
+
+def test_what_is_pinned_lies_in_the_ranges_and_each_package_is_in_one_place() -> None:
+    pinned = pins("requirements.txt", "requirements-ray.txt")
+    assert sorted(canonicalize_name(each.name) for each in RANGES) == sorted(pinned)
+    assert [each for each in RANGES if pinned[canonicalize_name(each.name)] not in each.specifier] == []
+
+
+def test_what_is_looked_at_before_an_import_is_what_the_package_asks_for() -> None:
+    assert set(importing.CORE) < set(PROJECT["dependencies"])
+    assert {name: [*asked] for name, asked in importing.EXTRAS.items()} == {
+        name: asked for name, asked in EXTRAS.items() if name != "model"
+    }
+
+
+def test_the_version_is_the_one_to_cite() -> None:
+    assert f"\nversion: {attnviz.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_the_library_needs_no_extra_but_its_model() -> None:
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(('streamlit', 'plotly', 'cachetools', 'pandas', 'PIL', "
+        "'ray'))); import attnviz; print(attnviz.show(attnviz.trace('The dog slept.')))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout == "<attnviz: Layer 1, head 1 of minilm>\n"
+
+
+@pytest.mark.everything
+def test_the_wheel_alone_serves_all_pages_in_an_empty_folder(tmp_path: Path) -> None:
+    python = installed(tmp_path)
+    here = tmp_path / "here"
+    here.mkdir()
+
+    def say(*command: str | Path) -> str:
+        return subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout
+
+    assert say(python.with_name("attnviz"), "--version") == f"attnviz {attnviz.__version__}\n"
+    assert "encoder: 6 tokens, 6 layers" in say(python.with_name("attnviz"), "trace", "The dog slept.")
+    where = "import attnviz; print(attnviz.__file__)"
+    assert Path(say(python, "-c", where).strip()).is_relative_to(tmp_path)
+    home = tmp_path / "home"
+    home.mkdir()
+    with running(home, (python.with_name("attnviz"), "app"), here) as server:
+        assert [(page, error) for page in PAGES for error in errors(server, page)] == []
+        assert server.tracebacks() == []
+    assert [*here.iterdir()] == []
+
+
+def installed(folder: Path) -> Path:
+    """The Python of a new environment with the wheel; what the wheel asks for is taken from this one."""
+    source = folder / "source"
+    for name in ("attnviz", "pages", ".streamlit"):
+        copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
+    for name in ("app.py", "setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        copy(ROOT / name, source)
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    alone = ["--no-deps", "--no-index"]
+    subprocess.run([*pip, "wheel", *alone, "--no-build-isolation", "-w", folder, source], check=True)
+    venv.create(folder / "env", symlinks=True)
+    python = folder / "env" / "bin" / "python"
+    [wheel] = folder.glob("*.whl")
+    subprocess.run([*pip, "--python", python, "install", *alone, wheel], check=True)
+    own = sysconfig.get_path("purelib", vars={"base": str(folder / "env")})
+    (Path(own) / "theirs.pth").write_text(f"{sysconfig.get_path('purelib')}\n", "utf-8")
+    return python
+
+
+def errors(server: Server, page: str) -> list[str]:
+    """What a page says in red to a visitor who opens it."""
+    found: list[str] = []
+    with server.websocket(server.url) as visit:
+        visit.send(BackMsg(rerun_script=ClientState(page_name=page)).SerializeToString())
+        while True:
+            message = ForwardMsg.FromString(visit.recv(120, decode=False))
+            if message.WhichOneof("type") == "script_finished":
+                return found
+            element = message.delta.new_element
+            if element.WhichOneof("type") == "exception":
+                found.append(element.exception.message)
+            if message.WhichOneof("type") == "page_not_found":
+                found.append("There is no such page.")
