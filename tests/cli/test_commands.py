@@ -164,7 +164,9 @@ def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
     say("trace", "A cat.", "--out", out)
     assert attnviz.Trace.load(out).text == "A cat."
     out.write_text("my thesis", "utf-8")
-    assert "is no trace of this attnviz" in refuse("trace", "A dog.", "--out", out)
+    assert "is there already. This file is not a trace that attnviz wrote" in refuse(
+        "trace", "A dog.", "--out", out
+    )
     assert out.read_text("utf-8") == "my thesis"
     other = tmp_path / "dog.txt"  # another ending
     for forced in (out, other):
