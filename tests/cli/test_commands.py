@@ -19,6 +19,7 @@ from PIL import Image
 
 import attnviz
 from attnviz import __main__ as command_line
+from attnviz.capture.loading import Tell
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
@@ -385,15 +386,22 @@ def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: s
 
 
 def test_distances_are_measured_without_training_again(
-    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = distance.read()
+
+    def measure(folder: Path, tell: Tell) -> distance.Distances:
+        assert folder == tmp_path
+        tell("half of it", 0.5)
+        return found
+
     monkeypatch.setattr(contest, "train", pytest.fail)
-    monkeypatch.setattr(contest, "measure", lambda folder: found if folder == tmp_path else None)
-    said = say("distances", "--only-measure", "--out", tmp_path)
+    monkeypatch.setattr(contest, "measure", measure)
+    answer = run("distances", "--only-measure", "--out", tmp_path)
+    assert answer.err == "half of it\n"
     for name in distance.NAMES:
         right = [point.exact for point in found.chosen(name)[0].points]
-        assert f"{name}: of 300 translations are right: {' '.join(map(str, right))}\n" in said
+        assert f"{name}: of 300 translations are right: {' '.join(map(str, right))}\n" in answer.out
     assert distance.read(tmp_path) == found
 
 
