@@ -224,8 +224,9 @@ def decomposition(
         AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
     """
     with _opened(model, tokenizer) as name:
-        loaded = loading.load(name)  # imports torch, if need be, in safety
-        from attnviz.capture.residual_stream import decomposition as decomposed
+        loaded = loading.load(name)
+        with loading.gate:  # our own models come without transformers
+            from attnviz.capture.residual_stream import decomposition as decomposed
 
         return decomposed(loaded, _read(text, None, target, None), place, kind)
 
