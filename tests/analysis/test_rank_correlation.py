@@ -112,7 +112,11 @@ def test_of_all_orders_no_more_reach_a_drawn_bound_than_is_told(count: int, comp
     found, (sums, orders) = by_chance(count, comparisons), _counted(count)
     assert found is not None
     rhos = 12 * sums / (count * (count**2 - 1)) - 3 * (count - 1) / (count + 1)
-    assert orders[found.reached(rhos)].sum() / orders.sum() <= found.frequency <= SELDOM / comparisons
+    assert (
+        orders[found.reached(rhos.astype(np.float32))].sum() / orders.sum()
+        <= found.frequency
+        <= SELDOM / comparisons
+    )
 
 
 @pytest.mark.parametrize("count", [5, 6, 7])

@@ -88,8 +88,9 @@ def test_a_contest_goes_on_where_it_was_broken_off(tmp_path: Path, monkeypatch: 
     # What the files give back is what was measured, and a network has learned something.
     told: list[tuple[str, float]] = []
     again = contest.measure(tmp_path, lambda doing, done: told.append((doing, done)))
-    assert told[0] == ("lstm: clauses put in: 0", 0)
-    assert told[-1] == ("transformer: clauses put in: 1", pytest.approx(5 / 6))
+    doing, done_then = zip(*told, strict=True)
+    assert (doing[0], doing[-1]) == ("lstm: clauses put in: 0", "transformer: clauses put in: 1")
+    assert done_then == pytest.approx([sixth / 6 for sixth in range(6)])
     for one, other in zip(found.runs, again.runs, strict=True):
         assert one.points == other.points
         assert one.points[0].gradient != one.points[0].untrained
