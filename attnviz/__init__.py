@@ -33,7 +33,7 @@ from attnviz.errors import (
 from attnviz.export.report.notebook import Figure, show
 from attnviz.export.tables import links_table, tokens_table, weights_table
 from attnviz.interventions.edit import Edit
-from attnviz.models import catalogue
+from attnviz.models import catalogue, resolve
 from attnviz.models.importing import need_extra
 from attnviz.trace import Block, Kind, Token, Trace
 
@@ -227,8 +227,9 @@ def decomposition(
         AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
     """
     with _opened(model, tokenizer) as name:
-        loaded = loading.load(name)  # imports torch, if need be, in safety
-        from attnviz.capture.residual_stream import decomposition as decomposed
+        loaded = loading.load(name)
+        with loading.gate:  # our own models come without transformers
+            from attnviz.capture.residual_stream import decomposition as decomposed
 
         return decomposed(loaded, _read(text, None, target, None), place, kind)
 
@@ -236,8 +237,8 @@ def decomposition(
 def patching(
     clean: str,
     corrupted: str,
-    model: object,
-    place: int,
+    model: object = "minilm",
+    place: int = 0,
     target: str | None = None,
     rows_of: str | None = None,
     tokenizer: object = None,
@@ -257,8 +258,8 @@ def patching(
         model, target, tokenizer: as `trace` takes them. Both sentences are read with the same target;
             None: with what the model writes for the clean one.
         place: the token at which the outcome is looked at, from 0; the decoder's, where there is one.
-        rows_of: a head, "encoder 2-1": then its output is put in at one token alone, one after the other, and
-            not that of all heads.
+        rows_of: a head, "encoder 2-1", or "2-1" of a model with one kind of attention: then its output is put
+            in at one token alone, one after the other, and not that of all heads.
 
     Returns:
         What was put in, and how much of the difference went with each.
@@ -268,8 +269,10 @@ def patching(
     """
     from attnviz.experiments.patching import patch
 
-    head = None if rows_of is None else Edit.parse(rows_of)
     with _opened(model, tokenizer) as name:
+        if rows_of is not None and " " not in rows_of and len(kinds := resolve.entry(name).kinds) == 1:
+            rows_of = f"{kinds[0]} {rows_of}"
+        head = None if rows_of is None else Edit.parse(rows_of)
         *_, last = patch(name, ModelInput(clean, target=target), corrupted, place, head)
         return last.found
 

@@ -30,6 +30,11 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{rounded} %"
 
 
+def signed_share(share: float) -> str:
+    """A share that can be negative, or more than all: 0.312 → "31.2 %", −0.02 → "−2.0 %"."""
+    return f"{decimal(100 * share, 1)} %"
+
+
 def part_of(part: float, total: float) -> str:
     """A part of a total in percent: 7 of 38 → "18.4 %"; of nothing, "–"."""
     return percent(part / total, 1) if total else NO_NUMBER

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app.learn.contents import about_attention, about_the_translator
+from attnviz.app.learn import contents
 from attnviz.app.page import page
 
 with page("learn", "Learn"):
@@ -12,10 +12,10 @@ with page("learn", "Learn"):
         "and every number is computed while you look, with the vectors of a real BERT. Read them in order, "
         "or begin where you are curious."
     )
-    about_attention()
+    contents.draw("attention")
     st.header("A whole transformer", anchor=False)
     st.markdown(
         "A small translator from English into French, written from scratch and trained for these pages: see "
         "how it decides whether *it* is *il* or *elle*, and put that to the test."
     )
-    about_the_translator()
+    contents.draw("translator")

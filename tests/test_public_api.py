@@ -24,6 +24,34 @@ def test_importing_loads_nothing_heavy() -> None:
     assert (run.stdout, run.stderr) == ("[]\n", "")
 
 
+IMPORTS = """
+import contextlib, sys
+import attnviz
+from attnviz.models.importing import gate
+
+outside = set()
+
+
+def hook(event, arguments):
+    if event == "import" and arguments[0].startswith("transformers") and not gate._is_owned():
+        outside.add(arguments[0])
+
+
+sys.addaudithook(hook)
+with contextlib.suppress(attnviz.AttnvizError):
+    {call}
+print("transformers" in sys.modules, outside)
+"""
+
+
+@pytest.mark.parametrize(
+    "call", ['attnviz.decomposition("the dog slept", "translator")', 'attnviz.look(b"", "translator")']
+)
+def test_one_thread_at_a_time_imports_transformers_for_our_own_models(call: str) -> None:
+    command = [sys.executable, "-c", IMPORTS.replace("{call}", call)]
+    assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout == "True set()\n"
+
+
 def test_the_names_are_all_there() -> None:
     assert sorted(attnviz.__all__) == attnviz.__all__
     assert all(getattr(attnviz, name) is not None for name in attnviz.__all__)

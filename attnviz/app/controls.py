@@ -210,9 +210,9 @@ def token(
 
 
 def place_of(word: str, groups: Sequence[DisplayToken]) -> int:
-    """The place of a word (its first, if there are several), as tokenizers spell it; else the middle."""
+    """The place of a word (the first of several), as tokenizers spell it; else the middle word's."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
-    return words.index(word) if word in words else len(groups) // 2
+    return words.index(word) if word in words else _middle(groups)
 
 
 def same_word(groups: Sequence[DisplayToken], wanted: DisplayToken) -> int | None:
@@ -233,7 +233,17 @@ def same_word(groups: Sequence[DisplayToken], wanted: DisplayToken) -> int | Non
 
 def _pronoun(groups: Sequence[DisplayToken]) -> int:
     words = [_spelled(group) for group in groups]
-    return next((words.index(pronoun) for pronoun in PRONOUNS if pronoun in words), len(groups) // 2)
+    return next((words.index(pronoun) for pronoun in PRONOUNS if pronoun in words), _middle(groups))
+
+
+def _middle(groups: Sequence[DisplayToken]) -> int:
+    """The place of the middle word; of the middle token, where there is no whole word."""
+    words = [
+        place
+        for place, group in enumerate(groups)
+        if not group.special and not group.label.startswith("##") and any(map(str.isalnum, group.label))
+    ]
+    return words[len(words) // 2] if words else len(groups) // 2
 
 
 def _spelled(group: DisplayToken) -> str:

@@ -145,8 +145,9 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says why.
     """
-    model = load(name)  # imports torch, if need be, in safety
-    from attnviz.capture.pictures import SeeingModel
+    model = load(name)
+    with gate:  # our own models come without transformers
+        from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
         raise ModelNotSupported(f"{quoted(name)} reads texts and sees no pictures. Give it a text.")

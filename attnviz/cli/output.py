@@ -35,7 +35,7 @@ def check_out(
     Args:
         out: the file to write; None: none is written.
         force: replace a file of another kind, and accept any ending of its name.
-        ours: tells whether an existing file is of the kind that the command writes.
+        ours: tells whether an existing file is of the kind that the command writes, or raises why it is not.
         what: that kind, as a person calls it: "trace of this attnviz".
         suffixes: how the name ends, if it has an ending, the usual one first.
         inputs: what the command reads. It is never written over, not even by force.
@@ -78,13 +78,13 @@ def begins_with(header: Sequence[str]) -> Callable[[Path], bool]:
 
 
 def readable(read: Callable[[Path], object]) -> Callable[[Path], bool]:
-    """Tells whether an existing file can be read without an `AttnvizError`."""
+    """Raises an `AttnvizError` that says why, where an existing file cannot be read."""
 
     def is_readable(file: Path) -> bool:
         try:
             read(file)
-        except AttnvizError:
-            return False
+        except AttnvizError as error:
+            raise AttnvizError(f"{file} is there already. {error} To write over it, say --force.") from error
         return True
 
     return is_readable

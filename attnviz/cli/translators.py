@@ -215,7 +215,8 @@ def distances(
 
     torch.set_num_threads(threads)
     if only_measure:
-        found = contest.measure(out or WEIGHTS)
+        with progress(log=True) as told:
+            found = contest.measure(out or WEIGHTS, told)
         if out:
             distance.write(found, out)
         for name in distance.NAMES:

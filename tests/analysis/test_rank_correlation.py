@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.rank_correlation import SELDOM, by_chance, rank_correlation, ranks
+from attnviz.analysis.rank_correlation import SELDOM, _counted, by_chance, rank_correlation, ranks
 
 FEW = st.lists(st.integers(0, 5), min_size=2, max_size=11)
 
@@ -104,6 +104,19 @@ def test_the_bound_as_in_tables(count: int, bound: float) -> None:
     found = by_chance(count)
     assert found is not None
     assert found.bound == pytest.approx(bound, abs=6e-4 if count <= 12 else 6e-3)
+
+
+@pytest.mark.parametrize("count", [13, 14])
+@pytest.mark.parametrize("comparisons", [1, 2, 10, 72, 1000])
+def test_of_all_orders_no_more_reach_a_drawn_bound_than_is_told(count: int, comparisons: int) -> None:
+    found, (sums, orders) = by_chance(count, comparisons), _counted(count)
+    assert found is not None
+    rhos = 12 * sums / (count * (count**2 - 1)) - 3 * (count - 1) / (count + 1)
+    assert (
+        orders[found.reached(rhos.astype(np.float32))].sum() / orders.sum()
+        <= found.frequency
+        <= SELDOM / comparisons
+    )
 
 
 @pytest.mark.parametrize("count", [5, 6, 7])

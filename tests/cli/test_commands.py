@@ -20,6 +20,7 @@ from PIL import Image
 import attnviz
 from attnviz import __main__ as command_line
 from attnviz.app import serve
+from attnviz.capture.loading import Tell
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue, importing
@@ -165,7 +166,9 @@ def test_a_trace_is_written_over_an_older_one_and_over_nothing_else(
     say("trace", "A cat.", "--out", out)
     assert attnviz.Trace.load(out).text == "A cat."
     out.write_text("my thesis", "utf-8")
-    assert "is no trace of this attnviz" in refuse("trace", "A dog.", "--out", out)
+    assert "is there already. This file is not a trace that attnviz wrote" in refuse(
+        "trace", "A dog.", "--out", out
+    )
     assert out.read_text("utf-8") == "my thesis"
     other = tmp_path / "dog.txt"  # another ending
     for forced in (out, other):
@@ -401,15 +404,22 @@ def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: s
 
 
 def test_distances_are_measured_without_training_again(
-    say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = distance.read()
+
+    def measure(folder: Path, tell: Tell) -> distance.Distances:
+        assert folder == tmp_path
+        tell("half of it", 0.5)
+        return found
+
     monkeypatch.setattr(contest, "train", pytest.fail)
-    monkeypatch.setattr(contest, "measure", lambda folder: found if folder == tmp_path else None)
-    said = say("distances", "--only-measure", "--out", tmp_path)
+    monkeypatch.setattr(contest, "measure", measure)
+    answer = run("distances", "--only-measure", "--out", tmp_path)
+    assert answer.err == "half of it\n"
     for name in distance.NAMES:
         right = [point.exact for point in found.chosen(name)[0].points]
-        assert f"{name}: of 300 translations are right: {' '.join(map(str, right))}\n" in said
+        assert f"{name}: of 300 translations are right: {' '.join(map(str, right))}\n" in answer.out
     assert distance.read(tmp_path) == found
 
 

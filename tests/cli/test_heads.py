@@ -281,7 +281,10 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["corpus.txt", "--address", "here:1"], "belong to Ray"),
         (["corpus.txt", "--engine", "ray", "--workers", "0"], "1 or more"),
         (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
-        (["corpus.txt", "--out", "letter.npz"], "is no file of attnviz heads"),
+        (
+            ["corpus.txt", "--out", "letter.npz"],
+            "letter.npz is there already. “letter.npz” does not hold what",
+        ),
         (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv or .npz. Choose heads.csv or heads.npz"),
         (["corpus.txt", "--out", "nowhere/heads.csv"], "There is no folder nowhere"),
         (["corpus.txt", "--keep", "nowhere/kept"], "cannot be kept in nowhere/kept"),
@@ -310,3 +313,12 @@ def test_the_work_on_another_text_is_not_gone_on_with(refuse: Say) -> None:
     findings_file.write(Path("kept.npz"), key, expected())
     assert "holds the work on another text" in refuse("heads", "corpus.txt", "--keep", "kept.npz")
     assert Path("kept.npz").exists()
+
+
+def test_a_file_of_another_version_is_not_written_over(refuse: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = resuming.run_key(Corpus.from_file(Path("corpus.txt")), resolve.entry("minilm"))
+    findings_file.write(Path("heads.npz"), key, expected())
+    monkeypatch.setattr(findings_file, "NAMES", ("other",))
+    told = refuse("heads", "corpus.txt", "--out", "heads.npz")
+    assert "heads.npz is there already. “heads.npz” was written by another version of attnviz" in told
+    assert "choose another file. To write over it, say --force." in told

@@ -216,6 +216,12 @@ def test_patching_by_its_public_door(folder_of: Any) -> None:
     np.testing.assert_array_equal(found.shares, expected.shares)
     rows = attnviz.patching(SENTENCE, CORRUPTED, folder, place=12, rows_of="decoder 2-1")
     assert [str(edit) for edit in rows.patched[:2]] == ["decoder 2-1 1", "decoder 2-1 2"]
+    short = attnviz.patching(SENTENCE, CORRUPTED, folder, place=12, rows_of="2-1")
+    assert short.patched == rows.patched
+    of_minilm = attnviz.patching(TIRED, NARROW, place=9, rows_of="4-2")
+    assert [str(edit) for edit in of_minilm.patched[:2]] == ["encoder 4-2 1", "encoder 4-2 2"]
+    with pytest.raises(attnviz.InvalidEdit, match="“2-1” is no edit"):  # of which kind?
+        attnviz.patching(TIRED, NARROW, "translator", place=9, rows_of="2-1")
     for wrong in ("decoder 2-1 3", "decoder 2-9", "encoder 1-1"):
         with pytest.raises(attnviz.InvalidEdit, match=f"“{wrong}” is no head of this model"):
             attnviz.patching(SENTENCE, CORRUPTED, folder, place=12, rows_of=wrong)

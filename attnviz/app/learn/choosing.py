@@ -96,8 +96,8 @@ def sentence(
 def token(text: str, label: str, choice: Token = QUERY, word: str = "it") -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    `word` is chosen at first; where the text has no such token, its middle one is. `QUERY` and `KEY` mean the
-    same on Explore.
+    `word` is chosen at first; where the text has no such token, its middle word is. `QUERY` and `KEY` mean
+    the same on Explore.
     """
     groups = tokens(text)
     return controls.token(groups, text, label, choice, controls.place_of(word, groups))

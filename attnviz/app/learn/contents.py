@@ -1,14 +1,15 @@
 """All lessons in reading order, each with the question that it answers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from attnviz.app import cards
 from attnviz.app.cards import Card
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, STAGE, TEXT, VIEW
 from attnviz.models.catalogue import TRANSLATOR
+
+Group = Literal["attention", "translator"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Lesson:
         explore: what to open on Explore to see the same idea at work, as parameters of a link.
         explore_label: what that link says.
         sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
+        group: whether it is about attention itself, or about a whole transformer, the translator.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Lesson:
     explore: tuple[tuple[str, str], ...]
     explore_label: str
     sentence: Choice[Any] = TEXT
+    group: Group = "attention"
 
 
 _TRANSLATOR = ((MODEL.name, TRANSLATOR), (KIND.name, "cross"))
@@ -109,6 +112,7 @@ LESSONS = (
         _TRANSLATOR,
         "See every head of the translator",
         sentence=ENGLISH,
+        group="translator",
     ),
     Lesson(
         "cause",
@@ -118,6 +122,7 @@ LESSONS = (
         _TRANSLATOR,
         "See every head of the translator",
         sentence=ENGLISH,
+        group="translator",
     ),
     Lesson(
         "watch_it_learn",
@@ -127,6 +132,7 @@ LESSONS = (
         _TRANSLATOR,
         "See the trained heads",
         sentence=PROBE,
+        group="translator",
     ),
     Lesson(
         "long_distances",
@@ -136,30 +142,23 @@ LESSONS = (
         _TRANSLATOR,
         "See every head of the translator",
         sentence=ENGLISH,
+        group="translator",
     ),
 )
 """In reading order."""
 
 
-def about_attention() -> None:
-    """Draw the lessons about attention itself, in order, each with the question that it answers."""
-    _draw([lesson for lesson in LESSONS if lesson.sentence == TEXT])
-
-
-def about_the_translator() -> None:
-    """Draw the lessons about a whole transformer, likewise."""
-    _draw([lesson for lesson in LESSONS if lesson.sentence != TEXT])
-
-
-def _draw(lessons: Sequence[Lesson]) -> None:
+def draw(group: Group) -> None:
+    """Draw the lessons of a group, in order, each with the question that it answers."""
     found = [
         Card(
             lesson.name,
             lesson.question,
             lesson.summary,
-            f"{LESSONS.index(lesson) + 1} · {lesson.title}",
+            f"{number} · {lesson.title}",
             ":material/arrow_forward:",
         )
-        for lesson in lessons
+        for number, lesson in enumerate(LESSONS, 1)
+        if lesson.group == group
     ]
     cards.draw(found, in_a_row=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -225,13 +225,22 @@ def compete(folder: Path) -> Iterator[tuple[Name, Training]]:
         distance.write(found, folder)
 
 
-def measure(folder: Path) -> Distances:
-    """What was measured, with that of the kept weights measured again."""
+def measure(folder: Path, tell: Callable[[str, float], None] = lambda _doing, _done: None) -> Distances:
+    """What was measured, with that of the kept weights measured again.
+
+    Args:
+        folder: of the figures and weights.
+        tell: called before each step, with what is measured and how much is done (0 to 1).
+    """
     found, networks = distance.read(folder), _loaded(folder)
     again = {}
-    for name in NAMES:
+    for at, name in enumerate(NAMES):
+
+        def length(inserted: int, at: int = at, name: Name = name) -> None:
+            tell(f"{name}: clauses put in: {inserted}", (at + inserted / (MOST + 1)) / len(NAMES))
+
         kept = found.chosen(name)[0]
-        points, looks = examined(name, kept.seed, getattr(networks, name))
+        points, looks = examined(name, kept.seed, getattr(networks, name), length)
         again[kept.name, kept.learning_rate, kept.seed] = replace(kept, points=points, looks=looks)
     return replace(
         found,
@@ -240,12 +249,18 @@ def measure(folder: Path) -> Distances:
     )
 
 
-def examined(name: Name, seed: int, trained: Trained) -> tuple[tuple[Point, ...], Looks | None]:
-    """What a trained network does at each length, and where it looks if it is a transformer."""
+def examined(
+    name: Name, seed: int, trained: Trained, tell: Callable[[int], None] = lambda _inserted: None
+) -> tuple[tuple[Point, ...], Looks | None]:
+    """What a trained network does at each length, and where it looks if it is a transformer.
+
+    `tell` is called before each length, with how many clauses were put in.
+    """
     stretched = [to_measure(SENTENCES, inserted) for inserted in range(MOST + 1)]
     model, untrained = copy.deepcopy(trained.model).requires_grad_(), build(name, seed)
     points = []
-    for some in stretched:
+    for inserted, some in enumerate(stretched):
+        tell(inserted)
         pairs = [each.pair for each in some]
         points.append(Point(*measured(model, pairs), measured(untrained, pairs)[-1]))
     return tuple(points), looking_heads(trained, stretched) if isinstance(trained, Translator) else None

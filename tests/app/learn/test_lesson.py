@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import CodeType, FrameType
 from typing import Any
 from unittest.mock import patch
@@ -13,9 +14,9 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import caches
+from attnviz.app import caches, cards
 from attnviz.app.examples import OPENING
-from attnviz.app.learn import english, lesson
+from attnviz.app.learn import contents, english, lesson
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.references import linked
@@ -55,6 +56,16 @@ WITH_THE_TEXT_IN_THEM = {
     "weighted_average": [{"split": kind} for kind in ("Characters", "Words")],
     "cross_attention": [{"reader": HOSTILE}],
 }
+
+
+def test_a_page_stands_in_the_group_that_its_own_entry_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever sentence it is about."""
+    drawn: list[list[str]] = []
+    monkeypatch.setattr(cards, "draw", lambda found, **_: drawn.append([card.name for card in found]))
+    monkeypatch.setattr(contents, "LESSONS", tuple(replace(each, sentence=TEXT) for each in LESSONS))
+    contents.draw("attention")
+    contents.draw("translator")
+    assert drawn == [NAMES[:8], NAMES[8:]]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -157,8 +157,28 @@ def test_how_far_an_output_moved_is_one_minus_the_cosine() -> None:
 
 def test_one_token_is_replaced() -> None:
     names = [token.text for token in compute.tokens(TIRED)]
-    assert masks.replaced(TIRED, names.index("tired"), "narrow") == NARROW
-    assert masks.reach(TIRED, NARROW).edited.tolist() == [name == "tired" for name in names]
+    edited = masks.replaced(TIRED, names.index("tired"), "narrow")
+    assert compute.tokens(edited)[12].text == "narrow"
+    assert masks.reach(TIRED, edited).edited.tolist() == [name == "tired" for name in names]
+
+
+def test_a_word_in_the_place_of_a_comma_does_not_run_into_its_neighbours() -> None:
+    edited = masks.replaced("The dog,tired", 3, "narrow")
+    assert [token.text for token in compute.tokens(edited)] == [
+        "[CLS]",
+        "the",
+        "dog",
+        "narrow",
+        "tired",
+        "[SEP]",
+    ]
+
+
+def test_a_piece_that_no_word_can_replace_is_named() -> None:
+    """Never "like: narrow", where that was typed."""
+    names = [token.text for token in compute.tokens(PIECES)]
+    with pytest.raises(AttnvizError, match=r"##pp is a piece of a word: replace a whole word\.$"):
+        masks.replaced(PIECES, names.index("##pp"), "narrow")
 
 
 @pytest.mark.parametrize("replacement", ["", "  ", "very very narrow", "unbelievably"])

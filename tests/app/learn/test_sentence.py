@@ -70,3 +70,7 @@ def test_a_link_with_an_empty_sentence_opens_with_the_opening_one() -> None:
 
 def test_a_token_without_the_default_word_is_the_one_in_the_middle() -> None:
     assert chosen(opened(text="😀 <script> **bold** مرحبا")).startswith("3 1 ")
+
+
+def test_a_comma_in_the_middle_is_not_chosen_at_first() -> None:
+    assert chosen(opened(text="One, two")) == "3 1 3"

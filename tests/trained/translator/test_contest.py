@@ -86,7 +86,11 @@ def test_a_contest_goes_on_where_it_was_broken_off(tmp_path: Path, monkeypatch: 
         assert [run.seed for run in found.chosen(name)] == [0, 1]
         assert [moment.step for moment in found.chosen(name)[0].curve] == [1, 2]
     # What the files give back is what was measured, and a network has learned something.
-    again = contest.measure(tmp_path)
+    told: list[tuple[str, float]] = []
+    again = contest.measure(tmp_path, lambda doing, done: told.append((doing, done)))
+    doing, done_then = zip(*told, strict=True)
+    assert (doing[0], doing[-1]) == ("lstm: clauses put in: 0", "transformer: clauses put in: 1")
+    assert done_then == pytest.approx([sixth / 6 for sixth in range(6)])
     for one, other in zip(found.runs, again.runs, strict=True):
         assert one.points == other.points
         assert one.points[0].gradient != one.points[0].untrained

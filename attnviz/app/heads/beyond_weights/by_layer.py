@@ -45,29 +45,28 @@ def layers(chosen: TokenSelection) -> None:
     with st.container(border=True, height="stretch"):
         st.subheader("Would another layer?", anchor=False)
         if known := _known(chosen):
-            _layers(*known)
+            _layers(*known[:2])
 
 
-def _known(chosen: TokenSelection) -> tuple[MeasuredToken, Mask] | None:
-    """What was found, and which tokens are ranked; or a word why nothing is drawn."""
+def _known(chosen: TokenSelection) -> tuple[MeasuredToken, Mask, Floats] | None:
+    """What was found, which tokens are ranked, and how heads agree; or a word why nothing is drawn."""
     latest = job_of(chosen).latest
     if latest is None or not (latest.found.left_out or latest.finished):
         st.markdown("This is drawn when words have been left out.")
     elif not latest.found.left_out:
         st.markdown("In this model no word can be left out, so there is nothing to agree with.")
-    elif by_chance(int(chosen.counted(latest.found).sum())) is None:
+    elif by_chance(int((counted := chosen.counted(latest.found)).sum())) is None:
         st.markdown("Too few tokens are ranked: chance alone gives even their very order too often.")
-    elif np.isnan(agreements(latest.found, HEAD_WEIGHTS, chosen.counted(latest.found)).min(axis=0)).all():
+    elif np.isnan((each := agreements(latest.found, HEAD_WEIGHTS, counted)).min(axis=0)).all():
         st.markdown("Here the ranked tokens have no order: one is like the other.")
     else:
-        return latest.found, chosen.counted(latest.found)
+        return latest.found, counted, each
     return None
 
 
-def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask) -> None:
-    each, count = agreements(found, HEAD_WEIGHTS, counted), int(counted.sum())
+def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask, each: Floats) -> None:
     lowest, highest = each.min(axis=0), each.max(axis=0)
-    most, size = _most(lowest), lowest.size
+    most, size, count = _most(lowest), lowest.size, int(counted.sum())
     st.markdown(
         f"Of {size} heads, the weights of **{head_name(*most)}** order the {count} tokens most like leaving "
         f"them out does, by the lowest of their ρ ({span(lowest[most], highest[most])}). "

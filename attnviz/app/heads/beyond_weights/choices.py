@@ -107,7 +107,7 @@ def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
     """
     return (
         f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.bound:.2f}, or its "
-        f"negative, in about 1 of {1 / chance.frequency:.0f} cases. As {compared} {things} have {compared} "
-        f"chances, so much is asked of each: then chance alone brings any of them there in at most "
-        f"{percent(SELDOM)} of cases (Bonferroni)."
+        f"negative, in at most 1 of {int(1 / chance.frequency)} cases. As {compared} {things} have "
+        f"{compared} chances, so much is asked of each: then chance alone brings any of them there in at "
+        f"most {percent(SELDOM)} of cases (Bonferroni)."
     )

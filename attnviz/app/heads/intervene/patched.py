@@ -27,7 +27,7 @@ from attnviz.experiments import pairs
 from attnviz.experiments.patching import Patching, patch, refuse_unaligned, with_target
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from attnviz.text import decimal, percent
+from attnviz.text import decimal, percent, signed_share
 from attnviz.trace import Trace
 
 INTO_SECOND, INTO_FIRST = "From the first into the second", "From the second into the first"
@@ -190,14 +190,14 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     found = progress.found
     order = np.argsort(-np.abs(found.shares), kind="stable")
     names = [ranking.called(chosen, edit) for edit in found.patched]
-    most = ", ".join(f"{names[at]} **{_percent(found.shares[at])}**" for at in order[:3])
+    most = ", ".join(f"{names[at]} **{signed_share(found.shares[at])}**" for at in order[:3])
     so_far = "" if progress.finished else ", as far as they were tried"
     st.markdown(f"{_outcome(asked, found)} Heads that carry most{so_far}: {most}.")
     if found.together is not None:
         st.markdown(
-            f":small[All shares added are {_percent(found.shares.sum())}. They need not be 100 %: heads "
+            f":small[All shares added are {signed_share(found.shares.sum())}. They need not be 100 %: heads "
             "build on each other, and two can carry the same. A negative share moves the outcome away. The "
-            f"outputs of all heads, put in at once, bring over {_percent(found.together)}.]"
+            f"outputs of all heads, put in at once, bring over {signed_share(found.together)}.]"
         )
     furthest = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -206,13 +206,13 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
         found.patched,
         found.shares,
         title="share of the difference that the head carries",
-        texts=[_percent(share) for share in found.shares],
+        texts=[signed_share(share) for share in found.shares],
         printed=[decimal(100 * share, 0) for share in found.shares],
-        low=(-furthest, _percent(-furthest)),
-        high=(furthest, _percent(furthest)),
+        low=(-furthest, signed_share(-furthest)),
+        high=(furthest, signed_share(furthest)),
         kind="diverging",
     )
-    listed = {f"{names[at]} · {_percent(found.shares[at])}": found.patched[at] for at in order[:_SHOWN]}
+    listed = {f"{names[at]} · {signed_share(found.shares[at])}": found.patched[at] for at in order[:_SHOWN]}
     controls.buttons("The strongest", listed, "patched most", ranking.open_edit)
 
 
@@ -240,7 +240,7 @@ def _rows(chosen: Intervention, progress: Progress[Patching]) -> None:
     most = int(np.abs(shares).argmax())
     st.markdown(
         f"And if the output of head {chosen.name} is taken over **at one token alone**, the largest share, "
-        f"up or down, is that of {markdown.token(most, chosen.queries)}: **{_percent(shares[most])}**."
+        f"up or down, is that of {markdown.token(most, chosen.queries)}: **{signed_share(shares[most])}**."
     )
     shown = sorted(np.argsort(-np.abs(shares), kind="stable")[:_MOST_BARS].tolist())
     some = f"; the {len(shown)} of {len(shares)} that carry most" if len(shown) < len(shares) else ""
@@ -252,15 +252,10 @@ def _rows(chosen: Intervention, progress: Progress[Patching]) -> None:
                 "number": chosen.queries[at].number,
                 "label": chosen.queries[at].label,
                 "size": float(abs(shares[at]) / furthest),
-                "written": _percent(shares[at]),
-                "hint": f"head {chosen.name} at {name_of(at, chosen.queries)}: {_percent(shares[at])}",
+                "written": signed_share(shares[at]),
+                "hint": f"head {chosen.name} at {name_of(at, chosen.queries)}: {signed_share(shares[at])}",
                 "marked": at == chosen.query,
             }
             for at in shown
         ],
     )
-
-
-def _percent(share: float) -> str:
-    """0.312 → "31.2 %", −0.02 → "−2.0 %"."""
-    return f"{decimal(100 * share, 1)} %"

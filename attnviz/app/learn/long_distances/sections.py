@@ -139,6 +139,10 @@ def picture(shown: compute.Stretched, found: Distances) -> None:
         sentences=[_english(shown), _french(shown)],
         networks=[_network(name, getattr(shown, name), shown) for name in NAMES],
     )
+    st.markdown(
+        ":small[Each cell is a number that is kept, blue if negative, orange if positive. Each vector has a "
+        "scale of its own, up to its largest number.]"
+    )
     st.markdown(" ".join(_told(name, getattr(shown, name), shown) for name in NAMES))
     st.markdown(_looks(shown))
     longest = max(shown.source_clauses)
@@ -198,7 +202,7 @@ def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> 
         verdict=f"all {whole} words right" if exact else f"{right} of {whole} words right",
         exact=exact,
         keeps=keeps[name],
-        levels=of_vectors(attempt.kept, float(np.abs(attempt.kept).max())).ravel().tolist(),
+        levels=of_vectors(attempt.kept, np.abs(attempt.kept).max(axis=1, keepdims=True)).ravel().tolist(),
         columns=_COLUMNS,
         words=[TargetWord(text=word.text, mark=word.mark) for word in attempt.marked],
     )
@@ -239,8 +243,9 @@ def text(found: Distances) -> None:
     st.markdown(
         "A **recurrent network** reads one word $x_t$ after the other and renews its memory each time. An "
         "**LSTM** (*long short-term memory*, Hochreiter & Schmidhuber 1997; its gate $f$: Gers et al. 2000) "
-        "has two vectors for that, $h$ and $c$, and **gates** $f$, $i$, $o$ between 0 and 1, computed from "
-        "$x_t$ and $h_{t-1}$, that decide what is kept, written and shown:"
+        "has two vectors for that, $h$ and $c$, and **gates** $f$, $i$, $o$ between 0 and 1 that decide what "
+        "is kept, written and shown. They are computed from $x_t$, $h_{t-1}$ and a bias (here the sum of "
+        "two, as in PyTorch):"
     )
     formula(
         r"\begin{aligned} c_t &= f\odot c_{t-1} + i\odot\tanh(g)\\ h_t &= o\odot\tanh(c_t)\end{aligned}\;"
@@ -264,9 +269,9 @@ def text(found: Distances) -> None:
         "It came to recurrent networks first (Bahdanau et al. 2015). So this page has three networks. The "
         "**LSTM with attention** is the LSTM, but its decoder also looks back, by one head, at the vectors "
         "$h_t$ of all the words that were read (in the form of Luong et al. 2015). The **transformer** has "
-        "no recurrent part: only attention connects one word with another (Vaswani et al. 2017). What the "
-        "second does better than the first, attention does; what the third does better than the second has "
-        "other reasons."
+        "no recurrent part: only attention connects one word with another (Vaswani et al. 2017). Where the "
+        "second is better than the first, attention is the reason; where the third is better than the "
+        "second, something else is."
     )
     st.markdown(_trained_alike(found))
 
@@ -292,10 +297,10 @@ def _trained_alike(found: Distances) -> str:
     return (
         f"All three were trained here alike, on the same sentences with 0 to {found.longest_learned} clauses "
         f"put in: {first.steps:,} steps with {found.batch} sentences each, and nobody told them where to "
-        f"look. Each learning rate was tried with {plural(len(runs['lstm']), 'seed')}, and the one was taken "
-        f"with which most of {found.tuned_on} sentences, neither learned from nor measured here, were then "
-        "translated rightly, over all seeds. One share for each seed (the picture above shows the rate that "
-        "was taken, and minutes are those of one processor core):\n\n" + "\n".join(told)
+        f"look. Each learning rate was tried with {plural(len(runs['lstm']), 'seed')}. Then {found.tuned_on} "
+        "other sentences, which are not measured below either, were translated, and the rate was taken with "
+        "which more were right. The list has the share of each seed, and minutes of one processor core; the "
+        "picture above is of the rate that was taken:\n\n" + "\n".join(told)
     )
 
 
@@ -305,9 +310,9 @@ def measures(found: Distances) -> None:
     st.markdown(
         f"Each point is measured on {found.sentences} sentences like the one above, in pairs that differ "
         "only in the last word, and so in the pronoun. Their combinations of words occur nowhere in the "
-        "training. A word is right if it is the most probable one after all that is right before it. A line "
-        "is the median of the seeds, and its bars go from the lowest to the highest. Right "
-        "of the dotted line, sentences have more clauses than any that the networks learned from."
+        "training. A word is right if it is the most probable one after the right words before it. A line "
+        "is the median of the seeds, and its bars go from the lowest to the highest. To the right of the "
+        "dotted line, sentences have more clauses than any that the networks learned from."
     )
     left, right = st.columns(2, gap="large")
     with left:
@@ -326,8 +331,8 @@ def measures(found: Distances) -> None:
         "So here it is **attention** that makes the difference: after equally many steps, the LSTM with "
         "attention translates more sentences rightly than the LSTM, at every length that they learned from. "
         "What the LSTM gets wrong is rarely the pronoun, but the rest of a long sentence. The transformer "
-        "writes the rest, too. Where it is wrong within these lengths, only the pronoun is: when training "
-        f"ended, {like_a_coin} of its {len(shares)} networks chose it in the longest of these sentences "
+        "gets the rest right. Where it is wrong within these lengths, only the pronoun is: in the longest of "
+        f"these sentences, {like_a_coin} of its {len(shares)} trainings ended with a network that chooses it "
         "about as well as a coin. The picture above shows another one."
     )
     left, right = st.columns(2, gap="large")
@@ -581,11 +586,11 @@ def limits(found: Distances) -> None:
   knows no positions, goes from {percent(both_learned.exact)} to {percent(both_beyond.exact)}, and from
   {percent(both_learned.pronoun)} to {percent(both_beyond.pronoun)}.
 - **A verdict on the designs.** These are small networks of one size each, trained for minutes on sentences
-  of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. The form of
-  the LSTM’s attention was chosen after another one, with scores divided by √d, had got no sentence right at
-  a rate of {slow[0].learning_rate:g} with one seed, where this one gets {joined(right)} of {found.tuned_on}
-  right with {len(slow)}; nothing else was chosen in that way. A pronoun is asked for after all that is
-  *right* before it.
+  of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. Besides the
+  learning rate, one thing was chosen by its result, the form of the LSTM’s attention: another one, with
+  scores divided by √d, had got no sentence right at a rate of {slow[0].learning_rate:g} with one seed, where
+  this one gets {joined(right)} of {found.tuned_on} right with {len(slow)}. A pronoun is asked for
+  after the *right* words before it.
 - **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019); the reaction to a
   noun’s vector says how an infinitely small change of it would count. Neither was tested by a change, as on
   the page *Cause*.

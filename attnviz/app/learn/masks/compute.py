@@ -210,7 +210,7 @@ class Reach:
 
 
 def replaced(text: str, place: int, replacement: str) -> str:
-    """The text with the characters of one token replaced.
+    """The text with one token replaced by a word of its own.
 
     Args:
         text: what is read.
@@ -224,12 +224,18 @@ def replaced(text: str, place: int, replacement: str) -> str:
     token = tokens[place]
     if token.start == token.end:
         raise AttnvizError(f"{token.text} is added by the tokenizer and cannot be replaced. Choose a word.")
-    edited = text[: token.start] + replacement + text[token.end :]
+    edited = f"{text[: token.start]} {replacement} {text[token.end :]}"
     count = len(compute.tokens(edited))
     if count != len(tokens):
+        piece = sum(other.word == token.word for other in tokens) > 1
+        remedy = (
+            f"{token.text} is a piece of a word: replace a whole word."
+            if piece
+            else "Choose a word that is one token, like: narrow, old, red."
+        )
         raise AttnvizError(
             f"The sentence then has {count} tokens instead of {len(tokens)}, so its outputs cannot be "
-            "compared one by one. Choose a word that is one token, like: narrow, old, red."
+            f"compared one by one. {remedy}"
         )
     return edited
 

@@ -101,13 +101,14 @@ def _outputs(text: str, changed: str, reach: compute.Reach) -> None:
 def _reach_in_words(text: str, reach: compute.Reach) -> str:
     count, first = len(reach.edited), int(reach.edited.argmax())
     edited = [str(place + 1) for place in np.flatnonzero(reach.edited)]
-    one, some = f"Token {edited[0]} of {count} was", f"Tokens {joined(edited)} of {count} were"
+    tokens, were = ("Token", "was") if len(edited) == 1 else ("Tokens", "were")
     free, behind = reach.encoder.unchanged, reach.decoder.unchanged
     others = np.where(reach.edited, -1, reach.encoder.distance)
     furthest = int(others.argmax())
     return (
-        f"{one if len(edited) == 1 else some} replaced. **Without a mask {int(free.sum())}** of {count} "
-        "outputs stayed the same to the bit; of the tokens that were not replaced, "
+        f"{tokens} {joined(edited)} of {count} {were} replaced. "
+        f"**Without a mask {int(free.sum())}** of {count} outputs stayed the same to the bit; of the tokens "
+        "that were not replaced, "
         f"{markdown.token(furthest, choosing.tokens(text))} moved furthest ({_distance(others[furthest])}). "
         f"**With a causal mask {int(behind.sum())}** stayed the same: {int(behind[:first].sum())} of the "
         f"{first} before the new word, {int(behind[first:].sum())} of the {count - first} from it on."
