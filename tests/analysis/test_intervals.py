@@ -78,12 +78,12 @@ def test_the_interval_of_a_ratio_worked_by_hand() -> None:
     assert found.values == pytest.approx([1.5, 0])
     assert found.pulls == pytest.approx(np.array([[-1, -0.5, 1.5], [0, 0, 0]]))
     reach = NormalDist().inv_cdf(0.975) * sqrt(3.5 / 6)
-    assert found.intervals() == (pytest.approx([1.5 - reach, 0]), pytest.approx([1.5 + reach, 0]))
+    assert np.array(found.intervals()) == pytest.approx(np.array([[1.5 - reach, 0], [1.5 + reach, 0]]))
     other = Ratios.of(np.array([2.0, 1.0, 6.0]), np.array([2.0, 2.0, 2.0]))
     apart = found - other
     assert apart.values == pytest.approx([0, -1.5])
     assert apart.pulls[0] == pytest.approx([-0.5, 0.5, 0])  # what moves both alike moves nothing
-    assert Ratios.of(np.ones(3), np.zeros(3)).intervals() == (0, 0)
+    assert not np.any(Ratios.of(np.ones(3), np.zeros(3)).intervals())
 
 
 def test_the_interval_of_a_ratio_is_near_that_of_drawing_sentences_anew() -> None:
@@ -92,4 +92,4 @@ def test_the_interval_of_a_ratio_is_near_that_of_drawing_sentences_anew() -> Non
     parts = wholes * draws.normal(0.2, 0.3, 100)
     anew = draws.integers(0, 100, (20_000, 100))
     expected = np.quantile(parts[anew].sum(axis=1) / wholes[anew].sum(axis=1), [0.025, 0.975])
-    assert Ratios.of(parts, wholes).intervals() == pytest.approx(expected, abs=0.01)
+    assert np.array(Ratios.of(parts, wholes).intervals()) == pytest.approx(expected, abs=0.01)
