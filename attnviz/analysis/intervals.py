@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -14,9 +15,6 @@ Numbers = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """Of the intervals that are shown."""
-
-RESAMPLES = 20_000
-"""How often the sentences are drawn anew for a bootstrap interval."""
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
@@ -50,9 +48,46 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     return (0.0 if right == 0 else low), (1.0 if right == total else high)
 
 
-def ratios(parts: Numbers, wholes: Numbers) -> Numbers:
-    """Σ part / Σ whole over the last axis; 0 where the wholes sum to 0."""
-    return _divided(parts.sum(axis=-1), wholes.sum(axis=-1))
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Ratios of sums over sentences, or differences of such.
+
+    Attributes:
+        values: [...], each Σ part / Σ whole, or a difference of two.
+        pulls: [..., sentence], how far each sentence pulls the value from what it would be without it, times
+            the number of sentences, as far as that is linear: (part − ratio · whole) / mean whole. They sum
+            to 0.
+    """
+
+    values: Numbers
+    pulls: Numbers
+
+    @classmethod
+    def of(cls, parts: Numbers, wholes: Numbers) -> Ratios:
+        """Those of [..., sentence]; 0 where the wholes sum to 0."""
+        values = _divided(parts.sum(axis=-1), wholes.sum(axis=-1))
+        apart = parts - values[..., None] * wholes
+        return cls(values, _divided(apart, wholes.mean(axis=-1, keepdims=True)))
+
+    def __sub__(self, other: Ratios) -> Ratios:
+        """The differences; both are of the same sentences, so that what moves both alike moves nothing."""
+        return Ratios(self.values - other.values, self.pulls - other.pulls)
+
+    def intervals(self, confidence: float = CONFIDENCE) -> tuple[Numbers, Numbers]:
+        """Confidence intervals by linearization (Cochran 1977, “Sampling Techniques”, chapter 6).
+
+        A ratio varies, to first order, as the mean of n independent pulls: value ± z·√(Σ pull² / (n(n − 1))).
+
+        Args:
+            confidence: how often it holds the true value.
+
+        Returns:
+            Their lower and their upper ends, [...].
+        """
+        n = self.pulls.shape[-1]
+        error = np.sqrt((self.pulls**2).sum(axis=-1) / (n * (n - 1)))
+        reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
+        return self.values - reach, self.values + reach
 
 
 def _divided(sums: Numbers, by: Numbers) -> Numbers:
@@ -60,30 +95,6 @@ def _divided(sums: Numbers, by: Numbers) -> Numbers:
     above, below = np.broadcast_arrays(sums, by)
     found: Numbers = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
     return found
-
-
-def ratio_intervals(
-    parts: Numbers, wholes: Numbers, confidence: float = CONFIDENCE, seed: int = 0
-) -> tuple[Numbers, Numbers]:
-    """The percentile bootstrap's interval for each of some `ratios` (Efron 1979).
-
-    Sentences are drawn with replacement, as many as there are, `RESAMPLES` times; each time the sums are
-    divided anew. All ratios see the same draws. The same seed gives the same interval.
-
-    Args:
-        parts, wholes: [..., sentence].
-        confidence: how often it holds the true ratio.
-
-    Returns:
-        Its lower and its upper ends, [...].
-    """
-    sentences = parts.shape[-1]
-    drawn = np.random.default_rng(seed).multinomial(
-        sentences, np.full(sentences, 1 / sentences), size=RESAMPLES
-    )
-    found = _divided(parts @ drawn.T.astype(np.float64), wholes @ drawn.T)
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2], axis=-1)
-    return low, high
 
 
 def expected_best(totals: Sequence[int], chance: float) -> float:

@@ -12,7 +12,16 @@ import typer
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.capture import loading
 from attnviz.cli import app
-from attnviz.cli.output import Force, aligned, check_out, progress, readable, written
+from attnviz.cli.output import (
+    Force,
+    aligned,
+    begins_with,
+    check_out,
+    progress,
+    readable,
+    write_table,
+    written,
+)
 from attnviz.cli.reading import Model
 from attnviz.experiments import behaviour, verdicts, verdicts_file
 from attnviz.experiments.verdicts import HeadVerdicts, Part, Removed, Verdict
@@ -20,8 +29,9 @@ from attnviz.text import NO_NUMBER, decimal, head_name, percent
 
 _WIDTH = 100  # characters of a line
 _COLUMNS = (
-    *("HEAD", "LABEL", "SHARE", "EFFECT", "LOST", "INTERVAL", "OTHERS", "KEPT", "INTERVAL"),
-    *("LOST", "INTERVAL", "OTHERS", "KEPT", "INTERVAL", "VERDICT"),
+    *("HEAD", "LABEL", "SHARE", "EFFECT"),
+    *(("LOST", "INTERVAL", "OTHERS", "BEYOND", "KEPT", "INTERVAL") * 2),
+    "VERDICT",
 )
 
 
@@ -29,7 +39,7 @@ _COLUMNS = (
 def run(
     model: Model = "minilm",
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file to write, with all numbers (.json).")
+        Path | None, typer.Option(metavar="FILE", help="The file to write, with all numbers (.csv or .json).")
     ] = None,
     force: Force = False,
 ) -> None:
@@ -39,14 +49,21 @@ def run(
     is left out, once with the head and once without it: does it change the output less without? It takes
     minutes. What the words mean stands below the table.
     """
-    check_out(out, force, readable(verdicts_file.read), "file of verdicts", ".json")
+    as_table = out is not None and out.suffix.lower() == ".csv"
+    if as_table:
+        check_out(out, force, begins_with(verdicts.COLUMNS), "table of verdicts", ".csv")
+    else:
+        check_out(out, force, readable(verdicts_file.read), "file of verdicts", ".json", ".csv")
     with progress() as tell:
         entry = loading.open_model(model, tell)
         for step in verdicts.measure(model, behaviour.bundled().splitlines()):
             tell(f"{step.done} of {step.total} readings", step.done / step.total)
     said = summary(model, step.found)
     if out is not None:
-        verdicts_file.write(out, entry, step.found)
+        if as_table:
+            write_table(out, verdicts.COLUMNS, verdicts.table_rows(step.found))
+        else:
+            verdicts_file.write(out, entry, step.found)
         said += written(out)
     sys.stdout.write(said)
 
@@ -68,8 +85,9 @@ def summary(model: str, found: HeadVerdicts) -> str:
     lines += textwrap.wrap(
         "SHARE: what the head scores by its label. EFFECT: how far a token’s output turns (1 − cosine) if "
         "what the label points it at is left out. LOST: how much less of that without the head; OTHERS: "
-        "the median of the other heads of its layer; KEPT: of what the layer adds to it, what the head "
-        f"alone keeps. First with silent heads, then with their mean. {verdicts.METHOD}",
+        "the median of the other heads of its layer; BEYOND: the interval of how much larger LOST is than "
+        "what is lost of the control’s effect; KEPT: of what the layer adds to it, what the head alone "
+        f"keeps. First with silent heads, then with their mean. {verdicts.METHOD}",
         _WIDTH,
     )
     return "".join(f"{visible_text(line)}\n" for line in lines)
@@ -86,9 +104,9 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 
 def _removed(way: Removed | None) -> tuple[str, ...]:
     if way is None:
-        return (NO_NUMBER,) * 5
+        return (NO_NUMBER,) * 6
     others = decimal(100 * way.others, 1)
-    return *_part(way.lost), others, *_part(way.kept)
+    return *_part(way.lost), others, _part(way.beyond)[1], *_part(way.kept)
 
 
 def _part(part: Part | None) -> tuple[str, str]:

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.intervals import CONFIDENCE, ratio_intervals, ratios
-from attnviz.analysis.rules import Rule, Special, pointed_at
+from attnviz.analysis.intervals import CONFIDENCE, Ratios
+from attnviz.analysis.rules import Layout, Rule, Special, pointed_at
+from attnviz.analysis.table import Cells
 from attnviz.analysis.tally import OF_PLACES, Tally, labels, layout_of
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
@@ -28,7 +29,7 @@ from attnviz.experiments.sentences import CANNOT_READ, reader, self_attention
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.text import decimal, head_name, percent, plural
-from attnviz.trace import Block, Floats, Kind
+from attnviz.trace import Block, Floats, Kind, Mask
 
 Numbers = NDArray[np.float64]
 Named = Sequence[Sequence[Rule | None]]
@@ -49,18 +50,32 @@ HALF = 0.5
 METHOD = (
     "On one half of our sentences a head is named by what it looks at clearly more than even attention "
     "would, words before special tokens; all numbers are of the other half. In up to "
-    f"{MOST} of these a token is drawn, the tokens that the label points it at are left out, with [MASK]’s "
-    "vector (or the mean of all word vectors) in place of theirs, and it is measured how far the drawn "
-    f"token’s output turns. Needed: without the head, {percent(LEAST_LOST)} of that or more is lost, and the "
-    "whole interval lies above 0 and above the median of the other heads of its layer. Sufficient: of "
-    "what the layer adds to it, the head alone keeps half, with its whole interval. Each must hold in both "
-    "ways, for silent heads and for heads that put out their mean. Picture only: in neither way is it sure "
-    f"that {percent(LEAST_LOST)} or more is lost or won. Undecided: all else. Not tested: whether the head "
-    "matters less for other tokens; some lose as much of those. Intervals: bootstrap over sentences, so "
-    f"wide that with {percent(CONFIDENCE)} neither word is wrong for any head (Bonferroni); near a limit, "
-    "other random numbers can change a word."
+    f"{MOST} of these a token is drawn, the tokens that the label points it at are left out, and it is "
+    "measured how far the drawn token’s output turns. To leave out is to put [MASK]’s vector in place of "
+    "theirs (the mean of all word vectors where there is none); other ways were not tried. Control: "
+    "instead, one token is left out that the label does not point at, drawn too: a word for labels about "
+    "words, a special token for labels about these, if there is another. Needed: without the head, "
+    f"{percent(LEAST_LOST)} of the label’s effect or more is lost, the whole interval lies above 0 and above "
+    "the median of the other heads of its layer, and surely more is lost of it than of the control’s. "
+    "Sufficient: of what the layer adds to the label’s effect, the head alone keeps half, with its whole "
+    "interval. Each must hold in both ways, for silent heads and for heads that put out their mean. Picture "
+    f"only: in neither way is it sure that {percent(LEAST_LOST)} or more is lost or won. Undecided: all "
+    "else. Intervals: by linearization over sentences, so wide that with "
+    f"{percent(CONFIDENCE)} neither word is wrong for any head (Bonferroni); near a limit, other sentences "
+    "or other drawn tokens can change a word."
 )
 """How a verdict comes about."""
+
+_TOLD = {
+    "needed": "without the head, what stands there changes the output less",
+    "sufficient": "of what its layer adds to the effect of what stands there, the head alone keeps half",
+    "needed and sufficient": "without the head, what stands there changes the output less, and of what its "
+    "layer adds to that, the head alone keeps half",
+    "undecided": "without the head, the effect of what stands there changes, but not every test is passed",
+    "picture only": "that the output depends on this could not be shown",
+    "": "what that does to the output was not measured",
+}
+"""What each stamp says of a head that looks at something, as the end of a sentence."""
 
 _SEED = 0
 
@@ -81,18 +96,22 @@ class Removed:
     Attributes:
         lost: what is lost of it without the head.
         others: the median of that over the other heads of the layer, each removed alone.
+        beyond: how much larger it is than what is lost, without the head, of the control’s effect: of a token
+            that the label does not point at.
         kept: of what is lost without any head of the layer, how much is not where this head is the only one
             that is left; None: it is not sure that anything is lost without them.
     """
 
     lost: Part
     others: float
+    beyond: Part
     kept: Part | None
 
     @property
     def needed(self) -> bool:
-        """Whether surely something is lost, no trifle, and more than without most heads beside it."""
-        return self.lost.low > max(0.0, self.others) and self.lost.value >= LEAST_LOST
+        """Whether surely something is lost, no trifle, and more than without most heads or of the control."""
+        more = self.lost.low > max(0.0, self.others) and self.beyond.low > 0
+        return more and self.lost.value >= LEAST_LOST
 
     @property
     def sure(self) -> bool:
@@ -170,41 +189,75 @@ class HeadVerdicts:
         return self.heads[layer * self.per_layer + head]
 
     def told(self, layer: int, head: int) -> str:
-        """The verdict on one head (from 0) in a sentence or two, as Markdown."""
+        """The verdict on one head (from 0) in a sentence, as Markdown."""
         verdict = self.of(layer, head)
-        name, rule = f"head **{head_name(layer, head)}**", verdict.label
+        name, rule = f"**{head_name(layer, head)}**", verdict.label
         if rule is None:
             looked_for = "; ".join(self.special.fill(each.short) for each in OF_PLACES)
             return (
-                f"No label: over our sentences, {name} gives to none of these clearly more than even "
+                f"No label: over our sentences, head {name} gives to none of these clearly more than even "
                 f"attention would ({looked_for})."
             )
-        amount = f"**{rule.amount(verdict.score, verdict.raw)}**"
-        label = (
-            f"Over {plural(verdict.read, 'sentence')} of ours, whatever is typed here, {name} "
-            f"{self.special.fill(rule.does, amount)}."
-        )
-        if verdict.silenced is None or verdict.averaged is None:
+        stamp = verdict.stamp
+        looks = f"Head {name} looks at {self.special.fill(rule.short)};"
+        return f"**{stamp.capitalize()}.** {looks} {_TOLD[stamp]}." if stamp else f"{looks} {_TOLD[stamp]}."
+
+    def evidence(self, layer: int, head: int) -> str:
+        """What was measured of one head (from 0), as Markdown; "" where it has no label."""
+        verdict = self.of(layer, head)
+        if (rule := verdict.label) is None:
+            return ""
+        does = self.special.fill(rule.does, f"**{rule.amount(verdict.score, verdict.raw)}**")
+        seen = f"Over {plural(verdict.read, 'sentence')} of ours, whatever is typed here, the head {does}."
+        silenced, averaged = verdict.silenced, verdict.averaged
+        if silenced is None or averaged is None:
             return (
-                f"{label} What that does to the output was not measured: only "
+                f"{seen} What that does to the output was not measured: only "
                 f"{plural(verdict.sentences, 'sentence')} had such a token, and it takes {LEAST}."
             )
-        silenced, averaged = verdict.silenced, verdict.averaged
-        evidence = (
-            f"If {self.special.fill(rule.short)} is left out, a token’s output turns (1 − cosine: "
-            f"{verdict.effect:.3f}, {plural(verdict.sentences, 'sentence')}). Of that, "
-            f"{_written(silenced.lost)} is lost if the head is silent, and {_written(averaged.lost)} if it "
-            f"puts out its mean; for the median of the other heads of its layer, {_percent(silenced.others)} "
-            f"and {_percent(averaged.others)}."
+        rows = [
+            ("without the head", *(_written(way.lost) for way in (silenced, averaged))),
+            ("– more than of the control’s effect", *(_written(way.beyond) for way in (silenced, averaged))),
+            (
+                "without another head of its layer (median)",
+                _percent(silenced.others),
+                _percent(averaged.others),
+            ),
+        ]
+        if silenced.kept and averaged.kept:
+            kept = _written(silenced.kept), _written(averaged.kept)
+            rows.append(("*kept* by the head alone, of what its layer adds", *kept))
+        table = "".join(f"\n| {' | '.join(row)} |" for row in rows)
+        below = " Below 0: it turns further." if min(silenced.lost.value, averaged.lost.value) < 0 else ""
+        return (
+            f"{seen}\n\nIf {self.special.fill(rule.short)} is left out, a token’s output turns (1 − cosine: "
+            f"{verdict.effect:.3f}, {plural(verdict.sentences, 'sentence')}). Of that is lost:{below}\n\n"
+            f"| | head silent | its mean instead |\n|---|---|---|{table}"
         )
-        if min(silenced.lost.value, averaged.lost.value) < 0:
-            evidence += " A loss below 0: without the head, it turns further."
-        if verdict.sufficient and silenced.kept and averaged.kept:
-            evidence += (
-                f" Of what its layer adds to that, it alone keeps {_written(silenced.kept)}, and "
-                f"{_written(averaged.kept)} beside the others’ means."
-            )
-        return f"**{verdict.stamp.capitalize()}.** {label} {evidence}"
+
+
+_PARTS = ("lost", "beyond", "kept")
+_OF_A_WAY = (*(f"{part}{end}" for part in _PARTS for end in ("", " from", " to")), "lost without others")
+
+COLUMNS = (
+    *("layer", "head", "label", "verdict", "share", "share of all attention", "sentences read"),
+    *("sentences measured", "effect"),
+    *(f"{way}: {name}" for way in ("silent", "mean") for name in _OF_A_WAY),
+)
+"""What the columns of `table_rows` are called."""
+
+
+def table_rows(found: HeadVerdicts) -> Iterator[Cells]:
+    """The table of all heads: layers and heads count from 1; cells without a number are empty."""
+    for each in found.heads:
+        numbers = [each.score, each.raw, each.read, each.sentences, each.effect]
+        for way in (each.silenced, each.averaged):
+            for name in _PARTS:
+                part = getattr(way, name, None)
+                numbers += [np.nan] * 3 if part is None else [part.value, part.low, part.high]
+            numbers.append(np.nan if way is None else way.others)
+        cells = ("" if np.isnan(number) else number for number in numbers)
+        yield each.layer + 1, each.head + 1, each.label.name if each.label else "", each.stamp, *cells
 
 
 def _written(part: Part) -> str:
@@ -233,11 +286,19 @@ class Effects:
         distances: for each sentence [1 + 2 removals], how far one token's output turns if the tokens that the
             label points it at are left out: in the model as it is; without heads, silenced; without them,
             their mean in their place. See `ablation.turned`.
+        elsewhere: the same with a token left out that the label does not point it at, and only for `alone`.
     """
 
     rule: Rule
     named: Named
     distances: list[Numbers] = field(default_factory=list)
+    elsewhere: list[Numbers] = field(default_factory=list)
+
+    @cached_property
+    def alone(self) -> list[Removal]:
+        """Each head that has the label."""
+        cells = ((layer, head) for layer, row in enumerate(self.named) for head in range(len(row)))
+        return [Removal(layer, (head,)) for layer, head in cells if self.named[layer][head] is self.rule]
 
     @cached_property
     def removals(self) -> list[Removal]:
@@ -264,27 +325,31 @@ class Effects:
             return {}
         normal, *without = np.array(self.distances).T
         ways = np.reshape(without, (2, len(self.removals), -1))
-        lost = _parts(normal - ways, normal, confidence)
+        losses = Ratios.of(normal - ways, normal)
+        own = [self.removals.index(removal) for removal in self.alone]
+        before, *after = np.array(self.elsewhere).T
+        control = Ratios.of(before - np.reshape(after, (2, len(own), -1)), before)
+        lost = _parts(losses, confidence)
+        beyond = _parts(Ratios.of(normal - ways[:, own], normal) - control, confidence)
         found = {}
-        for layer, row in enumerate(self.named):
-            every = tuple(range(len(row)))
-            for head in every:
-                if row[head] is not self.rule:
-                    continue
-                alone = self.removals.index(Removal(layer, (head,)))
-                rest = self.removals.index(Removal(layer, _without(every, head)))
-                whole = self.removals.index(Removal(layer, every))
-                kept = _parts(ways[:, [rest]] - ways[:, [whole]], normal - ways[:, [whole]], confidence)
-                others = [self.removals.index(Removal(layer, (other,))) for other in _without(every, head)]
-                silenced, averaged = (
-                    Removed(
-                        lost[way][alone],
-                        float(np.median([lost[way][other].value for other in others] or [0.0])),
-                        kept[way][0] if lost[way][whole].low > 0 else None,
-                    )
-                    for way in range(2)
+        for number, (layer, (head,)) in enumerate(self.alone):
+            every = tuple(range(len(self.named[layer])))
+            rest = self.removals.index(Removal(layer, _without(every, head)))
+            whole = self.removals.index(Removal(layer, every))
+            kept = _parts(
+                Ratios.of(ways[:, [rest]] - ways[:, [whole]], normal - ways[:, [whole]]), confidence
+            )
+            others = [self.removals.index(Removal(layer, (other,))) for other in _without(every, head)]
+            silenced, averaged = (
+                Removed(
+                    lost[way][own[number]],
+                    float(np.median(losses.values[way, others])) if others else 0.0,
+                    beyond[way][number],
+                    kept[way][0] if lost[way][whole].low > 0 else None,
                 )
-                found[layer, head] = silenced, averaged
+                for way in range(2)
+            )
+            found[layer, head] = silenced, averaged
         return found
 
 
@@ -292,9 +357,9 @@ def _without(every: tuple[int, ...], head: int) -> tuple[int, ...]:
     return tuple(other for other in every if other != head)
 
 
-def _parts(parts: Numbers, wholes: Numbers, confidence: float) -> list[list[Part]]:
-    """[way][removal], of [way, removal, sentence]."""
-    numbers = np.stack([ratios(parts, wholes), *ratio_intervals(parts, wholes, confidence)], axis=-1)
+def _parts(found: Ratios, confidence: float) -> list[list[Part]]:
+    """[way][removal]."""
+    numbers = np.stack([found.values, *found.intervals(confidence)], axis=-1)
     return [[Part(*part) for part in way] for way in numbers.tolist()]
 
 
@@ -378,21 +443,51 @@ def _measure(
     removals = list(dict.fromkeys(removal for each in effects for removal in each.removals))
     kind = blocks[0].kind
     as_it_is = outputs_without(stack, (), _variants(removals, kind, means))
-    for effect in effects:
-        cells = pointed_at(effect.rule, layout, mask)[0]
-        beside = cells.copy()  # what a token does to itself is another question, unless it is the label's
-        beside[np.arange(len(cells)), layout.queries] = False
-        cells = beside if beside.any() else cells
-        can = np.flatnonzero(cells.any(axis=1))
-        if not can.size:
-            continue
-        query = int(np.random.default_rng([_SEED, number, OF_PLACES.index(effect.rule)]).choice(can))
-        variants = _variants(effect.removals, kind, means)
-        without = outputs_without(stack, np.flatnonzero(cells[query]).tolist(), variants)
-        place = int(layout.queries[query])
-        at = [removals.index(removal) for removal in effect.removals]
+
+    def distances(place: int, left_out: Mask, removed: Sequence[Removal]) -> Numbers:
+        at = [removals.index(removal) for removal in removed]
         before = as_it_is[[0, *(1 + each for each in at), *(1 + len(removals) + each for each in at)]]
-        effect.distances.append(turned(before[:, place], without[:, place]))
+        without = outputs_without(stack, np.flatnonzero(left_out).tolist(), _variants(removed, kind, means))
+        return turned(before[:, place], without[:, place])
+
+    for effect in effects:
+        drawn = draw(
+            effect.rule, layout, mask, np.random.default_rng([_SEED, number, OF_PLACES.index(effect.rule)])
+        )
+        if drawn is not None:
+            place, looked_at, another = drawn
+            effect.distances.append(distances(place, looked_at, effect.removals))
+            effect.elsewhere.append(distances(place, another, effect.alone))
+
+
+def draw(rule: Rule, layout: Layout, mask: Mask, draws: np.random.Generator) -> tuple[int, Mask, Mask] | None:
+    """A token, the tokens that a label points it at, and one that it does not, as a control.
+
+    The control is one that the mask allows, not the token itself: a word where the label is about words, and
+    a special token where it is about these, if there is such a one.
+
+    Args:
+        rule: the label.
+        layout: of one text.
+        mask: [query, key] of all tokens, True where a query may look.
+
+    Returns:
+        Its place, and bool [key] twice; None where no token has both.
+    """
+    cells = pointed_at(rule, layout, mask)[0]
+    itself = np.arange(mask.shape[1]) == layout.queries[:, None]
+    others = mask[layout.queries] & ~cells & ~itself
+    words = np.isin(np.arange(mask.shape[1]), layout.keys)
+    alike = others & (words == words[cells.any(axis=0)].all())
+    others = alike if alike.any() else others
+    # What a token does to itself is another question, unless it is the label's.
+    cells = cells & ~itself if (cells & ~itself).any() else cells
+    can = np.flatnonzero(cells.any(axis=1) & others.any(axis=1))
+    if not can.size:
+        return None
+    query = draws.choice(can)
+    another = draws.choice(np.flatnonzero(others[query]))
+    return int(layout.queries[query]), cells[query], np.arange(mask.shape[1]) == another
 
 
 def _variants(removals: Sequence[Removal], kind: Kind, means: Floats) -> list[Edits]:

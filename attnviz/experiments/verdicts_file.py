@@ -20,7 +20,7 @@ BUNDLED = Path(__file__).with_name("verdicts.json")
 
 COMMAND = "python -m attnviz verdicts"
 
-_FORMAT = "attnviz verdicts 1"
+_FORMAT = "attnviz verdicts 2"
 _DIGITS = 4
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
@@ -85,8 +85,9 @@ def _verdict(held: dict[str, Any]) -> Verdict:
 def _removed(held: dict[str, Any] | None) -> Removed | None:
     if held is None:
         return None
-    lost, kept = held["lost"], held["kept"]
-    return Removed(Part(**lost), float(held["others"]), None if kept is None else Part(**kept))
+    kept = held["kept"]
+    kept = None if kept is None else Part(**kept)
+    return Removed(Part(**held["lost"]), float(held["others"]), Part(**held["beyond"]), kept)
 
 
 def _rounded(held: Any) -> Any:

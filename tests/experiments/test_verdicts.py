@@ -1,5 +1,6 @@
 """Verdicts on heads: a model built so that they are known, numbers worked by hand, and the file."""
 
+import csv
 import json
 import math
 from dataclasses import replace
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 from transformers import AutoConfig, BertForMaskedLM
 
 from attnviz.__main__ import main
-from attnviz.analysis.intervals import ratio_intervals, ratios
-from attnviz.analysis.rules import Rule, Special
+from attnviz.analysis.rules import Layout, Rule, Special
 from attnviz.analysis.tally import NAMES, RULES, Tally, labels
 from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour, verdicts_file
+from attnviz.experiments.progress import Progress
 from attnviz.experiments.verdicts import (
+    COLUMNS,
     LEAST,
     Effects,
     HeadVerdicts,
@@ -27,13 +29,17 @@ from attnviz.experiments.verdicts import (
     Removal,
     Removed,
     Verdict,
+    draw,
     halves,
     measure,
 )
 from attnviz.models import resolve
+from attnviz.trace import Mask
 from tests.capture.tiny import WORDS, tiny
 
-PREVIOUS, SAME_WORD = (RULES[NAMES.index(name)] for name in ("previous", "same word"))
+PREVIOUS, ITSELF, FIRST, SEPARATOR, SAME_WORD = (
+    RULES[NAMES.index(name)] for name in ("previous", "itself", "first", "separator", "same word")
+)
 SPECIAL = Special("[CLS]", ("[SEP]",))
 
 POSITIONS = 16
@@ -127,6 +133,15 @@ def test_the_command_prints_every_head_and_writes_what_was_found(
     files, found = verdicts_file.read(out)
     assert files == resolve.entry(copies_the_previous).files_digest
     assert [each.stamp for each in found.heads] == ["needed and sufficient", "picture only", ""]
+    table = tmp_path / "verdicts.csv"
+    monkeypatch.setattr("attnviz.experiments.verdicts.measure", lambda *_: [Progress(1, 1, found)])
+    assert main(["verdicts", "--model", copies_the_previous, "--out", str(table)]) == 0
+    assert main(["verdicts", "--model", copies_the_previous, "--out", str(table)]) == 0  # over its own kind
+    copying, _, even = csv.DictReader(table.read_text("utf-8").splitlines())
+    assert [copying[name] for name in COLUMNS[:4]] == ["1", "1", "previous", "needed and sufficient"]
+    assert float(copying["silent: lost from"]) == pytest.approx(1, abs=1e-3)
+    assert float(copying["mean: lost without others"]) == pytest.approx(0, abs=1e-3)
+    assert set(list(even.values())[2:]) == {"", "0"}  # in no sentence
     other = tmp_path / "other.json"
     other.write_text("{}", "utf-8")
     assert main(["verdicts", "--out", str(other)]) == 2
@@ -137,7 +152,8 @@ def test_too_few_sentences_are_no_evidence(copies_the_previous: str) -> None:
     *_, last = measure(copies_the_previous, sentences(2 * LEAST - 2))
     copying = last.found.of(0, 0)
     assert (copying.label, copying.sentences, copying.stamp) == (PREVIOUS, LEAST - 1, "")
-    assert f"only {LEAST - 1} sentences had such a token, and it takes {LEAST}." in last.found.told(0, 0)
+    assert "what that does to the output was not measured." in last.found.told(0, 0)
+    assert f"only {LEAST - 1} sentences had such a token, and it takes {LEAST}." in last.found.evidence(0, 0)
 
 
 def test_what_no_model_can_read_is_refused() -> None:
@@ -153,44 +169,110 @@ def test_no_sentence_is_in_both_halves(lines: list[str]) -> None:
     assert len(naming) - len(measuring) in (0, 1)
 
 
-def of_two_heads(normal: list[float], without: list[list[list[float]]]) -> Effects:
-    """One layer of two heads, both named by a rule; without: [way][first, second, both] shares of normal."""
+A_B_A = Layout(
+    queries=np.arange(1, 4),
+    keys=np.arange(1, 4),
+    separators=np.array([4]),
+    marks=np.zeros((1, 3), dtype=np.bool_),
+    alike=np.array([[[0, 0, 1], [0, 0, 0], [1, 0, 0]]], dtype=np.bool_),
+    apart=np.zeros((3, 3), dtype=np.bool_),
+)
+"""[CLS] a b a [SEP]."""
+
+ALL, CAUSAL = np.ones((5, 5), dtype=np.bool_), np.tri(5, dtype=np.bool_)
+
+
+@pytest.mark.parametrize(
+    ("rule", "mask", "possible"),
+    [
+        (PREVIOUS, ALL, {(2, (1,), (3,)), (3, (2,), (1,))}),
+        (PREVIOUS, CAUSAL, {(3, (2,), (1,))}),  # the second word sees none but the one before it
+        (SAME_WORD, ALL, {(1, (3,), (2,)), (3, (1,), (2,))}),
+        (ITSELF, ALL, {(at, (at,), (other,)) for at in (1, 2, 3) for other in (1, 2, 3) if at != other}),
+        (FIRST, ALL, {(at, (0,), (4,)) for at in (1, 2, 3)}),
+        (SEPARATOR, ALL, {(at, (4,), (0,)) for at in (1, 2, 3)}),
+        (FIRST, CAUSAL, {(2, (0,), (1,)), (3, (0,), (1,)), (3, (0,), (2,))}),  # [SEP] is never seen
+    ],
+)
+def test_the_control_is_another_token_of_the_same_sort(
+    rule: Rule, mask: Mask, possible: set[tuple[int, tuple[int, ...], tuple[int, ...]]]
+) -> None:
+    found = set()
+    for seed in range(60):
+        drawn = draw(rule, A_B_A, mask, np.random.default_rng(seed))
+        assert drawn is not None
+        place, looked_at, another = drawn
+        found.add((place, *(tuple(np.flatnonzero(cells).tolist()) for cells in (looked_at, another))))
+    assert found == possible
+
+
+def test_a_text_without_a_control_is_not_measured() -> None:
+    two = replace(
+        A_B_A, queries=np.arange(1, 3), keys=np.arange(1, 3), alike=np.zeros((1, 2, 2), dtype=np.bool_)
+    )
+    assert draw(PREVIOUS, two, ALL, np.random.default_rng(0)) is None
+
+
+def of_two_heads(
+    normal: list[float], without: list[list[list[float]]], elsewhere: list[list[list[float]]]
+) -> Effects:
+    """One layer of two heads, both named by a rule.
+
+    Shares of normal are left [way][first, second, both] without these heads, and of the control's effect,
+    which is half of normal, [way][first, second].
+    """
     effects = Effects(PREVIOUS, [[PREVIOUS, PREVIOUS]])
     assert effects.removals == [Removal(0, (0,)), Removal(0, (1,)), Removal(0, (0, 1))]
     for at, whole in enumerate(normal):
         ways = [whole * share[at % len(share)] for way in without for share in way]
         effects.distances.append(np.array([whole, *ways]))
+        control = [whole / 2 * share[at % len(share)] for way in elsewhere for share in way]
+        effects.elsewhere.append(np.array([whole / 2, *control]))
     return effects
 
 
 def test_lost_and_kept_worked_by_hand() -> None:
     normal = [1.0, 3.0] * 15
     # Without the first head 1.0 · 0.4 + 3.0 · 0.8 = 2.8 of 4 are left.
-    effects = of_two_heads(normal, [[[0.4, 0.8], [0.9], [0.2]], [[0.7], [1.1], [0.5]]])
+    effects = of_two_heads(
+        normal, [[[0.4, 0.8], [0.9], [0.2]], [[0.7], [1.1], [0.5]]], [[[0.9], [0.9]], [[0.5], [1.2]]]
+    )
     silenced, averaged = effects.removed(0.95)[0, 0]
-    assert silenced.lost.value == pytest.approx(0.3)
-    assert 0.2 < silenced.lost.low < 0.3 < silenced.lost.high < 0.45
+    # The parts are 0.6 and 0.6, the ratio 0.3: pulls ±0.3 / 2, and 1.96 · 0.15 · √(1 / 29) to either side.
+    reach = 1.96 * 0.15 / math.sqrt(29)
+    assert silenced.lost == approx(0.3, reach)
     assert silenced.others == pytest.approx(0.1)
+    assert silenced.beyond == approx(0.3 - 0.1, reach)
     assert silenced.kept
     assert silenced.kept.value == pytest.approx((0.9 - 0.2) / 0.8)
-    assert (averaged.lost.low, averaged.lost.value) == pytest.approx((0.3, 0.3))  # the same in every sentence
+    assert averaged.lost == approx(0.3)  # the same in every sentence
     assert averaged.others == pytest.approx(-0.1)
-    assert averaged.kept
-    assert averaged.kept.value == pytest.approx((1.1 - 0.5) / 0.5)
+    assert averaged.beyond == approx(0.3 - 0.5)
+    assert averaged.kept == approx((1.1 - 0.5) / 0.5)
     second = effects.removed(0.95)[0, 1][0]
     assert (second.lost.value, second.others) == pytest.approx((0.1, 0.3))
     assert second.kept
     assert second.kept.value == pytest.approx((0.7 - 0.2) / 0.8)
-    nothing = of_two_heads(normal, [[[1.0], [1.0], [1.0]]] * 2)
-    assert nothing.removed(0.95)[0, 0][0] == Removed(Part(0.0, 0.0, 0.0), 0.0, None)
+    nothing = of_two_heads(normal, [[[1.0], [1.0], [1.0]]] * 2, [[[1.0], [1.0]]] * 2)
+    none = Part(0.0, 0.0, 0.0)
+    assert nothing.removed(0.95)[0, 0][0] == Removed(none, 0.0, none, None)
     effects.distances = effects.distances[: LEAST - 1]
     assert effects.removed(0.95) == {}
 
 
-def removed(lost: float, others: float = 0.0, kept: float = 0.0) -> Removed:
+def approx(value: float, reach: float = 0.0) -> Any:
+    """A part with an interval of so much to either side."""
+    ends: list[Any] = [pytest.approx(value + off, abs=1e-4) for off in (0, -reach, reach)]
+    return Part(*ends)
+
+
+def removed(lost: float, others: float = 0.0, beyond: float = 0.01, kept: float = 0.0) -> Removed:
     """What is surely at least so much."""
-    first, second = (Part(low + 0.1, low, low + 0.2) for low in (lost, kept))
-    return Removed(first, others, second)
+    first, second, third = (Part(low + 0.1, low, low + 0.2) for low in (lost, beyond, kept))
+    return Removed(first, others, second, third)
+
+
+TRIFLE = Part(0.009, 0.008, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -199,8 +281,9 @@ def removed(lost: float, others: float = 0.0, kept: float = 0.0) -> Removed:
         (removed(0.1), removed(0.01), "needed"),
         (removed(0.1), removed(-0.01), "undecided"),
         (removed(0.1, others=0.2), removed(0.3), "undecided"),
-        (removed(0.1), Removed(Part(0.009, 0.008, 0.01), 0.0, None), "undecided"),
-        (removed(0.0), Removed(Part(0.009, 0.008, 0.01), 0.0, None), "picture only"),
+        (removed(0.1, beyond=0.0), removed(0.3), "undecided"),
+        (removed(0.1), replace(removed(0.1), lost=TRIFLE), "undecided"),
+        (removed(0.0), replace(removed(0.1), lost=TRIFLE), "picture only"),
         (removed(-0.1, kept=0.5), removed(-0.1, kept=0.6), "sufficient"),
         (replace(removed(-0.1), kept=None), removed(-0.1, kept=0.6), "picture only"),
         (removed(0.1, kept=0.5), removed(0.1, kept=0.49), "needed"),
@@ -211,65 +294,43 @@ def test_a_stamp_needs_both_ways(silenced: Removed, averaged: Removed, stamp: st
     assert Verdict(0, 0, PREVIOUS, silenced=silenced, averaged=averaged).stamp == stamp
 
 
-def told(label: Rule, **more: float | Removed) -> str:
-    verdict = Verdict(1, 0, label, 0.64, 0.17, 200, 100, 0.1714, **more)  # type: ignore[arg-type]
-    return HeadVerdicts(SPECIAL, (Verdict(0, 0), verdict), 1).told(1, 0)
+def of_one_head(**more: Removed) -> HeadVerdicts:
+    verdict = Verdict(1, 0, PREVIOUS, 0.64, 0.17, 200, 100, 0.1714, **more)
+    return HeadVerdicts(SPECIAL, (Verdict(0, 0), verdict), 1)
 
 
-def test_a_verdict_in_a_sentence() -> None:
-    silenced = Removed(Part(0.31, 0.24, 0.38), 0.012, Part(0.83, 0.6, 1.04))
-    averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.7, 0.55, 0.9))
-    label = (
-        "Over 200 sentences of ours, whatever is typed here, head **2-1** gives the token before it **17 % "
-        "of its attention, 64 % of what goes to words**."
+def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
+    silenced = Removed(Part(0.31, 0.24, 0.38), 0.012, Part(0.2, 0.11, 0.29), Part(0.83, 0.6, 1.04))
+    averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.1, 0.02, 0.18), Part(0.7, 0.55, 0.9))
+    found = of_one_head(silenced=silenced, averaged=averaged)
+    assert found.told(1, 0) == (
+        "**Needed and sufficient.** Head **2-1** looks at the token before; without the head, what stands "
+        "there changes the output less, and of what its layer adds to that, the head alone keeps half."
     )
     evidence = (
-        "If the token before is left out, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of "
-        "that, 31.0 % (24.0 to 38.0 %) is lost if the head is silent, and 28.0 % (21.0 to 35.0 %) if it "
-        "puts out its mean; for the median of the other heads of its layer, 1.2 % and −3.0 %."
+        "Over 200 sentences of ours, whatever is typed here, the head gives the token before it **17 % of "
+        "its attention, 64 % of what goes to words**.\n\nIf the token before is left out, a token’s output "
+        "turns (1 − cosine: 0.171, 100 sentences). Of that is lost:\n\n"
+        "| | head silent | its mean instead |\n|---|---|---|\n"
+        "| without the head | 31.0 % (24.0 to 38.0 %) | 28.0 % (21.0 to 35.0 %) |\n"
+        "| – more than of the control’s effect | 20.0 % (11.0 to 29.0 %) | 10.0 % (2.0 to 18.0 %) |\n"
+        "| without another head of its layer (median) | 1.2 % | −3.0 % |\n"
+        "| *kept* by the head alone, of what its layer adds | 83.0 % (60.0 to 104.0 %) | 70.0 % (55.0 to "
+        "90.0 %) |"
     )
-    kept = (
-        " Of what its layer adds to that, it alone keeps 83.0 % (60.0 to 104.0 %), and 70.0 % (55.0 to "
-        "90.0 %) beside the others’ means."
-    )
-    assert told(PREVIOUS, silenced=silenced, averaged=averaged) == (
-        f"**Needed and sufficient.** {label} {evidence}{kept}"
-    )
-    less = replace(silenced, lost=Part(-0.31, -0.38, -0.24), kept=Part(0.6, 0.4, 0.8))
+    assert found.evidence(1, 0) == evidence
+    less = replace(silenced, lost=Part(-0.31, -0.38, -0.24), kept=None)
+    found = of_one_head(silenced=less, averaged=averaged)
+    assert found.told(1, 0).startswith("**Undecided.** Head **2-1** looks at the token before; ")
     changed = evidence.replace("31.0 % (24.0 to 38.0 %)", "−31.0 % (−38.0 to −24.0 %)")
-    assert told(PREVIOUS, silenced=less, averaged=averaged) == (
-        f"**Undecided.** {label} {changed} A loss below 0: without the head, it turns further."
-    )
-
-
-parts = st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 1)), min_size=2, max_size=30)
-
-
-@given(parts)
-def test_intervals_hold_their_ratio_of_sums_and_all_ratios_are_between_the_extremes(
-    drawn: list[tuple[float, float]],
-) -> None:
-    part, whole = np.array(drawn).T
-    each = part / whole
-    ratio = float(ratios(part, whole))
-    assert ratio == pytest.approx(sum(part) / sum(whole))
-    low, high = ratio_intervals(part, whole)
-    assert each.min() - 1e-9 <= low <= high <= each.max() + 1e-9
-    wider = ratio_intervals(part, whole, 0.999)
-    assert wider[0] <= low <= high <= wider[1]
-
-
-def test_an_interval_of_a_mean_is_the_normal_one_where_sentences_are_many() -> None:
-    values = np.random.default_rng(1).normal(5, 2, 400)
-    low, high = ratio_intervals(values, np.ones(400))
-    reach = 1.96 * values.std() / 20
-    assert (low, high) == pytest.approx((values.mean() - reach, values.mean() + reach), abs=0.02)
-    assert ratios(np.ones(3), np.zeros(3)) == 0
+    changed = changed.replace("is lost:", "is lost: Below 0: it turns further.")
+    assert found.evidence(1, 0) == changed[: changed.index("\n| *kept*")]
+    assert found.evidence(0, 0) == ""
 
 
 def test_the_file_gives_back_what_was_written(tmp_path: Path) -> None:
     way = removed(0.123456, 0.1)
-    heads = (Verdict(0, 0), Verdict(0, 1, PREVIOUS, 0.6, 0.2, 9, 30, 0.25, way, removed(0.2)))
+    heads = (Verdict(0, 0), Verdict(0, 1, PREVIOUS, 0.6, 0.2, 9, 30, 0.25, way, replace(way, kept=None)))
     file, entry = tmp_path / "heads.json", resolve.entry("minilm")
     verdicts_file.write(file, entry, HeadVerdicts(SPECIAL, heads, 2))
     files, found = verdicts_file.read(file)
@@ -278,8 +339,9 @@ def test_the_file_gives_back_what_was_written(tmp_path: Path) -> None:
     assert found.heads[0].label is None
     assert found.heads[0].stamp == ""
     assert found.of(0, 1).label is PREVIOUS
-    assert found.of(0, 1).silenced == replace(way, lost=Part(0.2235, 0.1235, 0.3235))
-    for damaged in ("", "{}", '{"format": "attnviz verdicts 1"}', "[" * 10**5, json.dumps([1])):
+    rounded = replace(way, lost=Part(0.2235, 0.1235, 0.3235), beyond=Part(0.11, 0.01, 0.21))
+    assert (found.of(0, 1).silenced, found.of(0, 1).averaged) == (rounded, replace(rounded, kept=None))
+    for damaged in ("", "{}", '{"format": "attnviz verdicts 2"}', "[" * 10**5, json.dumps([1])):
         file.write_text(damaged, "utf-8")
         with pytest.raises(AttnvizError, match="does not hold verdicts on heads"):
             verdicts_file.read(file)
@@ -313,3 +375,4 @@ def test_the_stored_verdicts_are_what_the_command_makes(monkeypatch: pytest.Monk
             here, there = getattr(one, way), getattr(other, way)
             assert here.lost.value == pytest.approx(there.lost.value, abs=1e-3)
             assert here.lost.low == pytest.approx(there.lost.low, abs=3e-3)
+            assert here.beyond.value == pytest.approx(there.beyond.value, abs=1e-3)

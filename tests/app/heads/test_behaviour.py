@@ -164,7 +164,10 @@ def test_opening_a_head_shows_its_verdict(page: str) -> None:
     known = verdicts_file.stored(resolve.entry("minilm"))
     assert known is not None
     assert known.told(1, 8) in words(app)
+    [measured] = [each.markdown for each in app.expander if each.label == "What was measured"]
+    assert measured[0].value == known.evidence(1, 8)
     app = visit(page, text=TIRED, layer="1", head="7")
+    assert "looks at the first token, \\[CLS\\]; " in words(app)
     assert "If the first token, \\[CLS\\] is left out, a token’s output turns (1 − cosine" in words(app)
     told = words(visit(page, text=TIRED, model="translator", layer="1", head="1"))
     assert "not measured for this model. `python -m attnviz verdicts --model translator` measures it." in told
@@ -376,3 +379,14 @@ def test_the_file_has_every_number() -> None:
     expected = to_the_previous(TIRED)
     for (layer, head), mean in shown.items():
         assert mean == pytest.approx(expected[int(layer) - 1, int(head) - 1], abs=1e-5)
+    known = verdicts_file.stored(resolve.entry("minilm"))
+    assert known is not None
+    assert comments[-1].startswith("# verdict,")
+    stamped = {
+        (int(row["layer"]), int(row["head"]), row["rule"]): row["verdict"] for row in rows if row["verdict"]
+    }
+    labelled = [
+        (each.layer + 1, each.head + 1, each.label.name, each.stamp) for each in known.heads if each.label
+    ]
+    assert stamped == {tuple(at): stamp for *at, stamp in labelled if stamp}
+    assert "verdict" not in csv_of(of_sentence("translator", TIRED))

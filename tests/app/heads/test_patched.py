@@ -1,10 +1,12 @@
 """What each head carries from one sentence into another: the page's numbers beside the experiment's own."""
 
+import csv
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.heads.intervene.patched import INTO_FIRST, pairs_for
+from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of, pairs_for
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.patching import Patching, patch
@@ -60,6 +62,38 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
         "is that of `it`: **",
     ):
         assert sentence in words(app)
+    [button] = [each for each in app.get("download_button") if "Save as CSV" in str(each.proto.label)]
+    assert button.proto.label == "Save as CSV"
+
+
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [
+        (ModelInput(TIRED), "# whole difference: of 1 − cosine of the token’s two outputs"),
+        (
+            ModelInput(TIRED, target=FRENCH),
+            "# whole difference: of the log odds of “il” against “elle” in nats",
+        ),
+    ],
+)
+def test_the_file_has_every_share_and_what_it_is_a_share_of(given: ModelInput, whole: str) -> None:
+    model = "translator" if given.target else "minilm"
+    expected = found(model, given, NARROW, 9)
+    lines = csv_of(model, given, NARROW, 9, expected).removeprefix("\ufeff").splitlines()
+    about = dict(csv.reader(line for line in lines if line.startswith("#")))
+    assert about.pop("# second text", None) == (given.target and f"“{FRENCH}”")
+    assert about == {
+        "# model": model,
+        "# outputs of": f"“{TIRED}”",
+        "# put into the run over": f"“{NARROW}”",
+        "# token that is looked at (from 1)": "10",
+        whole: f"{expected.whole:.9g}",
+    }
+    rows = list(csv.DictReader(lines[len(about) + bool(given.target) :]))
+    assert [Edit(row["attention"], int(row["layer"]) - 1, int(row["head"]) - 1) for row in rows] == list(  # type: ignore[arg-type]
+        expected.patched
+    )
+    np.testing.assert_allclose([float(row["share"]) for row in rows], expected.shares, rtol=1e-8)
 
 
 def test_from_the_second_into_the_first_the_sentences_change_sides() -> None:

@@ -55,10 +55,22 @@ def draw(findings: Findings) -> None:
 
 
 def csv_of(findings: Findings) -> str:
-    """The table of the command `heads`, below comments that say what was read and what is counted."""
+    """The table of the command `heads`, below comments that say what was read and what is counted.
+
+    A verdict, where there is one, stands in the line of the rule by which the head is named.
+    """
     counted = ("sentences", findings.tally.sentences), ("tokens", findings.tally.tokens)
     about: list[Cells] = [(f"# {name}", int(number)) for name, number in counted]
     for rule in RULES:
         defined = f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
         about.append((f"# {rule.name}", defined))
-    return "\ufeff" + csv_text(("# model", findings.model), [*about, COLUMNS, *rows(findings.tally)])
+    header: Cells = COLUMNS
+    lines = rows(findings.tally)
+    if known := verdict.stored(findings.model):
+        about.append(("# verdict", METHOD))
+        header = *COLUMNS, "verdict"
+        stamps: dict[Cells, str] = {
+            (each.layer + 1, each.head + 1, each.label.name): each.stamp for each in known.heads if each.label
+        }
+        lines = ((*line, stamps.get(tuple(line[:3]), "")) for line in lines)
+    return "\ufeff" + csv_text(("# model", findings.model), [*about, header, *lines])

@@ -31,5 +31,8 @@ def draw(model: str, kind: Kind, layer: int, head: int) -> None:
             f"{command} measures it.]"
         )
         return
-    told = replace(found, special=in_markdown(found.special)).told(layer, head)
-    st.markdown(f":small[{told}]", help=markdown.plain(METHOD))
+    found = replace(found, special=in_markdown(found.special))
+    st.markdown(found.told(layer, head))
+    with st.expander("What was measured", icon=":material/calculate:"):
+        st.markdown(found.evidence(layer, head))
+        st.markdown(f":small[{markdown.plain(METHOD)}]")

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.sentence import name_of
+from attnviz.analysis.table import Cells, csv_text
 from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.token_bars import token_bars
@@ -18,6 +20,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.saving import file_name_of, save_file
 from attnviz.app.state import memory
 from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
 from attnviz.capture import loading
@@ -214,6 +217,41 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     )
     listed = {f"{names[at]} · {signed_share(found.shares[at])}": found.patched[at] for at in order[:_SHOWN]}
     controls.buttons("The strongest", listed, "patched most", ranking.open_edit)
+    model = caches.called(chosen.entry.name)
+    save_file(
+        "Save as CSV",
+        lambda: csv_of(model, asked.clean, asked.corrupted, asked.place, found),
+        f"{file_name_of(model)}-patching.csv",
+        icon=":material/download:",
+    )
+
+
+def csv_of(model: str, clean: ModelInput, corrupted: str, place: int, found: Patching) -> str:
+    """Every head's share, below lines that say of what.
+
+    A text stands in quotation marks, or a spreadsheet could take it for a formula; by the first character it
+    knows that the file is UTF-8.
+    """
+    of = "1 − cosine of the token’s two outputs"
+    if found.expected is not None:
+        one, other = (_in_quotes(token.text) for token in found.expected)
+        of = f"the log odds of {one} against {other} in nats"
+    target = [] if clean.target is None else [("# second text", _in_quotes(clean.target))]
+    lines: list[Cells] = [
+        ("# outputs of", _in_quotes(clean.text)),
+        ("# put into the run over", _in_quotes(corrupted)),
+        *target,
+        ("# token that is looked at (from 1)", place + 1),
+        (f"# whole difference: of {of}", float(f"{found.whole:.9g}")),
+        ("attention", "layer", "head", "share"),
+    ]
+    for edit, share in zip(found.patched, found.shares, strict=True):
+        lines.append((edit.kind, edit.layer + 1, edit.head + 1, float(f"{share:.9g}")))
+    return "\ufeff" + csv_text(("# model", visible_text(model)), lines)
+
+
+def _in_quotes(text: str) -> str:
+    return f"“{visible_text(text)}”"
 
 
 def _outcome(asked: _Patch, found: Patching) -> str:
