@@ -28,7 +28,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, reader, self_attention
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
-from attnviz.text import decimal, head_name, percent, plural
+from attnviz.text import decimal, head_name, percent, plural, signed_share
 from attnviz.trace import Block, Floats, Kind, Mask
 
 Numbers = NDArray[np.float64]
@@ -220,8 +220,8 @@ class HeadVerdicts:
             ("– more than of the control’s effect", *(_written(way.beyond) for way in (silenced, averaged))),
             (
                 "without another head of its layer (median)",
-                _percent(silenced.others),
-                _percent(averaged.others),
+                signed_share(silenced.others),
+                signed_share(averaged.others),
             ),
         ]
         if silenced.kept and averaged.kept:
@@ -261,12 +261,7 @@ def table_rows(found: HeadVerdicts) -> Iterator[Cells]:
 
 
 def _written(part: Part) -> str:
-    return f"{_percent(part.value)} ({_percent(part.low, '')} to {_percent(part.high)})"
-
-
-def _percent(part: float, sign: str = " %") -> str:
-    """A part that can be negative, or more than all."""
-    return f"{decimal(100 * part, 1)}{sign}"
+    return f"{signed_share(part.value)} ({decimal(100 * part.low, 1)} to {signed_share(part.high)})"
 
 
 class Removal(NamedTuple):
