@@ -33,7 +33,7 @@ outside = set()
 
 
 def hook(event, arguments):
-    if event == "import" and arguments[0].startswith("transformers") and not gate._is_owned():
+    if event == "import" and arguments[0].startswith("transformers") and not gate._lock._is_owned():
         outside.add(arguments[0])
 
 

@@ -69,6 +69,7 @@ REFERENCES = {
     "Clark et al. 2019": Reference(
         "What Does BERT Look At? An Analysis of BERT’s Attention", "BlackboxNLP", "arXiv:1906.04341"
     ),
+    "Cochran 1977": Reference("Sampling Techniques, third edition", "Wiley", ""),
     "Denil et al. 2014": Reference(
         "Extraction of Salient Sentences from Labelled Documents", _PREPRINT, "arXiv:1412.6815"
     ),
@@ -91,11 +92,6 @@ REFERENCES = {
         "The approximation of one matrix by another of lower rank",
         "Psychometrika 1(3)",
         "doi:10.1007/BF02288367",
-    ),
-    "Efron 1979": Reference(
-        "Bootstrap Methods: Another Look at the Jackknife",
-        "The Annals of Statistics 7(1)",
-        "doi:10.1214/aos/1176344552",
     ),
     "Elhage et al. 2021": Reference(
         "A Mathematical Framework for Transformer Circuits",
@@ -146,6 +142,9 @@ REFERENCES = {
     ),
     "Holtzman et al. 2020": Reference(
         "The Curious Case of Neural Text Degeneration", _ICLR, "arXiv:1904.09751"
+    ),
+    "Hu et al. 2022": Reference(
+        "LoRA: Low-Rank Adaptation of Large Language Models", _ICLR, "arXiv:2106.09685"
     ),
     "Jain & Wallace 2019": Reference("Attention is not Explanation", _NAACL, "arXiv:1902.10186"),
     "Jozefowicz et al. 2015": Reference(

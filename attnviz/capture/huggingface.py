@@ -84,7 +84,10 @@ class HuggingFaceModel(Model):
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
-        return self._tokenized(self._supported(text)).source
+        given = self._supported(text)
+        if given.ids is not None:
+            return self.tokenizer.of_ids(given.ids)[1]
+        return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
         """One forward pass over the text, and over what the model has written; see `Model.trace`."""

@@ -92,7 +92,9 @@ def test_what_cannot_run_so_is_refused(name: str, kind: type[Exception], why: st
 
 
 def test_attention_of_its_own_is_shown_in_float32_alone(folder_of: FolderOf) -> None:
-    with pytest.raises(ModelNotSupported, match=r"can be shown in float32 only\. Leave out #float16"):
+    with pytest.raises(
+        ModelNotSupported, match=r"in float32 only: leave out #float16, or call model\.float\(\)"
+    ):
         loading.load(f"{folder_of('mpnet')}#float16")
 
 

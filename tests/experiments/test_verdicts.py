@@ -145,7 +145,7 @@ def test_the_command_prints_every_head_and_writes_what_was_found(
     other = tmp_path / "other.json"
     other.write_text("{}", "utf-8")
     assert main(["verdicts", "--out", str(other)]) == 2
-    assert "is there already and is no file of verdicts" in capsys.readouterr().err
+    assert "does not hold verdicts on heads, or it is damaged" in capsys.readouterr().err
 
 
 def test_too_few_sentences_are_no_evidence(copies_the_previous: str) -> None:
