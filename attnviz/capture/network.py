@@ -80,8 +80,8 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
     """
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only: leave out "
-            f"#{dtype}, or call model.float()."
+            f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only: leave "
+            f"out #{dtype}, or call model.float()."
         )
     if dtype not in BYTES_OF_A_NUMBER:
         raise ModelNotSupported(

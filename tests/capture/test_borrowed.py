@@ -277,7 +277,7 @@ def test_objects_that_cannot_be_shown(network: Any, reads: Any, folder_of: Folde
     refused(own_model(folder_of("vit")), "sees pictures")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
-        "in float32 only: leave out #bfloat16, or call model\.float\(\)",
+        r"in float32 only: leave out #bfloat16, or call model\.float\(\)",
     )
     refused(own_model(folder_of("bert")).double(), "computes in float64")
     half_there: Any = own_model(folder_of("bert"))
