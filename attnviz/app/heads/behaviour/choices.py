@@ -46,7 +46,7 @@ def first_kind(entry: Entry) -> Kind:
 def choose(entry: Entry) -> HeadSelection:
     """Draw the choices."""
     st.html(_STYLE)
-    left, right = st.columns([9, 4], vertical_alignment="bottom")
+    left, right = st.columns([7, 5], vertical_alignment="bottom")
     with left:
         name = RULE.pills("Colour the heads by …", NAMES)
     with right:
