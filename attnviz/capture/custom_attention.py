@@ -124,7 +124,7 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """GPT-J: scaled dot products of rotated queries and keys."""
+    """GPT-J and CodeGen: scaled dot products of rotated queries and keys."""
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     return Record(module, query, key, value, inputs["attention_mask"], module.head_dim**-0.5, None, weights)
 
@@ -151,6 +151,7 @@ def _additive(allowed: Tensor) -> Tensor:
 # The class that computes attention, and what reads its steps, by transformers' `model_type`.
 _READERS: dict[str, tuple[str, Read]] = {
     "bloom": ("BloomAttention", _bloom),
+    "codegen": ("CodeGenAttention", _gptj),
     "deberta": ("DisentangledSelfAttention", _deberta),
     "deberta-v2": ("DisentangledSelfAttention", _deberta_v2),
     "gpt_neo": ("GPTNeoSelfAttention", _gpt_neo),

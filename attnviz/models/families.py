@@ -27,13 +27,16 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it looks at blocks or samples of the tokens, and never has one weight for each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
+    "it reads sounds, and attnviz reads texts and pictures": (
+        *("whisper", "speech_to_text", "moonshine", "wav2vec2", "hubert", "wavlm", "bark", "musicgen"),
+    ),
     "it runs two streams of attention at once, and one picture of it would be half of the truth": (
         *("xlnet", "prophetnet"),
     ),
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 
-ONLY_SILENCED = frozenset({"bloom", "deberta", "deberta-v2", "gpt_neo", "gptj", "mpnet"})
+ONLY_SILENCED = frozenset({"bloom", "codegen", "deberta", "deberta-v2", "gpt_neo", "gptj", "mpnet"})
 """Families that compute attention in a way of their own: heads can be silenced, but not pointed elsewhere."""
 
 _ATTENTION_LAYERS = frozenset(

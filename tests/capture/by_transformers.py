@@ -42,6 +42,7 @@ _MIXERS = {
     "gpt_neox": ["attention.dense"],
     "gptj": ["attn.out_proj"],
     "bloom": ["self_attention.dense"],
+    "codegen": ["attn.out_proj"],
     "opt": ["self_attn.out_proj"],
     "phi": ["self_attn.dense"],
     **{family: ["self_attn.o_proj"] for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3")},

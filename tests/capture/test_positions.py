@@ -20,7 +20,19 @@ from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
 from tests.capture.tiny import FAMILIES, SENTENCE, FolderOf, families
 
-TURNING = ("modernbert", "gpt_neox", "gptj", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3")
+TURNING = (
+    "modernbert",
+    "gpt_neox",
+    "gptj",
+    "codegen",
+    "llama",
+    "mistral",
+    "qwen2",
+    "qwen3",
+    "gemma",
+    "phi",
+    "phi3",
+)
 TOKENS = 7
 
 Load = Callable[[str], HuggingFaceModel | SeeingModel]

@@ -169,6 +169,7 @@ _RECIPES: dict[str, Recipe] = {
     "mpnet": _recipe(_MASKED, "roberta", _ROBERTA),
     "bloom": _recipe(_NEXT, "llama", hidden_size=15, n_head=3, n_layer=2),
     "gptj": _recipe(_NEXT, "gpt2", _GPT2, n_embd=30, rotary_dim=4),
+    "codegen": _recipe(_NEXT, "gpt2", _GPT2, n_embd=36, n_head=4, rotary_dim=4),
     "gpt_neo": _recipe(
         *(_NEXT, "gpt2", {**_PLACES, "hidden_size": 15, "intermediate_size": 11}),
         num_heads=3,
@@ -178,7 +179,7 @@ _RECIPES: dict[str, Recipe] = {
     ),
 }
 
-REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next")
+REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next", "whisper")
 """Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
 FAMILIES: tuple[str, ...] = tuple(_RECIPES)

@@ -59,6 +59,7 @@ NAMES = {
     "mpnet": "MPNet",
     "bloom": "BLOOM",
     "gptj": "GPT-J",
+    "codegen": "CodeGen",
     "gpt_neo": "GPT-Neo",
 }
 
@@ -173,6 +174,9 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 | `model_type` | what the visitor reads |
 |---|---|
 {refused}
+
+In Python their weights can be drawn all the same, if transformers returns them with `output_attentions=True`:
+`attnviz.show(weights, tokens)`, without what needs queries, keys and values.
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
 Refused too are models that need Python code of their own, weights that are stored as pickles or in a
