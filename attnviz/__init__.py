@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.capture import loading
 from attnviz.capture.loading import borrowed
@@ -117,7 +118,7 @@ def trace(
             It runs in float32, however it is stored; with "#bfloat16" or "#float16" behind a folder or an id,
             in these. The first call with a name loads that model, which takes some seconds.
             Or a model object of transformers, with or without adapters of peft: it runs as it is, in `eval`
-            mode, on its device, and nothing about the object changes; see `borrowed`.
+            mode, on its device; see `borrowed`, which says what that does to the object.
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
@@ -149,11 +150,11 @@ def trace_many(
     [(6, 12, 6, 6), (6, 12, 7, 7)]
 
     Texts of a batch are padded to the longest, and the padding is cut away: numbers may differ from those of
-    the text alone by the rounding of sums, which in float32 is about 1e-6 of a weight. An encoder–decoder,
-    which writes what its decoder reads, takes one text at a time.
+    the text alone by the rounding of sums: in float32 some 1e-6, more where scores are large. An
+    encoder–decoder, which writes what its decoder reads, takes one text at a time.
 
     Args:
-        texts: each as `trace` takes it.
+        texts: each as `trace` takes it; or what a tokenizer of transformers returns for several.
         model, tokenizer: as `trace` takes them.
         batch_size: how many texts are read in one forward pass.
 
@@ -165,7 +166,7 @@ def trace_many(
     if batch_size < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
     with _opened(model, tokenizer) as name:
-        waiting = iter(texts)
+        waiting = _each(texts)
         while batch := [_read(text, None, None, None) for text in islice(waiting, batch_size)]:
             yield from loading.load(name).traces(batch)
 
@@ -312,11 +313,9 @@ def _read(text: object, second: str | None, target: str | None, writing: Writing
     ids, kinds = text, None
     if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
         ids, kinds = text["input_ids"], text.get("token_type_ids")
-    try:
-        rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
-    except ValueError:
-        rows = np.zeros((0, 0))
-    rows = rows[0] if rows.ndim == 2 and len(rows) == 1 else rows
+    rows = _row(ids)
+    if isinstance(text, Mapping) and "attention_mask" in text and rows.ndim == 1:
+        rows = rows[_row(text["attention_mask"]) != 0]  # the others are padding
     whole = np.issubdtype(rows.dtype, np.integer) or not rows.size
     if rows.ndim != 1 or not whole or rows.min(initial=0) < 0:
         raise TypeError(
@@ -326,6 +325,25 @@ def _read(text: object, second: str | None, target: str | None, writing: Writing
     if second is not None or (kinds is not None and np.any(np.asarray(kinds))):
         raise TypeError("A pair of sentences is read as text: trace(first, second=second), not as tokens.")
     return ModelInput("", None, target, writing, tuple(rows.tolist()))
+
+
+def _row(ids: Any) -> NDArray[np.generic]:
+    """An array of one row; [1, token] too is one."""
+    try:
+        rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
+    except ValueError:
+        rows = np.zeros((0, 0))
+    return rows[0] if rows.ndim == 2 and len(rows) == 1 else rows
+
+
+def _each(texts: Iterable[object]) -> Iterator[object]:
+    """The texts of an iterable, or of what a tokenizer of transformers returns for several."""
+    if not isinstance(texts, Mapping):
+        yield from texts
+        return
+    names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in texts]
+    for row in zip(*(texts[name] for name in names), strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 @contextmanager

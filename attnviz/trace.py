@@ -142,7 +142,7 @@ class Block:
         Raises:
             InvalidTrace: there are weights alone.
         """
-        self._refuse_weights_alone()
+        self.need_vectors()
         scores = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
         return _frozen(scores if self.bias is None else scores + self.bias)
 
@@ -153,10 +153,15 @@ class Block:
         Raises:
             InvalidTrace: there are weights alone.
         """
-        self._refuse_weights_alone()
+        self.need_vectors()
         return _frozen(self.weights @ self.value)
 
-    def _refuse_weights_alone(self) -> None:
+    def need_vectors(self) -> None:
+        """Refuse what is computed from vectors.
+
+        Raises:
+            InvalidTrace: there are weights alone.
+        """
         if self.weights_alone:
             raise InvalidTrace(
                 "There are weights alone here, without queries, keys and values to compute from."
@@ -242,8 +247,8 @@ class Trace:
             raise InvalidTrace("There are no weights. Give those of one layer at least.")
         return Trace(
             model=model,
-            text=" ".join(tokens),
-            target=" ".join(target_tokens) if target_tokens else None,
+            text=" ".join(map(str, tokens)),
+            target=" ".join(map(str, target_tokens)) if target_tokens else None,
             blocks=tuple(blocks),
         )
 
@@ -485,12 +490,18 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
     try:
         weights: Floats = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise InvalidTrace(f"The weights of {where} are no array of numbers: {error}.") from error
+        raise InvalidTrace(
+            f"The weights of {where} are no array of numbers: {error}. Of what transformers returns, give "
+            "its attentions."
+        ) from error
     weights = weights[0] if weights.ndim == 4 and len(weights) == 1 else weights
     if weights.ndim != 3:
         raise InvalidTrace(
-            f"The weights of {where} have the shape {weights.shape}; needed is [head, query, key]."
+            f"The weights of {where} have the shape {weights.shape}; needed is [head, query, key] of one "
+            "text."
         )
+    if np.isnan(weights).any():
+        raise InvalidTrace(f"Among the weights of {where} there is NaN, which is no number.")
     sums = weights.sum(axis=-1, keepdims=True)
     if normalise:
         weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
@@ -498,8 +509,9 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
     if not (normalise or off.max(initial=0) <= ROW_ROUNDING):
         head, row = np.unravel_index(int(np.argmax(off)), off.shape)
         raise InvalidTrace(
-            f"Row {row + 1} of {where}, head {head + 1} sums to {sums[head, row, 0]:.4g}, not to 1. If that "
-            "is right, say normalise=True: each row is then divided by its sum."
+            f"Row {row + 1} of {where}, head {head + 1} sums to {sums[head, row, 0]:.4g}, not to 1. Dropout "
+            "in training mode leaves weights out: call model.eval() first. If the sum is right, say "
+            "Trace.from_weights(…, normalise=True): each row is then divided by its sum."
         )
     return weights
 

@@ -138,7 +138,8 @@ def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
         (random_weights(3, 5, 5), r"encoder layer 1 have the shape \(5, 5\); needed is \[head, query, key\]"),
         (random_weights(2, 2, 3, 5, 5), r"have the shape \(2, 3, 5, 5\)"),
         (random_weights(2, 3, 4, 4), "are of 4 × 4 tokens, but there are 5 × 5 tokens"),
-        (random_weights(2, 3, 5, 5) * np.nan, "sums to nan"),
+        (random_weights(2, 3, 5, 5) * np.nan, "Among the weights of encoder layer 1 there is NaN"),
+        ({"last_hidden_state": 1}, "Of what transformers returns, give its attentions"),
         (np.eye(5)[None, None] * 3 - 0.4, "weights that are not from 0 to 1"),
     ],
 )
@@ -148,5 +149,9 @@ def test_what_is_no_weights(weights: Any, said: str) -> None:
 
 
 def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
-    with pytest.raises(TypeError, match="A trace is needed"):
-        attnviz.show(random_weights(2, 3, 5, 5))
+    weights = random_weights(2, 3, 5, 5)
+    with pytest.raises(TypeError, match="A trace is needed, or weights with their tokens, not ndarray alone"):
+        attnviz.show(weights)
+    with pytest.raises(TypeError, match="A trace knows its tokens"):
+        attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
+    assert "The weights are as they were given" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]

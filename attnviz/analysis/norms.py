@@ -23,6 +23,7 @@ def handed_over(block: Block, query: int) -> Floats:
     Raises:
         AttnvizError: the model's W_O was not found.
     """
+    block.need_vectors()
     if block.projection is None:
         raise AttnvizError(
             "This model does something else with its heads’ outputs before it mixes them, so its W_O was "

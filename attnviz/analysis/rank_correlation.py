@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,6 +60,11 @@ class Chance:
 
     bound: float
     frequency: float
+
+    @property
+    def told(self) -> str:
+        """The bound with two decimals, rounded up, so that what is said of it holds: "0.40"."""
+        return f"{ceil(100 * self.bound - _ROUNDING) / 100:.2f}"
 
     def reached(self, rho: Floats) -> Mask:
         """Which of these ρ reach the bound, or its negative; those that are not numbers do not."""

@@ -24,7 +24,7 @@ class Batch:
     """Sentences of equal length, whose special tokens stand in the same places, and their weights.
 
     No sentence is padded, so each weight is the one that the model computes for the sentence alone, to about
-    1e-6: only the order of float32 sums may differ.
+    1e-6, or more where scores are large: only the order of float32 sums may differ.
 
     Attributes:
         lines: the numbers of the lines that they stand in, from 0.

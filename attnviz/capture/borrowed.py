@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -95,9 +96,11 @@ def _inner(model: object) -> Any:
             )
         model = model.get_base_model()
     if not isinstance(model, PreTrainedModel):
+        inside = getattr(model, "module", None)  # DataParallel and the like
+        hint = " Give what is inside: model.module." if isinstance(inside, PreTrainedModel) else ""
         raise TypeError(
             'The model must be a name, such as "minilm", a folder, a Hugging Face id, or a model object of '
-            f"transformers, not {type(model).__name__}."
+            f"transformers, not {type(model).__name__}.{hint}"
         )
     return model
 
@@ -106,9 +109,9 @@ def _copied(network: PreTrainedModel) -> PreTrainedModel:
     """A second tree of modules over the same weights and hooks, in `eval` mode."""
     kept: list[Any] = [*network.parameters(), *network.buffers()]
     for module in network.modules():
-        kept += (
-            hook for name, hooks in vars(module).items() if name.endswith("_hooks") for hook in hooks.values()
-        )
+        for name, hooks in vars(module).items():
+            if name.endswith("_hooks"):
+                kept += hooks.values() if isinstance(hooks, Mapping) else hooks
     try:
         own = copy.deepcopy(network, {id(each): each for each in kept})
     except (RuntimeError, TypeError, ValueError) as error:

@@ -85,7 +85,7 @@ def inspected(
         ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the
             weights that transformers returns.
     """
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.autocast(network.device.type, enabled=False):
         with recording() as records, linear_layers(network) as calls:
             run(network, inputs)
         expected = _by_transformers(network, inputs)
@@ -114,7 +114,8 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     """
     wanted = returning or custom_attention.has(network.config.model_type)
     try:
-        return network(**inputs, **({"output_attentions": True} if wanted else {}))
+        with torch.autocast(network.device.type, enabled=False):  # whatever the caller has on
+            return network(**inputs, **({"output_attentions": True} if wanted else {}))
     except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
         raise ModelNotSupported(
             f"{type(network).__name__} cannot read this: {str(error).strip()[:_MOST_QUOTED]}"
@@ -127,7 +128,8 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     Raises:
         ModelNotSupported: they differ by more than `TOLERANCE`.
     """
-    _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias)
+    with torch.autocast(record.query.device.type, enabled=False):
+        _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
         raise ModelNotSupported(

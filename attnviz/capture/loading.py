@@ -94,7 +94,9 @@ def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
 def borrowed(network: object, tokenizer: object = None) -> Iterator[str]:
     """A name for a model object of the caller's, under which all of attnviz finds it while the block lasts.
 
-    The object stays as it is; see `capture.borrowed`, which says what it may be and raises what is wrong.
+    attnviz changes nothing about the object. Its own hooks run along, also in two short runs over tokens that
+    nobody gave, by which it is checked when the block begins. `capture.borrowed` says what it may be, and
+    raises what is wrong.
     """
     with gate:
         from attnviz.capture.borrowed import borrowed as opened

@@ -46,7 +46,7 @@ def run(
     """Which heads are needed for what they look at, which are a picture only, and which are undecided.
 
     Each head is named by what it looks at on half of our 400 sentences. On the other half, what it looks at
-    is left out, once with the head and once without it: does it change the output less without? It takes
+    is replaced, once with the head and once without it: does it change the output less without? It takes
     minutes. What the words mean stands below the table.
     """
     as_table = out is not None and out.suffix.lower() == ".csv"
@@ -84,7 +84,7 @@ def summary(model: str, found: HeadVerdicts) -> str:
     ]
     lines += textwrap.wrap(
         "SHARE: what the head scores by its label. EFFECT: how far a token’s output turns (1 − cosine) if "
-        "what the label points it at is left out. LOST: how much less of that without the head; OTHERS: "
+        "what the label points it at is replaced. LOST: how much less of that without the head; OTHERS: "
         "the median of the other heads of its layer; BEYOND: the interval of how much larger LOST is than "
         "what is lost of the control’s effect; KEPT: of what the layer adds to it, what the head alone "
         f"keeps. First with silent heads, then with their mean. {verdicts.METHOD}",

@@ -50,28 +50,30 @@ HALF = 0.5
 METHOD = (
     "On one half of our sentences a head is named by what it looks at clearly more than even attention "
     "would, words before special tokens; all numbers are of the other half. In up to "
-    f"{MOST} of these a token is drawn, the tokens that the label points it at are left out, and it is "
-    "measured how far the drawn token’s output turns. To leave out is to put [MASK]’s vector in place of "
-    "theirs (the mean of all word vectors where there is none); other ways were not tried. Control: "
-    "instead, one token is left out that the label does not point at, drawn too: a word for labels about "
-    "words, a special token for labels about these, if there is another. Needed: without the head, "
-    f"{percent(LEAST_LOST)} of the label’s effect or more is lost, the whole interval lies above 0 and above "
-    "the median of the other heads of its layer, and surely more is lost of it than of the control’s. "
-    "Sufficient: of what the layer adds to the label’s effect, the head alone keeps half, with its whole "
-    "interval. Each must hold in both ways, for silent heads and for heads that put out their mean. Picture "
-    f"only: in neither way is it sure that {percent(LEAST_LOST)} or more is lost or won. Undecided: all "
-    "else. Intervals: by linearization over sentences, so wide that with "
-    f"{percent(CONFIDENCE)} neither word is wrong for any head (Bonferroni); near a limit, other sentences "
-    "or other drawn tokens can change a word."
+    f"{MOST} of these a token is drawn, the tokens that the label points it at are replaced, and it is "
+    "measured how far the drawn token’s output turns. [MASK]’s vector takes their place (the mean of all "
+    "word vectors where there is none); other ways, such as to forbid looking there, can give other "
+    "verdicts. Their positions stay: [CLS] is known by its position, so this changes it little, and heads go "
+    "on resting there. Control: instead, one token is replaced that the label does not point at, drawn too: "
+    "no special one for labels about words, a special one for labels about these, if there is another. "
+    f"Needed: without the head, {percent(LEAST_LOST)} of the label’s effect or more is lost, the whole "
+    "interval lies above 0 and above the median of the other heads of its layer, and surely more is lost of "
+    "it than of the control’s. Sufficient: of what the layer adds to the label’s effect, the head alone "
+    "keeps half, with its whole interval. Each must hold in both ways, for silent heads and for heads that "
+    "put out their mean. Picture only: in neither way is it sure that anything is lost or won, or it is less "
+    f"than {percent(LEAST_LOST)}. Undecided: all else. Intervals: by linearization over sentences, so wide "
+    f"that with {percent(CONFIDENCE)} neither word is wrong for any head (Bonferroni); near a limit, other "
+    "sentences or other drawn tokens can change a word."
 )
 """How a verdict comes about."""
 
 _TOLD = {
-    "needed": "without the head, what stands there changes the output less",
-    "sufficient": "of what its layer adds to the effect of what stands there, the head alone keeps half",
-    "needed and sufficient": "without the head, what stands there changes the output less, and of what its "
-    "layer adds to that, the head alone keeps half",
-    "undecided": "without the head, the effect of what stands there changes, but not every test is passed",
+    "needed": "without the head, the output changes less when that is replaced",
+    "sufficient": "of what its layer adds to the effect of replacing that, the head alone keeps half",
+    "needed and sufficient": "without the head, the output changes less when that is replaced, and of what "
+    "its layer adds to this, the head alone keeps half",
+    "undecided": "without the head, the effect of replacing that is another, in one way to remove the head "
+    "at least, but not every test is passed",
     "picture only": "that the output depends on this could not be shown",
     "": "what that does to the output was not measured",
 }
@@ -230,7 +232,7 @@ class HeadVerdicts:
         table = "".join(f"\n| {' | '.join(row)} |" for row in rows)
         below = " Below 0: it turns further." if min(silenced.lost.value, averaged.lost.value) < 0 else ""
         return (
-            f"{seen}\n\nIf {self.special.fill(rule.short)} is left out, a token’s output turns (1 − cosine: "
+            f"{seen}\n\nIf {self.special.fill(rule.short)} is replaced, a token’s output turns (1 − cosine: "
             f"{verdict.effect:.3f}, {plural(verdict.sentences, 'sentence')}). Of that is lost:{below}\n\n"
             f"| | head silent | its mean instead |\n|---|---|---|{table}"
         )

@@ -301,7 +301,18 @@ def numbers(rows: int, token_limit: int) -> TextTokenizer:
 
     tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return TextTokenizer(tokenizer, token_limit)
+    return _Numbers(tokenizer, token_limit)
+
+
+class _Numbers(TextTokenizer):
+    """Of a model that came without its tokenizer."""
+
+    def tokenized(self, text: str, second: str | None = None) -> TokenizedText:  # noqa: ARG002 - it reads none
+        """Raises ModelNotSupported, always."""
+        raise ModelNotSupported(
+            "A model object reads a text with its tokenizer: say tokenizer=…. Without one it reads tokens, "
+            "as tokenizer(text) returns them."
+        )
 
 
 def check_files(files: Iterable[str], name: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.rank_correlation import SELDOM, _counted, by_chance, rank_correlation, ranks
+from attnviz.analysis.rank_correlation import SELDOM, Chance, _counted, by_chance, rank_correlation, ranks
 
 FEW = st.lists(st.integers(0, 5), min_size=2, max_size=11)
 
@@ -129,3 +129,8 @@ def test_of_all_orders_as_many_reach_the_bound_as_is_told(count: int) -> None:
         assert chance.reached(np.array(rhos, dtype=kind)).mean() == pytest.approx(chance.frequency)
     ends = np.array([np.nan, -1, 0, 1], dtype=np.float32)
     assert chance.reached(ends).tolist() == [False, True, False, True]
+
+
+@pytest.mark.parametrize(("bound", "told"), [(0.3947, "0.40"), (0.4, "0.40"), (1.0, "1.00")])
+def test_a_bound_is_told_so_that_who_reaches_it_reaches_it(bound: float, told: str) -> None:
+    assert Chance(bound, 0.05).told == told

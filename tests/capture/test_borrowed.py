@@ -133,6 +133,26 @@ def test_hooks_of_the_owner_run_along(network: Any, reads: Any) -> None:
     )
 
 
+def test_what_training_sets_up_changes_nothing(network: Any, reads: Any) -> None:
+    expected = attnviz.trace(SENTENCE, network, tokenizer=reads)
+    network.train()
+    network.activation_checkpointing_enable()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        same_weights(attnviz.trace(SENTENCE, network, tokenizer=reads), expected)
+
+
+def test_padding_of_a_tokenizer_s_output_is_cut_away(network: Any, reads: Any) -> None:
+    reads.pad_token, texts = "[PAD]", (SENTENCE, "The dog was tired .")
+    expected = [attnviz.trace(text, network, tokenizer=reads) for text in texts]
+    padded = reads(texts[1], padding="max_length", max_length=30)
+    same_weights(attnviz.trace(padded, network), expected[1])
+    for encoded in (reads(list(texts), padding=True), reads(list(texts), padding=True, return_tensors="pt")):
+        found = list(attnviz.trace_many(encoded, network, tokenizer=reads))
+        assert [len(trace.tokens) for trace in found] == [len(trace.tokens) for trace in expected]
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.stack(), other.stack(), atol=1e-6)
+
+
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning")
 def test_a_compiled_object_is_the_model_inside(network: Any, reads: Any) -> None:
     compiled: Any = torch.compile(network)
@@ -250,6 +270,10 @@ def test_what_is_no_model_or_no_tokenizer(network: Any, reads: Any) -> None:
             TypeError, match=r"must be a name, such as \"minilm\".*, not (Linear|int|NoneType)"
         ):
             attnviz.trace(SENTENCE, model)
+    with pytest.raises(TypeError, match=r"not DataParallel\. Give what is inside: model\.module"):
+        attnviz.trace(SENTENCE, nn.DataParallel(network), tokenizer=reads)
+    with pytest.raises(ModelNotSupported, match="reads a text with its tokenizer: say tokenizer="):
+        attnviz.trace(SENTENCE, network)
     with pytest.raises(TypeError, match=r"tokenizer must be one of transformers.*, not 7"):
         attnviz.trace(SENTENCE, network, tokenizer=7)
     with pytest.raises(TypeError, match="with a model object only"):

@@ -304,12 +304,12 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
     averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.1, 0.02, 0.18), Part(0.7, 0.55, 0.9))
     found = of_one_head(silenced=silenced, averaged=averaged)
     assert found.told(1, 0) == (
-        "**Needed and sufficient.** Head **2-1** looks at the token before; without the head, what stands "
-        "there changes the output less, and of what its layer adds to that, the head alone keeps half."
+        "**Needed and sufficient.** Head **2-1** looks at the token before; without the head, the output "
+        "changes less when that is replaced, and of what its layer adds to this, the head alone keeps half."
     )
     evidence = (
         "Over 200 sentences of ours, whatever is typed here, the head gives the token before it **17 % of "
-        "its attention, 64 % of what goes to words**.\n\nIf the token before is left out, a token’s output "
+        "its attention, 64 % of what goes to words**.\n\nIf the token before is replaced, a token’s output "
         "turns (1 − cosine: 0.171, 100 sentences). Of that is lost:\n\n"
         "| | head silent | its mean instead |\n|---|---|---|\n"
         "| without the head | 31.0 % (24.0 to 38.0 %) | 28.0 % (21.0 to 35.0 %) |\n"

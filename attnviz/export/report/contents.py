@@ -93,6 +93,7 @@ def _add(numbers: bytearray, more: bytes) -> int:
 def _reading(trace: Trace, numbers: bytearray) -> Facts:
     return {
         "model": named(trace.model),
+        "given": all(block.weights_alone for block in trace.blocks),
         "names_kinds": trace.target is not None,
         "texts": _texts(trace),
         "sees": any(_sees(block.key_tokens) for block in trace.blocks),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -103,6 +104,10 @@ def show(
         InvalidTrace: the trace has no such kind, layer, head or token.
         TypeError: it is no trace, or a number is no whole one.
     """
+    if tokens is None and not isinstance(trace, Trace | str | PathLike):
+        raise TypeError(f"A trace is needed, or weights with their tokens, not {type(trace).__name__} alone.")
+    if tokens is not None and isinstance(trace, Trace):
+        raise TypeError("A trace knows its tokens. Leave them out.")
     trace = checked_trace(trace) if tokens is None else Trace.from_weights(trace, tokens)
     if view is not None and view not in VIEWS:
         raise AttnvizError(

@@ -26,7 +26,7 @@ const STRONG = 0.2; // shares from here on stand out in a table
  * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
- *   model: string, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], kinds: Kind[]
+ *   model: string, given: boolean, names_kinds: boolean, texts: Text[], sees: boolean, edits: string[], kinds: Kind[]
  * }} Reading
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
@@ -288,8 +288,10 @@ class Report {
     const within = `${(100 / this.facts.one).toFixed(6)} %`;
     const texts = [
       "Each token shares out 100 % of its attention among those it may look at: a line, or a cell, is a share.",
-      `Every share is the model’s own. The file holds it to within ${within}; each digit shown is the model’s, ` +
-        "also where rows are rescaled.",
+      this.facts.readings.every((each) => each.given)
+        ? `The weights are as they were given to attnviz. The file holds each to within ${within}.`
+        : `Every share is the model’s own. The file holds it to within ${within}; each digit shown is the model’s, ` +
+          "also where rows are rescaled.",
       "Made with attnviz.",
     ];
     return texts.map((text) => element("p", { text }));

@@ -115,7 +115,7 @@ def _beyond_chance(found: MeasuredToken, counted: Mask, lowest: Floats) -> str:
         )
     far = int((chance.reached(lowest) & (lowest > 0)).sum())
     return (
-        f"{size} heads have {size} chances, so a head beats chance with ρ = {chance.bound:.2f} or more "
+        f"{size} heads have {size} chances, so a head beats chance with ρ = {chance.told} or more "
         f"{under(ways(found, counted))} (Bonferroni): {far or 'none'} of them do{'es' if far == 1 else ''}."
     )
 

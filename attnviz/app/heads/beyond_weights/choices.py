@@ -106,7 +106,7 @@ def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
         things: what they are of: "measures".
     """
     return (
-        f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.bound:.2f}, or its "
+        f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.told}, or its "
         f"negative, in at most 1 of {int(1 / chance.frequency)} cases. As {compared} {things} have "
         f"{compared} chances, so much is asked of each: then chance alone brings any of them there in at "
         f"most {percent(SELDOM)} of cases (Bonferroni)."
