@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from attnviz.capture.model import ModelInput, Writing
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.experiments.sentences import reader, self_attention
+from attnviz.interventions.edit import Edit
 from attnviz.trace import Kind, Trace
 
 STDIN = "-"
@@ -110,7 +111,14 @@ def writing_of(
     return None
 
 
-def read(model: str, text: str, second: str | None, target: str | None, writing: Writing | None) -> Trace:
+def read(
+    model: str,
+    text: str,
+    second: str | None,
+    target: str | None,
+    writing: Writing | None,
+    edits: Sequence[Edit] = (),
+) -> Trace:
     """Load the model, with a bar where somebody watches, and let it read what was typed.
 
     For a model that sees pictures the text is the name of a file.
@@ -123,6 +131,10 @@ def read(model: str, text: str, second: str | None, target: str | None, writing:
     with progress() as tell:
         entry = loading.open_model(model, tell)
     if entry.sees:
+        if edits or given != ModelInput(given.text):
+            raise AttnvizError(
+                f"{quoted(model)} sees a picture, and takes no --second, --target, --write or --edit."
+            )
         picture = Path(given.text)
         return loading.look(model, picture, picture.name)
     if text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
@@ -130,7 +142,7 @@ def read(model: str, text: str, second: str | None, target: str | None, writing:
             f"{quoted(given.text)} is a file, and {quoted(model)} reads what is typed. Type the "
             f"text itself, or send it through the pipe: {STDIN} reads from there."
         )
-    return loading.trace(model, given)
+    return loading.trace(model, given, edits)
 
 
 def reader_of(model: str) -> tuple[Kind, Callable[[str], Trace]]:
