@@ -43,8 +43,8 @@ def run(
         typer.Option(
             metavar="EDIT",
             help="A change of the attention, with which the model goes on; several: --edit again. "
-            "“encoder 4-2” silences head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 look at token 7 alone. [CLS] and "
-            "the like count as tokens.",
+            "“encoder 4-2” silences head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 look at token 7 "
+            "alone. [CLS] and the like count as tokens.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write (.npz).")] = None,
