@@ -43,7 +43,9 @@ TextOrNone = Annotated[str | None, _TEXT]
 Model = Annotated[
     str,
     typer.Option(
-        metavar="MODEL", help="A name that `models` lists, a folder, or a Hugging Face id like owner/name."
+        metavar="MODEL",
+        help="A name that `models` lists, a folder, or a Hugging Face id like owner/name. It runs in "
+        "float32, or with “#bfloat16” or “#float16” behind a folder or an id in that.",
     ),
 ]
 Second = Annotated[
