@@ -16,7 +16,17 @@ from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
 from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
 from attnviz.cli import app
-from attnviz.cli.output import Force, begins_with, check_out, progress, readable, write_table, written
+from attnviz.cli.output import (
+    AsJson,
+    Force,
+    begins_with,
+    check_out,
+    give,
+    progress,
+    readable,
+    write_table,
+    written,
+)
 from attnviz.cli.reading import STDIN, Model
 from attnviz.cli.resuming import resumable, run_key
 from attnviz.errors import AttnvizError, quoted
@@ -56,6 +66,7 @@ def run(
         ),
     ] = None,
     force: Force = False,
+    as_json: AsJson = False,
     keep: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Where unfinished work is kept; else in ~/.cache/attnviz."),
@@ -101,7 +112,7 @@ def run(
             pass
         elif out is None:
             said += "Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n"
-            sys.stdout.write(said)
+            _tell(said, found, as_json)
             sys.stdout.flush()  # here, so that nothing is lost if nobody reads it
         elif archive:
             findings_file.write(out, run_key(corpus, entry), found)
@@ -110,7 +121,11 @@ def run(
     if not found.tally.sentences:
         raise AttnvizError(_none_read(found, entry, corpus))
     if out is not None:
-        sys.stdout.write(said + written(out))
+        _tell(said + written(out), found, as_json)
+
+
+def _tell(said: str, found: BehaviourFindings, as_json: bool) -> None:
+    give(said, COLUMNS, rows(found.tally), as_json=as_json, beside=_unread(found))
 
 
 def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
@@ -123,14 +138,18 @@ def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) ->
     )
     if found.empty:
         yield f"Empty lines: {found.empty:,}."
+    yield from _unread(found)
+    for rule in RULES:
+        yield ""
+        yield from _foremost(tally.of(rule.name), top)
+
+
+def _unread(found: BehaviourFindings) -> Iterator[str]:
     if found.skipped:
         yield f"Lines that could not be read, and count for nothing: {found.skipped:,}."
         yield from (f"  line {skipped.line:,}: {skipped.why}" for skipped in found.named[:MOST_LISTED])
         if found.skipped > MOST_LISTED:
             yield f"  … and {found.skipped - MOST_LISTED:,} more"
-    for rule in RULES:
-        yield ""
-        yield from _foremost(tally.of(rule.name), top)
 
 
 def _foremost(figures: Figures, top: int) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Annotated
@@ -11,13 +10,18 @@ import typer
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
-from attnviz.cli.output import aligned
+from attnviz.cli.output import AsJson, aligned, give
 from attnviz.models import catalogue, resolve, weights
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
 from attnviz.models.tokenizer import tokenizer_of
 from attnviz.text import in_bytes
 
 _WIDTH = 100  # characters of a line
+
+_COLUMNS = (
+    *("name", "title", "family", "attention", "encoder_layers", "decoder_layers", "heads", "d_model"),
+    *("d_head", "parameters", "token_limit", "reads_pairs", "sees_pictures", "expects"),
+)
 
 
 @app.command("models")
@@ -26,19 +30,30 @@ def run(
         str | None,
         typer.Argument(metavar="MODEL", help="A name, a folder, or a Hugging Face id like owner/name."),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """List the models that come with attnviz, or describe one.
 
     With MODEL, tell what is known of that one before its weights are loaded, or why it cannot be shown.
     """
     if model is None:
-        sys.stdout.write(table([catalogue.entry(name) for name in catalogue.names()]))
-        sys.stdout.write(
-            "\nEXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
+        entries = [catalogue.entry(name) for name in catalogue.names()]
+        said = (
+            f"{table(entries)}\n"
+            "EXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
             "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
         )
     else:
-        sys.stdout.write(described(resolve.entry(model)))
+        entries = [resolve.entry(model)]
+        said = described(*entries)
+    give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
+
+
+def _cells(e: Entry) -> tuple[object, ...]:
+    return (
+        *(e.name, e.title, e.family, e.kinds, e.layers, e.decoder_layers, e.heads, e.d_model),
+        *(e.d_head, _parameters(e), e.token_limit, e.pairs, e.sees, e.expects),
+    )
 
 
 def table(entries: Sequence[Entry]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,15 +12,28 @@ from typing import Annotated
 import typer
 
 from attnviz import text
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import Cells, csv_text
 from attnviz.atomic_file import atomic_file
 from attnviz.capture.loading import Tell
 from attnviz.errors import AttnvizError
+from attnviz.experiments.sentences import SkippedSentence
+
+MOST_NAMED = 3
+"""How many of the sentences that could not be read are named."""
 
 TableFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="The file to write, with all heads (.csv).")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file of another kind.")]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the whole table as JSON and nothing else: an object for each row. Layers and heads count "
+        "from 1, shares are 0 to 1, and null is where the table has nothing.",
+    ),
+]
 
 
 def check_out(
@@ -100,16 +114,40 @@ def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> Non
         opened.write(csv_text(header, rows).encode())
 
 
-def give(said: str, out: Path | None, header: Sequence[str], rows: Iterable[Cells]) -> None:
-    """Write the table, if one is asked for, and then print: whoever stops reading loses no file.
+def give(
+    said: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    as_json: bool,
+    beside: Iterable[str] = (),
+) -> None:
+    """Print what is said to a person, or the table as JSON and nothing else.
+
+    Args:
+        said: the table and what belongs to it, in words.
+        header, rows: the table itself; an empty cell becomes null.
+        as_json: whether it is asked for.
+        beside: lines of `said` that no row tells, such as what could not be read: standard error gets them.
 
     Raises:
-        OSError: it cannot be written, or nobody reads what is printed.
+        OSError: nobody reads what is printed.
     """
-    if out is not None:
-        write_table(out, header, rows)
-        said += written(out)
+    if as_json:
+        sys.stderr.writelines(f"{visible_text(line)}\n" for line in beside)
+        filled = ([None if cell == "" else cell for cell in row] for row in rows)
+        objects = [dict(zip(header, row, strict=True)) for row in filled]
+        said = f"{json.dumps(objects, indent=1, allow_nan=False)}\n"
     sys.stdout.write(said)
+
+
+def left_out(unread: Sequence[SkippedSentence]) -> Iterator[str]:
+    """How many sentences could not be read, and the first of them; a line for each."""
+    if unread:
+        yield f"Left out: {text.plural(len(unread), 'more sentence')}."
+        yield from (f"  {each.text} {each.why}" for each in unread[:MOST_NAMED])
+    if len(unread) > MOST_NAMED:
+        yield f"  … and {len(unread) - MOST_NAMED:,} more."
 
 
 def written(out: Path) -> str:

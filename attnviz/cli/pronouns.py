@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,18 +11,26 @@ import typer
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.cli import app
-from attnviz.cli.output import Force, TableFile, aligned, begins_with, check_out, give, progress
+from attnviz.cli.output import (
+    AsJson,
+    Force,
+    TableFile,
+    aligned,
+    begins_with,
+    check_out,
+    give,
+    left_out,
+    progress,
+    write_table,
+    written,
+)
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs, pronouns
 from attnviz.experiments.pronouns import COLUMNS, Looks, Scores, Verdicts
-from attnviz.experiments.sentences import SkippedSentence
 from attnviz.text import head_name, interval, part_of, percent, plural
 
 _WIDTH = 100  # characters of a line
-
-MOST_NAMED = 3
-"""How many of the sentences that could not be read are named."""
 
 
 @app.command(
@@ -46,6 +53,7 @@ def run(
     ] = "pronoun",
     out: TableFile = None,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """How often each head looks at what a pronoun stands for.
 
@@ -67,7 +75,11 @@ def run(
     if not found.pairs:
         raise AttnvizError(f"Of {plural(len(every), 'pair')} the model can read none. {found.unread[0].why}")
     scores = found.scores(looks)
-    give(summary(model, found, scores, looks == "pronoun"), out, COLUMNS, pronouns.table_rows(scores))
+    said, rows = summary(model, found, scores, looks == "pronoun"), pronouns.table_rows(scores)
+    if out is not None:
+        write_table(out, COLUMNS, rows)  # first: whoever stops reading loses no file
+        said += written(out)
+    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(found.unread))
 
 
 def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> str:
@@ -96,7 +108,7 @@ def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) ->
     who = "the pronoun looks at the two nouns" if pronoun_looks else "the two nouns look at the pronoun"
     lines = [
         f"{model}: {plural(scores.total, 'pair')}, {plural(sentences, 'sentence')}; {who}.",
-        *_unread(found.unread),
+        *left_out(found.unread),
         "",
     ]
     lines += aligned(table).splitlines()
@@ -134,12 +146,3 @@ def by_chance(scores: Scores) -> list[str]:
         f"at most {scores.by_chance(layer, head):.2g} (sign test, corrected for {heads} heads)."
     )
     return [columns, best, luck]
-
-
-def _unread(unread: Sequence[SkippedSentence]) -> Iterator[str]:
-    """How many sentences were left out, and the first of them."""
-    if unread:
-        yield f"{len(unread)} more sentences were left out:"
-        yield from (f"  {each.text} {each.why}" for each in unread[:MOST_NAMED])
-    if len(unread) > MOST_NAMED:
-        yield f"  … and {len(unread) - MOST_NAMED} more."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,7 @@ from attnviz.capture.model import ModelInput, Writing
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
 from attnviz.experiments.sentences import reader, self_attention
+from attnviz.interventions.edit import Edit
 from attnviz.trace import Kind, Trace
 
 STDIN = "-"
@@ -42,7 +43,9 @@ TextOrNone = Annotated[str | None, _TEXT]
 Model = Annotated[
     str,
     typer.Option(
-        metavar="MODEL", help="A name that `models` lists, a folder, or a Hugging Face id like owner/name."
+        metavar="MODEL",
+        help="A name that `models` lists, a folder, or a Hugging Face id like owner/name. It runs in "
+        "float32, or with “#bfloat16” or “#float16” behind a folder or an id in that.",
     ),
 ]
 Second = Annotated[
@@ -110,7 +113,14 @@ def writing_of(
     return None
 
 
-def read(model: str, text: str, second: str | None, target: str | None, writing: Writing | None) -> Trace:
+def read(
+    model: str,
+    text: str,
+    second: str | None,
+    target: str | None,
+    writing: Writing | None,
+    edits: Sequence[Edit] = (),
+) -> Trace:
     """Load the model, with a bar where somebody watches, and let it read what was typed.
 
     For a model that sees pictures the text is the name of a file.
@@ -123,6 +133,10 @@ def read(model: str, text: str, second: str | None, target: str | None, writing:
     with progress() as tell:
         entry = loading.open_model(model, tell)
     if entry.sees:
+        if edits or given != ModelInput(given.text):
+            raise AttnvizError(
+                f"{quoted(model)} sees a picture, and takes no --second, --target, --write or --edit."
+            )
         picture = Path(given.text)
         return loading.look(model, picture, picture.name)
     if text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
@@ -130,7 +144,7 @@ def read(model: str, text: str, second: str | None, target: str | None, writing:
             f"{quoted(given.text)} is a file, and {quoted(model)} reads what is typed. Type the "
             f"text itself, or send it through the pipe: {STDIN} reads from there."
         )
-    return loading.trace(model, given)
+    return loading.trace(model, given, edits)
 
 
 def reader_of(model: str) -> tuple[Kind, Callable[[str], Trace]]:

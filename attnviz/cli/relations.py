@@ -6,9 +6,21 @@ from typing import Annotated
 
 import typer
 
+from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, wilson
 from attnviz.cli import app
-from attnviz.cli.output import Force, TableFile, aligned, begins_with, check_out, give
+from attnviz.cli.output import (
+    AsJson,
+    Force,
+    TableFile,
+    aligned,
+    begins_with,
+    check_out,
+    give,
+    left_out,
+    write_table,
+    written,
+)
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import relations
@@ -24,6 +36,7 @@ def run(
     ] = "dependent",
     out: TableFile = None,
     force: Force = False,
+    as_json: AsJson = False,
     every: Annotated[
         bool, typer.Option("--all", help="Print all heads, not only the best of each sort.")
     ] = False,
@@ -40,7 +53,11 @@ def run(
     if not grammar.sentences:
         raise AttnvizError(f"The model can read none of the sentences. {grammar.unread[0].why}")
     said = summary(model, grammar, looks, None if every else 1)
-    give(said, out, COLUMNS, relations.table_rows(grammar, looks))
+    rows = relations.table_rows(grammar, looks)
+    if out is not None:
+        write_table(out, COLUMNS, rows)  # first: whoever stops reading loses no file
+        said += written(out)
+    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(grammar.unread))
 
 
 def summary(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str:
@@ -63,9 +80,9 @@ def summary(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str
                 )
             )
     who = "the dependent word looks" if looks == LOOKS[0] else "the word that it depends on looks"
-    unread = f", {len(grammar.unread)} more could not be read" if grammar.unread else ""
+    unread = "".join(f"{visible_text(line)}\n" for line in left_out(grammar.unread))
     return (
-        f"{model}: {plural(grammar.sentences, 'sentence')}{unread}; {who}.\n\n{aligned(table)}\n"
+        f"{model}: {plural(grammar.sentences, 'sentence')}; {who}.\n{unread}\n{aligned(table)}\n"
         f"INTERVAL: Wilson, {100 * CONFIDENCE:g} %. OFFSET: the best fixed distance, in words, in these very "
         f"sentences;\nthe best of {grammar.hits[0, 0].size} heads is chosen by them, too.\n"
     )

@@ -21,7 +21,11 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import plural
 
 KEEP_SECONDS = 30.0
-"""How often the work done so far is kept, besides when it is broken off."""
+"""How often the work done so far is kept, besides when it is broken off.
+
+Where nothing can be done at the end, as after `kill -9`, that much is lost, and the batch that was being read
+(with Ray, the parts).
+"""
 
 
 def run_key(corpus: Corpus, entry: Entry) -> RunKey:

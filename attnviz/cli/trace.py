@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from attnviz.analysis.sentence import name_of
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, readable, written
 from attnviz.export.tables import shown_tokens
+from attnviz.interventions.edit import Edit
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
 
@@ -36,6 +38,15 @@ def run(
     top_k: reading.TopK = None,
     top_p: reading.TopP = None,
     seed: reading.Seed = None,
+    edit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="EDIT",
+            help="A change of the attention, with which the model goes on; several: --edit again. "
+            "“encoder 4-2” silences head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 look at token 7 "
+            "alone. [CLS] and the like count as tokens.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write (.npz).")] = None,
     force: Force = False,
 ) -> None:
@@ -48,17 +59,18 @@ def run(
         out, force, readable(Trace.load), "trace of this attnviz", ".npz", inputs=reading.picture_of(text)
     )
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
-    trace = reading.read(model, text, second, target, writing)
+    edits = [Edit.parse(each) for each in edit or ()]
+    trace = reading.read(model, text, second, target, writing, edits)
     if out is not None:
         trace.save(out)  # first: who reads the summary may have read enough, and close the pipe
-    sys.stdout.write(summary(trace))
+    sys.stdout.write(summary(trace, edits))
     kept = "Nothing was kept: --out FILE.npz keeps every number.\n" if out is None else written(out)
     sys.stdout.write(kept)
 
 
-def summary(trace: Trace) -> str:
-    """What the model wrote, how much attention it has, and its strongest links; a line for each kind."""
-    lines = []
+def summary(trace: Trace, edits: Sequence[Edit] = ()) -> str:
+    """What was changed, what the model wrote, its size and strongest links; a line for each kind."""
+    lines = [f"edited: {', '.join(map(str, edits))}"] if edits else []
     if trace.written:
         *_, last = trace.of_kind("decoder")[0].query_tokens[: -trace.written]
         text = trace.text if trace.target is None else trace.target

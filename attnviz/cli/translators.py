@@ -18,7 +18,7 @@ import typer
 
 from attnviz.atomic_file import atomic_file
 from attnviz.cli import app
-from attnviz.cli.output import progress
+from attnviz.cli.output import AsJson, give, progress
 from attnviz.trained.translator import distance, splits
 from attnviz.trained.translator.live import tell
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
@@ -108,6 +108,7 @@ def measure(
         typer.Argument(metavar="FILE", help="Files of weights; else those that attnviz ships."),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the figures down in figures.json.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure trained translators on what they never saw."""
     from attnviz.trained.translator import measures
@@ -121,10 +122,15 @@ def measure(
     files = files or [variant.file for variant in VARIANTS.values()]
     translators = {file: Translator.load(file) for file in files}
     found = {file: measures.measure(translator) for file, translator in translators.items()}
-    sys.stdout.write(measures.table({file.stem: figures for file, figures in found.items()}))
-    for file, figures in found.items():
-        for name, value in measures.missed(translators[file].about["variant"], figures).items():
-            sys.stdout.write(f"{file.stem} misses a target: {name} is {value:.4g}\n")
+    missed = [
+        f"{file.stem} misses a target: {name} is {value:.4g}"
+        for file, figures in found.items()
+        for name, value in measures.missed(translators[file].about["variant"], figures).items()
+    ]
+    said = measures.table({file.stem: figures for file, figures in found.items()})
+    said += "".join(f"{line}\n" for line in missed)
+    rows = [{"translator": file.stem, **measures.flat(figures)} for file, figures in found.items()]
+    give(said, tuple(rows[0]), [tuple(row.values()) for row in rows], as_json=as_json, beside=missed)
     if write:
         runs: list[dict[str, object]] = []
         for file, figures in found.items():
@@ -202,6 +208,7 @@ def distances(
         bool, typer.Option("--only-measure", help="Measure the weights of --out again, or those of attnviz.")
     ] = False,
     threads: Threads = 2,
+    as_json: AsJson = False,
 ) -> None:
     """Compare an LSTM, one with attention, and a transformer on longer and longer sentences.
 
@@ -219,10 +226,20 @@ def distances(
             found = contest.measure(out or WEIGHTS, told)
         if out:
             distance.write(found, out)
-        for name in distance.NAMES:
-            right = " ".join(str(point.exact) for point in found.chosen(name)[0].points)
-            sys.stdout.write(f"{name}: of {found.sentences} translations are right: {right}\n")
+        right = {name: [point.exact for point in found.chosen(name)[0].points] for name in distance.NAMES}
+        said = "".join(
+            f"{name}: of {found.sentences} translations are right: {' '.join(map(str, counts))}\n"
+            for name, counts in right.items()
+        )
+        rows = [
+            (name, clauses, found.sentences, count)
+            for name, counts in right.items()
+            for clauses, count in enumerate(counts)
+        ]
+        give(said, ("network", "clauses", "sentences", "right"), rows, as_json=as_json)
         return
+    if as_json:
+        raise typer.BadParameter("--json prints what was measured: it needs --only-measure.")
     if out is None:
         raise typer.BadParameter("Name the folder to write with --out.")
     out.mkdir(exist_ok=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +12,12 @@ from attnviz.analysis.display_tokens import visible_text
 from attnviz.capture import loading
 from attnviz.cli import app
 from attnviz.cli.output import (
+    AsJson,
     Force,
     aligned,
     begins_with,
     check_out,
+    give,
     progress,
     readable,
     write_table,
@@ -42,6 +43,7 @@ def run(
         Path | None, typer.Option(metavar="FILE", help="The file to write, with all numbers (.csv or .json).")
     ] = None,
     force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Which heads are needed for what they look at, which are a picture only, and which are undecided.
 
@@ -65,7 +67,7 @@ def run(
         else:
             verdicts_file.write(out, entry, step.found)
         said += written(out)
-    sys.stdout.write(said)
+    give(said, verdicts.COLUMNS, verdicts.table_rows(step.found), as_json=as_json)
 
 
 def summary(model: str, found: HeadVerdicts) -> str:

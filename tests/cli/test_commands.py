@@ -32,6 +32,7 @@ from tests.capture.tiny import SENTENCE, tiny
 from tests.cli.conftest import Run, Say
 
 ROOT = Path(__file__).parents[2]
+SLEPT = "The dog slept, as it was very tired."
 SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 
 
@@ -74,10 +75,18 @@ def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
     assert f"strongest links: {strongest}" in first
 
 
+def test_a_model_goes_on_with_the_edits_that_are_named(say: Say, tmp_path: Path) -> None:
+    out, edits = tmp_path / "edited.npz", ["encoder 4-2", "encoder 2-1 9 >7"]
+    said = say("trace", SLEPT, "--out", out, "--edit", edits[0], "--edit", edits[1])
+    assert said.startswith("edited: encoder 4-2, encoder 2-1 9 >7\nencoder: ")
+    edited = attnviz.trace(SLEPT, edits=edits).stack("encoder")
+    assert np.array_equal(attnviz.Trace.load(out).stack("encoder"), edited)
+
+
 def test_a_trace_is_written_even_if_nobody_reads_what_is_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def gone(_: object) -> str:
+    def gone(*_: object) -> str:
         raise BrokenPipeError
 
     monkeypatch.setattr("attnviz.cli.trace.summary", gone)
@@ -134,6 +143,9 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     Image.linear_gradient("L").save(tmp_path / "ramp.png")
     assert "encoder: 16 tokens" in say("trace", tmp_path / "ramp.png", "--model", folder)
     assert "nothing.png: No such file" in refuse("trace", tmp_path / "nothing.png", "--model", folder)
+    for asked in (["--edit", "encoder 1-1"], ["--second", "A cat."]):
+        said = refuse("trace", tmp_path / "ramp.png", "--model", folder, *asked)
+        assert "sees a picture, and takes no --second, --target, --write or --edit." in said
 
 
 def test_a_file_is_no_text_but_comes_through_the_pipe(
@@ -200,6 +212,11 @@ def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command
         (["trace", "a dog", "--out", "dog.TXT"], "ends in .npz. Choose dog.npz, or say --force"),
         (["trace", "a dog", "--temperature", "0"], "--temperature says how to write on: it needs --write"),
         (["trace", "a dog", "--top-k", "3"], "--top-k says"),
+        (["trace", "a dog", "--edit", "Encoder 4-2"], "Mind the spaces and small letters: “encoder 4-2”"),
+        (
+            ["trace", "a dog", "--edit", "encoder 9-2"],
+            "names encoder layer 9, which this model does not have",
+        ),
         (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
     ],
 )

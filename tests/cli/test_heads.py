@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -247,13 +248,25 @@ def test_the_text_itself_is_never_written_over(out: str, refuse: Say) -> None:
     assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
 
 
-def test_work_is_kept_from_time_to_time(heads: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[int] = []
-    monkeypatch.setattr(resuming, "KEEP_SECONDS", 0.0)
-    monkeypatch.setattr(findings_file, "write", lambda _file, _job, found: written.append(found.lines))
+def test_whoever_kills_it_loses_at_most_a_minute(heads: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    done_at: dict[int, float] = {}  # the last moment at which so many lines were done
+
+    def slowly(*asked: Any, **more: Any) -> Iterator[Progress[BehaviourFindings]]:
+        nonlocal now
+        for step in measure_corpus(*asked, **more):
+            if done_at:
+                now += 29.0
+                lines = findings_file.read(kept()[0])[1].lines if kept() else 0
+                assert now - done_at[lines] <= 60  # killed here, it would go on from there
+            yield step
+            done_at[step.done] = now
+
+    monkeypatch.setattr(resuming, "measure_corpus", slowly)
+    monkeypatch.setattr(resuming, "time", SimpleNamespace(monotonic=lambda: now))
     assert heads("corpus.txt").status == 0
-    assert written == sorted(written)
-    assert set(written) == set(range(8))  # every sentence here is a batch of its own
+    assert max(done_at) == len(LINES)
+    assert now > 120
 
 
 def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,7 @@ def test_the_nouns_may_look_instead(say: Say, file: Path) -> None:
 def test_what_the_model_cannot_read_is_counted_and_named(say: Say, file: Path) -> None:
     lines = say("pronouns", "--model", "translator", "--pairs", file).splitlines()
     assert lines[0].startswith("translator: 1 pair, 2 sentences")
-    assert lines[1] == f"{2 * (len(pairs.read(file)) - 1)} more sentences were left out:"
+    assert lines[1] == f"Left out: {2 * (len(pairs.read(file)) - 1)} more sentences."
     assert "This model has never seen" in lines[2]
     assert lines[5].strip() == f"… and {2 * (len(pairs.read(file)) - 1) - 3} more."
 

@@ -1,0 +1,124 @@
+"""`--json`: the rows of the CSV table and nothing else, numbers as numbers, layers and heads from 1."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attnviz.cli import translators
+from attnviz.experiments import pairs, relations, verdicts, verdicts_file
+from attnviz.experiments.progress import Progress
+from attnviz.models import catalogue, resolve
+from attnviz.trained.translator import contest, distance, measures
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.variants import VARIANTS
+from tests.capture.tiny import tiny
+from tests.cli.conftest import Run, Say
+
+Table = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def table(say: Say) -> Table:
+    """Run a command with `--json`, and return its rows."""
+
+    def table(*arguments: object) -> list[dict[str, Any]]:
+        said: list[dict[str, Any]] = json.loads(say(*arguments, "--json"))
+        return said
+
+    return table
+
+
+@pytest.fixture
+def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Small inputs for all commands, with a text that is too long; there are `pairs.txt` and `corpus.txt`."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    long = "word " * 600
+    first, *more = relations.bundled()[:3]
+    sentences = (first, *more, replace(first, text=long))
+    monkeypatch.setattr(relations, "bundled", lambda: sentences)
+    found = verdicts_file.stored(resolve.entry("minilm"))
+    monkeypatch.setattr(verdicts, "measure", lambda *_: iter([Progress(1, 1, found)]))
+    (tmp_path / "pairs.txt").write_text(f"{pairs.EXAMPLE}\n", "utf-8")
+    (tmp_path / "corpus.txt").write_text(f"A cat sat on a mat.\n{long}\nIt rains.\n", "utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("pronouns", "--pairs", "pairs.txt"), ("relations",), ("verdicts",), ("heads", "corpus.txt")],
+    ids=lambda command: command[0],
+)
+def test_the_rows_are_those_of_the_file(command: tuple[str, ...], table: Table, few: Path) -> None:
+    asked = [few / word if word.endswith(".txt") else word for word in command]
+    told = table(*asked, "--out", few / "table.csv")
+    with (few / "table.csv").open(encoding="utf-8") as opened:
+        stored = list(csv.DictReader(opened))
+    assert [{name: "" if cell is None else str(cell) for name, cell in row.items()} for row in told] == stored
+    assert {(row["layer"], row["head"]) for row in told} == {
+        (n, h) for n in range(1, 7) for h in range(1, 13)
+    }
+    for name in ("", *(cell for row in told for cell in row.values() if isinstance(cell, str))):
+        with pytest.raises(ValueError, match="could not convert"):
+            float(name)  # what is a number is told as one
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("heads", "corpus.txt"), "count for nothing: 1.\n  line 2: This text has 602 tokens"),
+        (("relations",), "Left out: 1 more sentence.\n  word word "),
+    ],
+)
+def test_what_was_not_read_is_told_beside_it(
+    command: tuple[str, ...], said: str, run: Run, few: Path
+) -> None:
+    asked = [few / word if word.endswith(".txt") else word for word in command]
+    assert said in run(*asked).out
+    answer = run(*asked, "--json")
+    assert json.loads(answer.out)
+    assert said in answer.err
+
+
+def test_models_are_told_with_what_is_known_of_them(table: Table, tmp_path: Path) -> None:
+    told = table("models")
+    assert [row["name"] for row in told] == list(catalogue.names())
+    [minilm] = [row for row in told if row["name"] == "minilm"]
+    assert minilm | {"title": "", "token_limit": 512} == {
+        "name": "minilm", "title": "", "family": "bert", "attention": ["encoder"],
+        "encoder_layers": 6, "decoder_layers": 0, "heads": 12, "d_model": 384, "d_head": 32,
+        "parameters": 22_713_216, "token_limit": 512, "reads_pairs": True, "sees_pictures": False,
+        "expects": None,
+    }  # fmt: skip
+    [bart] = table("models", tiny("bart", tmp_path / "bart"))
+    assert (bart["attention"], bart["encoder_layers"], bart["decoder_layers"]) == (
+        ["encoder", "decoder", "cross"], 3, 2,
+    )  # fmt: skip
+
+
+def test_translators_are_told_with_their_figures(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = measures.measure(Translator.load(VARIANTS["taught"].file), sentences=4, pairs=3)
+    monkeypatch.setattr(measures, "measure", lambda _: figures)
+    monkeypatch.setattr(measures, "missed", lambda *_: {"pronoun": 0.25})
+    monkeypatch.setattr(translators, "FIGURES", tmp_path / "figures.json")
+    answer = run("measure", VARIANTS["taught"].file, "--json")
+    assert json.loads(answer.out) == [{"translator": "taught", **measures.flat(figures)}]
+    assert answer.err == "taught misses a target: pronoun is 0.25\n"
+
+
+def test_distances_are_told_row_by_row(table: Table, refuse: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = distance.read()
+    monkeypatch.setattr(contest, "measure", lambda *_: found)
+    told = table("distances", "--only-measure")
+    for name in distance.NAMES:
+        for clauses, point in enumerate(found.chosen(name)[0].points):
+            row = {"network": name, "clauses": clauses, "sentences": found.sentences, "right": point.exact}
+            assert row in told
+    assert len(told) == len(distance.NAMES) * len(found.words)
+    assert "--json prints what was measured: it needs --only-measure." in refuse("distances", "--json")
