@@ -3,6 +3,7 @@
 # make test-all  runs those too that take long: every family of models, every network that
 #              attnviz brings, work on Ray, and a short run of each benchmark
 # make claims  recomputes every number that README, docs and pages state; some ten minutes
+# make docs    builds the documentation site into build/site
 # make check   format, lint and types, and whether the bundles for the browser are made from what stands
 # make bundles makes them
 # Each sets up what it needs the first time: .venv, the pinned packages and, for all but the app, node_modules, and
@@ -20,7 +21,7 @@ test test-all: export HF_HUB_OFFLINE := 1
 # as long as everything else before the first test.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: app test test-all claims check format bundles
+.PHONY: app test test-all claims docs check format bundles
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -36,6 +37,10 @@ test-all: test
 
 claims: $(VENV)/.dev
 	@$(PYTHON) -m benchmarks.claims
+
+# The variable leaves out what the theme says of its successor at every build.
+docs: $(VENV)/.dev
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
 
 check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff format --check .
@@ -65,9 +70,9 @@ $(VENV)/.app: $(VENV)/.made requirements.txt constraints.txt install.sh
 	@sh install.sh $(PYTHON) requirements.txt
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.app requirements-dev.txt requirements-ray.txt
+$(VENV)/.dev: $(VENV)/.app requirements-dev.txt requirements-ray.txt requirements-docs.txt
 	@echo "Installing what the tests need ..."
-	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt requirements-ray.txt
+	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt requirements-ray.txt requirements-docs.txt
 	@touch $@
 
 # What checks and bundles our JavaScript. The app needs none of it: it serves the bundles that are in the repository.

@@ -30,5 +30,5 @@ export default [
       "prefer-template": "error",
     },
   },
-  { files: ["attnviz/**/*.js", "benchmarks/*.js"], languageOptions: { globals: globals.browser } },
+  { files: ["attnviz/**/*.js", "benchmarks/*.js", "docs/*.js"], languageOptions: { globals: globals.browser } },
 ];

@@ -1,0 +1,60 @@
+"""The documentation site, as `make docs` builds it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from playwright.sync_api import BrowserContext, ViewportSize, expect
+
+from tests.browser.server import ROOT
+from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits
+
+PAGES = ("index", "coming_from", "reference", "models", "architecture")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address, "127.0.0.1:8501", of the built site; a link that leads nowhere fails here."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=folder)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+def test_every_page_can_be_read_by_everybody_and_asks_no_other_host(
+    site: str, context: BrowserContext, faults: Faults, viewport: ViewportSize
+) -> None:
+    faults.hosts.add(site)
+    page = context.new_page()
+    for name in PAGES:
+        page.goto(f"http://{site}/{name}.html")
+        assert fits(page), (name, viewport)
+        # Chromium lets the keyboard scroll what scrolls, and axe does not know.
+        found = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
+        assert not found, (name, found)
+
+
+def test_the_reference_shows_functions_and_their_examples_as_code(
+    site: str, context: BrowserContext, faults: Faults
+) -> None:
+    faults.hosts.add(site)
+    page = context.new_page()
+    page.goto(f"http://{site}/reference.html")
+    trace, flow = (
+        page.locator(".doc-function", has=page.locator(f'[id="{name}"]'))
+        for name in ("attnviz.trace", "attnviz.analysis.flow")  # submodules are called so, too
+    )
+    expect(trace.locator(".doc-signature")).to_contain_text("tokenizer: object")
+    expect(trace.locator("code .gp").first).to_have_text(">>> ")
+    expect(flow.locator(".doc-signature")).to_contain_text("source: int")

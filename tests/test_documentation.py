@@ -1,0 +1,67 @@
+"""The README and the documentation keep their word."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import attnviz
+from attnviz import __main__ as command_line
+from attnviz import analysis
+from attnviz.app import serve
+
+ROOT = Path(__file__).parents[1]
+INDEX = ROOT / "docs" / "index.md"
+COMING_FROM = ROOT / "docs" / "coming_from.md"
+OUR_CALL = re.compile(r"^\| .* \| `(.+)` \| .*\|$", re.MULTILINE)
+
+
+def keeps_its_word(page: str) -> bool:
+    examples = doctest.DocTestParser().get_doctest(page, {}, "page", None, 0)
+    results = doctest.DocTestRunner().run(examples)
+    return results.attempted > 0 and results.failed == 0
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", INDEX], ids=lambda page: page.name)
+def test_the_python_examples_give_what_they_say(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # they write files
+    assert keeps_its_word(page.read_text("utf-8"))
+
+
+def test_our_calls_beside_those_of_other_tools_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # one writes a file
+    page = COMING_FROM.read_text("utf-8")
+    calls = OUR_CALL.findall(page)
+    assert len(calls) == len(re.findall(r"^\| `", page, re.MULTILINE))  # each row has one
+    assert keeps_its_word(page + "".join(f"\n>>> _ = {call}" for call in calls))
+
+
+def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # they write files
+    served: list[int] = []
+    monkeypatch.setattr(serve, "run", lambda port, _host: served.append(port))
+    commands = re.findall(r"^\$ attnviz (.+)$", INDEX.read_text("utf-8"), re.MULTILINE)
+    assert [command for command in commands if command_line.main(shlex.split(command)) != 0] == []
+    assert served
+    assert {file.name for file in tmp_path.iterdir()} == {"dog.npz", "dog.html", "handout.html"}
+
+
+def test_no_page_has_code_that_is_not_run() -> None:
+    pages = [file for file in (ROOT / "docs").glob("*.md") if file not in {INDEX, COMING_FROM}]
+    fences = {page.name: re.findall(r"^```(.+)", page.read_text("utf-8"), re.MULTILINE) for page in pages}
+    assert [page for page, kinds in fences.items() if kinds] == []
+    assert set(re.findall(r"^```(.+)", INDEX.read_text("utf-8"), re.MULTILINE)) == {"pycon", "console"}
+    assert set(re.findall(r"^```(.+)", COMING_FROM.read_text("utf-8"), re.MULTILINE)) == {"pycon"}
+
+
+def test_the_reference_has_all_public_names() -> None:
+    listed = re.findall(
+        r"^::: attnviz\.(\S+)$", (ROOT / "docs" / "reference.md").read_text("utf-8"), re.MULTILINE
+    )
+    public = [*attnviz.__all__, *(f"analysis.{name}" for name in analysis.__all__)]
+    returned = ["capture.residual_stream.Decomposition", "experiments.patching.Patching"]
+    assert sorted(listed) == sorted([*public, *returned])
