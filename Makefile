@@ -40,7 +40,7 @@ claims: $(VENV)/.dev
 
 # The variable leaves out what the theme says of its successor at every build.
 docs: $(VENV)/.dev
-	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
 check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff format --check .
