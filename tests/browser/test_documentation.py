@@ -32,6 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_every_page_can_be_read_by_everybody_and_asks_no_other_host(
     site: str, context: BrowserContext, faults: Faults, viewport: ViewportSize
