@@ -84,8 +84,8 @@ def limits() -> None:
 - Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
   is asked.
 - Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
-- Letters that the model does not know become [UNK], with what was typed beside it; the bundled model
-  knows English.
+- A word with a letter that the model does not know becomes [UNK], with what was typed beside it; the
+  bundled model knows English.
 - Of a large model the page holds up to {MOST_WEIGHTS:,} weights of one text: with 12 × 12 heads
   {isqrt(MOST_WEIGHTS // 12**2)} tokens.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.

@@ -244,8 +244,8 @@ _WORDS = f"""
   **encoder** reads a whole text; a **decoder** writes one, token by token: of its own text it sees only
   what is written so far. An **encoder–decoder** has both, and **cross-attention** between them: what is
   written reads what was read. The translator is a small one, English into French, trained for attnviz.
-- **Attention**: how a token's new vector is mixed from the others'. **Head**: one attention of a layer,
-  with matrices of its own; *4-2* is the second head of the fourth layer.
+- **Attention**: how a token's new vector is mixed from all tokens', its own too. **Head**: one attention of a
+  layer, with matrices of its own; *4-2* is the second head of the fourth layer.
 - :blue[**Query**], :red[**key**], :green[**value**]: what a token looks for, what it offers to be found
   by, and what it hands over. In a matrix, queries are rows and keys are columns: the **row** of a token is
   what that token looks at.

@@ -104,7 +104,7 @@ SHOWN = {
     ),
     "Decoders": (
         *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3"),
-        *("gpt_neo", "gptj", "bloom"),
+        *("gpt_neo", "gptj", "codegen", "bloom"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit",),

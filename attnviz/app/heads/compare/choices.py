@@ -80,8 +80,8 @@ def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
         rescale = RESCALE.toggle(
             "Rescale to the shared words",
             help="Leaves out what only one side has, and divides each row by what is left of it. A row of "
-            "weights sums to 100 %, so a word more takes its weight from all the others: rescaled, you see "
-            "how the others stand to each other.",
+            "weights sums to 100 %, so what a word more gets, the others together lose: rescaled, you see "
+            "how they stand to each other.",
         )
         hide = HIDE.toggle(
             "Hide special tokens",

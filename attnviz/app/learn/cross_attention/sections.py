@@ -264,7 +264,8 @@ def limits() -> None:
 - **A reader that is still writing.** A translator's reader knows only the words it has written so far. At the
   top, both texts are complete before the first token reads.
 - **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read
-  anyway, often [CLS] or [SEP], which the tokenizer adds to both texts (Clark et al. 2019).
+  anyway. Trained heads often look at [CLS] or [SEP] then (Clark et al. 2019); in this picture nothing is
+  trained.
 - **Why a model decides.** A weight says what was read (Jain & Wallace 2019, Serrano & Smith 2019; against:
   Wiegreffe & Pinter 2019), and after several layers the vector at a word holds a mixture of its whole
   sentence (Abnar & Zuidema 2020).

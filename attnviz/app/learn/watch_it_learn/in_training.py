@@ -113,7 +113,7 @@ def measured(snapshot: Snapshot) -> str:
     """How well the model does on held-out sentences, in Markdown."""
     measures = snapshot.measures
     return (
-        "Of *held-out* sentences, whose like it never learned from, it translates "
+        "Of *held-out* sentences, none of which it learned from, it translates "
         f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
         f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
         "*il* and *elle* is the more probable, given the right French before it, whatever it would write "

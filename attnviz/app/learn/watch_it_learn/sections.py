@@ -91,14 +91,14 @@ def question(chosen: ShownTraining) -> None:
     options = sorted({rest[len(rest) * part // 8] for part in (1, 3, 5, 7)} | {good.step})
     last = snapshots[-1]
     guess(
-        f"The translator learns in steps of {chosen.learning.about['batch']} sentences. After how many steps "
-        f"does it choose rightly between *il* and *elle* in {percent(GOOD)} of sentences that it has never "
-        "seen?",
+        f"The translator learns in steps of {chosen.learning.about['batch']} sentences. After how many "
+        f"steps does it first choose rightly between *il* and *elle* in {percent(GOOD)} of sentences that it "
+        "has never seen?",
         [f"{step:,}" for step in options],
         right=f"{good.step:,}",
         because=f"After {good.step:,} of its {last.step:,} steps the pronoun is right in "
         f"{percent(good.measures.pronoun)} of them; before the first step it was right in "
-        f"{percent(snapshots[0].measures.pronoun)}, by chance.",
+        f"{percent(snapshots[0].measures.pronoun)}: it preferred one pronoun in nearly all sentences.",
         key="guess_watch_it_learn",
     )
 
@@ -135,9 +135,9 @@ def text(chosen: ShownTraining) -> None:
     st.header("Nobody writes the weights", anchor=False)
     st.markdown(
         f"The model has **{int(about['parameters']):,}** numbers to learn, its **parameters**. Before the "
-        "first step, nearly all of them are random. Queries and keys mean nothing then, and every one of the "
-        f"{tokens} tokens gets about the same :violet[weight]: 1 ÷ {tokens} = {percent(1 / tokens)}. "
-        f"One **step** of training is this:\n\n"
+        "first step, nearly all of them are random. Queries and keys mean nothing then, and each of the "
+        f"{tokens} tokens gets 1 ÷ {tokens} = {percent(1 / tokens)} of the :violet[weight] on average, by "
+        f"chance more or less. One **step** of training is this:\n\n"
         f"1. The model reads {about['batch']} English sentences, and at every place of their French "
         "translations it says how probable each word is as the next one.\n"
         "2. The **loss** says how wrong that was: −ln of the probability *p* of the right word, averaged.\n"

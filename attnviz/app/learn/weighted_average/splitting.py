@@ -34,8 +34,9 @@ _ABOUT_SPLITS = {
     "of words. ␣ is a space: a token like the others, so that no character is lost.",
     "Word pieces": "What BERT reads (WordPiece, Wu et al. 2016): a common word is one token, a rare one is "
     "put together from pieces, and a piece inside a word begins with `##`: EXAMPLE. The ids are the model's "
-    "own. This vocabulary has no capitals, accents or spaces, so the ids do not give those back. `[CLS]` and "
-    "`[SEP]` are put at the ends by the tokenizer; the averages on this page leave them out.\n\n"
+    "own. This vocabulary knows no capitals of the alphabet, no accents or spaces, so the ids do not give "
+    "those back. `[CLS]` and `[SEP]` are put at the ends by the tokenizer; the averages on this page "
+    "leave them out.\n\n"
     "Other models merge the most frequent neighbours again and again, from letters up (**byte-pair "
     "encoding**, Sennrich et al. 2016). GPT-2 begins at the 256 **bytes** instead of letters (Radford et al. "
     "2019): no text is unknown to it, and its ids give back every character.",
