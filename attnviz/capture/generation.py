@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from attnviz.capture.inspection import exactly
 from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
@@ -96,7 +97,7 @@ def write(
     for place in range(len(ids), min(len(ids) + writing.tokens, limit)):
         with torch.inference_mode():
             given = {name: torch.tensor([unread], device=network.device), **fixed}
-            with around() if around else nullcontext():
+            with exactly(network.device), around() if around else nullcontext():
                 output = network(**given, past_key_values=cache, use_cache=around is None)
             scores = output.logits[0, -1].float().cpu()
             after = drawn_by(scores, writing, habits, place)
@@ -164,7 +165,7 @@ def next_tokens(
     """
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     ids = read if end is None else [*read, end]
-    with torch.inference_mode():
+    with torch.inference_mode(), exactly(network.device):
         logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
     habits = habits_of(network)
     predictions = []
@@ -189,7 +190,7 @@ def masked_tokens(
         inputs: what it is called with, each [1, token].
         masked: the tokens, from 0.
     """
-    with torch.inference_mode():
+    with torch.inference_mode(), exactly(network.device):
         expected = network(**inputs).logits[0, list(masked)].float().cpu().softmax(-1)
     return tuple(
         Prediction(place, "masked", _likeliest(tokenizer, probabilities, probabilities), None)

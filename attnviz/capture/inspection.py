@@ -60,11 +60,10 @@ class AttentionLayer:
         if self.mixer is None:
             return None
         weight = self.mixer.get_parameter("weight").detach()
-        rows = weight if isinstance(inner_layer(self.mixer), Conv1D) else weight.T  # [head · d_head, d_model]
-        if (
-            inner_layer(self.mixer) is not self.mixer
-        ):  # the weight is that of the layer inside: what is made of each unit vector?
-            with torch.inference_mode():
+        inner = inner_layer(self.mixer)
+        rows = weight if isinstance(inner, Conv1D) else weight.T  # [head · d_head, d_model]
+        if inner is not self.mixer:  # the weight is the inner layer's: what is made of each unit vector?
+            with torch.inference_mode(), exactly(rows.device):
                 units = torch.eye(len(rows), dtype=rows.dtype, device=rows.device)
                 rows = self.mixer(units) - self.mixer(torch.zeros_like(units))
         return owned(rows.reshape(self.heads, -1, rows.shape[1]))
@@ -85,7 +84,7 @@ def inspected(
         ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the
             weights that transformers returns.
     """
-    with torch.inference_mode(), torch.autocast(network.device.type, enabled=False):
+    with torch.inference_mode(), exactly(network.device):
         with recording() as records, linear_layers(network) as calls:
             run(network, inputs)
         expected = _by_transformers(network, inputs)
@@ -102,6 +101,11 @@ def inspected(
     return layers
 
 
+def exactly(device: torch.device) -> torch.autocast:
+    """In this block numbers keep their precision, also where a caller has autocast on."""
+    return torch.autocast(device.type, enabled=False)
+
+
 def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bool = False) -> object:
     """One forward pass.
 
@@ -114,7 +118,7 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     """
     wanted = returning or custom_attention.has(network.config.model_type)
     try:
-        with torch.autocast(network.device.type, enabled=False):  # whatever the caller has on
+        with exactly(network.device):
             return network(**inputs, **({"output_attentions": True} if wanted else {}))
     except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
         raise ModelNotSupported(
@@ -128,7 +132,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     Raises:
         ModelNotSupported: they differ by more than `TOLERANCE`.
     """
-    with torch.autocast(record.query.device.type, enabled=False):
+    with exactly(record.query.device):
         _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either

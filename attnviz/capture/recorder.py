@@ -58,9 +58,8 @@ class Record(NamedTuple):
         def cut(array: Tensor | None, *lengths: int | None) -> Any:
             if array is None:
                 return None
-            one = array[min(row, len(array) - 1)][
-                None
-            ]  # of a mask or bias that all texts share, there is one
+            place = min(row, len(array) - 1)  # of a mask or bias that all texts share, there is one
+            one = array[place : place + 1]
             return one[(..., *(slice(length) for length in lengths))]
 
         return self._replace(

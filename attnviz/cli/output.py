@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -117,22 +117,28 @@ def write_table(file: Path, header: Sequence[str], rows: Iterable[Cells]) -> Non
 def give(
     said: str,
     header: Sequence[str],
-    rows: Iterable[Sequence[object]],
+    rows: Iterable[Sequence[Any]],
     *,
     as_json: bool,
     beside: Iterable[str] = (),
+    out: Path | None = None,
 ) -> None:
     """Print what is said to a person, or the table as JSON and nothing else.
 
     Args:
         said: the table and what belongs to it, in words.
         header, rows: the table itself; an empty cell becomes null.
+        out: a file for the table, which is written first: whoever stops reading loses no file.
         as_json: whether it is asked for.
         beside: lines of `said` that no row tells, such as what could not be read: standard error gets them.
 
     Raises:
-        OSError: nobody reads what is printed.
+        OSError: the file cannot be written, or nobody reads what is printed.
     """
+    rows = list(rows)
+    if out is not None:
+        write_table(out, header, rows)
+        said += written(out)
     if as_json:
         sys.stderr.writelines(f"{visible_text(line)}\n" for line in beside)
         filled = ([None if cell == "" else cell for cell in row] for row in rows)

@@ -21,8 +21,6 @@ from attnviz.cli.output import (
     give,
     left_out,
     progress,
-    write_table,
-    written,
 )
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
@@ -76,10 +74,7 @@ def run(
         raise AttnvizError(f"Of {plural(len(every), 'pair')} the model can read none. {found.unread[0].why}")
     scores = found.scores(looks)
     said, rows = summary(model, found, scores, looks == "pronoun"), pronouns.table_rows(scores)
-    if out is not None:
-        write_table(out, COLUMNS, rows)  # first: whoever stops reading loses no file
-        said += written(out)
-    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(found.unread))
+    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(found.unread), out=out)
 
 
 def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> str:

@@ -18,8 +18,6 @@ from attnviz.cli.output import (
     check_out,
     give,
     left_out,
-    write_table,
-    written,
 )
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
@@ -54,10 +52,7 @@ def run(
         raise AttnvizError(f"The model can read none of the sentences. {grammar.unread[0].why}")
     said = summary(model, grammar, looks, None if every else 1)
     rows = relations.table_rows(grammar, looks)
-    if out is not None:
-        write_table(out, COLUMNS, rows)  # first: whoever stops reading loses no file
-        said += written(out)
-    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(grammar.unread))
+    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(grammar.unread), out=out)
 
 
 def summary(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str:

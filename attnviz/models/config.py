@@ -216,9 +216,8 @@ def _token_limit(config: PreTrainedConfig, longest: object) -> int:
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, MOST_TOKENS))
-    return (
-        int(min(longest, MOST_TOKENS)) if isinstance(longest, int | float) and longest >= 1 else MOST_TOKENS
-    )
+    told = longest if isinstance(longest, int | float) and longest >= 1 else MOST_TOKENS
+    return int(min(told, MOST_TOKENS))
 
 
 def _window(config: PreTrainedConfig) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import attnviz
+from attnviz.capture import loading
 from attnviz.errors import AttnvizError, EmptyText, InvalidEdit, ModelNotSupported, TextTooLong, UnknownModel
 from attnviz.trace import Trace
 from tests.capture.by_transformers import (
@@ -138,7 +140,21 @@ def test_what_training_sets_up_changes_nothing(network: Any, reads: Any) -> None
     network.train()
     network.activation_checkpointing_enable()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        same_weights(attnviz.trace(SENTENCE, network, tokenizer=reads), expected)
+        found = attnviz.trace(SENTENCE, network, tokenizer=reads)
+    same_weights(found, expected)
+    for one, other in zip(found.blocks, expected.blocks, strict=True):
+        assert one.projection is not None
+        np.testing.assert_array_equal(one.projection, other.projection)
+
+
+def test_what_is_expected_is_told_exactly_under_autocast(
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, writing = str(folder_of("gpt2")), attnviz.Writing(tokens=3)
+    expected = attnviz.predictions(SENTENCE, name, writing=writing)
+    monkeypatch.setattr(loading, "_models", OrderedDict())  # nor does a first load mind
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert attnviz.predictions(SENTENCE, name, writing=writing) == expected
 
 
 def test_padding_of_a_tokenizer_s_output_is_cut_away(network: Any, reads: Any) -> None:
@@ -185,7 +201,8 @@ def test_an_adapter_counts_in_the_weights_and_in_w_o(
         if "lora_B" in name:
             nn.init.normal_(parameter, std=0.5)
     before = state(adapted)
-    found = attnviz.trace(SENTENCE, adapted, tokenizer=reads)
+    with torch.autocast("cpu", dtype=torch.bfloat16):  # W_O, too, is found exactly
+        found = attnviz.trace(SENTENCE, adapted, tokenizer=reads)
     assert state(adapted) == before
     adapted.eval()
     with torch.inference_mode():

@@ -90,9 +90,8 @@ def test_the_file_has_every_share_and_what_it_is_a_share_of(given: ModelInput, w
         whole: f"{expected.whole:.9g}",
     }
     rows = list(csv.DictReader(lines[len(about) + bool(given.target) :]))
-    assert [Edit(row["attention"], int(row["layer"]) - 1, int(row["head"]) - 1) for row in rows] == list(  # type: ignore[arg-type]
-        expected.patched
-    )
+    patched = [f"{row['attention']} {row['layer']}-{row['head']}" for row in rows]
+    assert patched == [str(edit) for edit in expected.patched]
     np.testing.assert_allclose([float(row["share"]) for row in rows], expected.shares, rtol=1e-8)
 
 
