@@ -262,7 +262,10 @@ def effect(page: Page, text: str) -> Locator:
 
 def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:
     tool(page, server, "intervene")
-    expect(page).to_have_url(re.compile(r"text=The\+dog.*edits=encoder\+4-2"))  # all that a reload needs
+    all_that_a_reload_needs = re.compile(r"text=The\+dog.*edits=encoder\+4-2")
+    expect(page).to_have_url(all_that_a_reload_needs)
+    page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
+    expect(page).to_have_url(all_that_a_reload_needs)
     bars = page.get_by_role("list", name="How far each token’s output turns").get_by_role("listitem")
     turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     assert len(turned) == 15

@@ -1,5 +1,8 @@
 /* browsing: the Back button and the links do what a visitor is used to, on every page. */
 
+/** What the window dispatches once Streamlit has written the address. */
+export const ADDRESS_CHANGED = "attnviz:address";
+
 /** Call it once: it replaces what the browser does. */
 export function mendBrowsing() {
   // Streamlit makes an entry in the browser's history for each parameter that the server adds to the address or
@@ -12,7 +15,8 @@ export function mendBrowsing() {
   history.pushState = function (...entry) {
     const add = acted ? push : history.replaceState;
     acted = false;
-    return add.apply(this, entry);
+    add.apply(this, entry);
+    window.dispatchEvent(new Event(ADDRESS_CHANGED));
   };
 
   // A link to the first page has an address that means the page on which it stands.

@@ -2,6 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
+import { ADDRESS_CHANGED } from "./browsing.js";
 import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
@@ -28,10 +29,15 @@ class CopyLink extends View {
     this.byHand = element("div", { class: "by-hand" }, this.field, this.hint);
     this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.byHand);
     this.rest();
+    this.complete = () => location.pathname === this.page && this.update(this.data);
+    window.addEventListener(ADDRESS_CHANGED, this.complete);
   }
 
-  /** Streamlit can leave the address of the second page that a visitor sees without its choices. */
+  /** Streamlit can leave the address of the second page that a visitor sees without its choices, and the server,
+   * when it corrects one choice, writes the address as it was when the browser last asked. */
   update(data) {
+    this.data = data;
+    this.page = location.pathname;
     const bare = location.search === "" && location.pathname !== OPENED;
     if (bare && data?.query) history.replaceState(history.state, "", `?${data.query}`);
     const [chosen, address] = [new URLSearchParams(data?.query), new URL(location.href)];
@@ -44,6 +50,7 @@ class CopyLink extends View {
 
   close() {
     clearTimeout(this.timer);
+    window.removeEventListener(ADDRESS_CHANGED, this.complete);
     super.close();
   }
 

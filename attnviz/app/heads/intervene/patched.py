@@ -127,7 +127,7 @@ def _second_sentence(chosen: Intervention) -> str:
     offered, text = pairs_for(chosen.entry.name), chosen.given.text
     partners = dict(offered.values())
     opening = ({second: first for first, second in partners.items()} | partners).get(text, text)
-    if PATCHED_WITH.stands and PATCHED_WITH.get("") == memory.get(_BEGAN):
+    if PATCHED_WITH.get(opening) == memory.get(_BEGAN) != opening:
         PATCHED_WITH.set(opening)  # nobody chose the one that stands there
     memory.put(_BEGAN, opening)
     left, right = st.columns(2)
