@@ -47,25 +47,33 @@ LEAST_LOST = 0.01
 HALF = 0.5
 """A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds."""
 
-METHOD = (
-    "On one half of our sentences a head is named by what it looks at clearly more than even attention "
-    "would, words before special tokens; all numbers are of the other half. In up to "
-    f"{MOST} of these a token is drawn, the tokens that the label points it at are replaced, and it is "
-    "measured how far the drawn token’s output turns. [MASK]’s vector takes their place (the mean of all "
-    "word vectors where there is none); other ways, such as to forbid looking there, can give other "
-    "verdicts. Their positions stay: [CLS] is known by its position, so this changes it little, and heads go "
-    "on resting there. Control: instead, one token is replaced that the label does not point at, drawn too: "
-    "no special one for labels about words, a special one for labels about these, if there is another. "
-    f"Needed: without the head, {percent(LEAST_LOST)} of the label’s effect or more is lost, the whole "
-    "interval lies above 0 and above the median of the other heads of its layer, and surely more is lost of "
-    "it than of the control’s. Sufficient: of what the layer adds to the label’s effect, the head alone "
-    "keeps half, with its whole interval. Each must hold in both ways, for silent heads and for heads that "
-    "put out their mean. Picture only: in neither way is it sure that anything is lost or won, or it is less "
-    f"than {percent(LEAST_LOST)}. Undecided: all else. Intervals: by linearization over sentences, so wide "
-    f"that with {percent(CONFIDENCE)} neither word is wrong for any head (Bonferroni); near a limit, other "
-    "sentences or other drawn tokens can change a word."
-)
-"""How a verdict comes about."""
+METHOD_STEPS = {
+    "Label": "On one half of our sentences a head is named by what it looks at clearly more than even "
+    "attention would, words before special tokens. All numbers are of the other half.",
+    "Effect": f"In up to {MOST} of these a token is drawn, the tokens that the label points it at are "
+    "replaced, and it is measured how far the drawn token’s output turns.",
+    "Replaced": "[MASK]’s vector takes their place (the mean of all word vectors where there is none). "
+    "Their positions stay: [CLS] is known by its position, so this changes it little, and heads go on "
+    "resting there. Other ways, such as to forbid looking there, can give other verdicts.",
+    "Control": "One token is replaced instead that the label does not point at, drawn too: no special one "
+    "for labels about words, a special one for labels about these, if there is another.",
+    "Needed": f"Without the head, {percent(LEAST_LOST)} of the label’s effect or more is lost, the whole "
+    "interval lies above 0 and above the median of the other heads of its layer, and surely more is lost "
+    "of it than of the control’s.",
+    "Sufficient": "Of what the layer adds to the label’s effect, the head alone keeps half, with its whole "
+    "interval.",
+    "Both ways": "Each must hold for silent heads and for heads that put out their mean.",
+    "Picture only": "In neither way is it sure that anything is lost or won, or it is less than "
+    f"{percent(LEAST_LOST)}.",
+    "Undecided": "All else.",
+    "Intervals": f"By linearization over sentences, so wide that with {percent(CONFIDENCE)} neither word is "
+    "wrong for any head (Bonferroni). Near a limit, other sentences or other drawn tokens can change a "
+    "word.",
+}
+"""How a verdict comes about: a heading and what is done."""
+
+METHOD = " ".join(f"{heading}: {said}" for heading, said in METHOD_STEPS.items())
+"""The same in one paragraph."""
 
 _TOLD = {
     "needed": "without the head, the output changes less when that is replaced",

@@ -10,7 +10,7 @@ from attnviz.app import caches, markdown
 from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.experiments import verdicts_file
 from attnviz.experiments.sentences import self_attention
-from attnviz.experiments.verdicts import METHOD, HeadVerdicts
+from attnviz.experiments.verdicts import METHOD_STEPS, HeadVerdicts
 from attnviz.trace import Kind
 
 
@@ -35,4 +35,5 @@ def draw(model: str, kind: Kind, layer: int, head: int) -> None:
     st.markdown(found.told(layer, head))
     with st.expander("What was measured", icon=":material/calculate:"):
         st.markdown(found.evidence(layer, head))
-        st.markdown(f":small[{markdown.plain(METHOD)}]")
+        steps = METHOD_STEPS.items()
+        st.markdown("\n".join(f"- :small[**{step}**: {markdown.plain(done)}]" for step, done in steps))
