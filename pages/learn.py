@@ -8,14 +8,13 @@ from attnviz.app.page import page
 with page("learn", "Learn"):
     st.header("Attention, one question a page", anchor=False)
     st.markdown(
-        "Each page answers one question: a minute to understand, ten to play with. The sentence is yours, "
-        "and every number is computed while you look, with the vectors of a real BERT. Read them in order, "
-        "or begin where you are curious."
+        "Each page answers one question, with sentences of your own. Read them in order, or begin where "
+        "you are curious."
     )
     contents.draw("attention")
     st.header("A whole transformer", anchor=False)
     st.markdown(
         "A small translator from English into French, written from scratch and trained for these pages: see "
-        "how it decides whether *it* is *il* or *elle*, and put that to the test."
+        "it decide whether *it* is *il* or *elle*, and put that to the test."
     )
     contents.draw("translator")

@@ -86,7 +86,7 @@ LESSONS = (
         "How does attention know the order?",
         "Shuffle the words, with and without positions; four ways to tell a model where a word stands.",
         ((FIND.name, "previous"),),
-        "Find the heads that use positions",
+        "Find the heads that look one word back",
     ),
     Lesson(
         "cross_attention",

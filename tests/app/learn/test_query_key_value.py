@@ -143,6 +143,7 @@ def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere() -> None:
     said = steps_of(clean(app))
     assert " least, " not in said[2]
     assert "[START] looks at [START] 100 %" in said[4]
+    assert "100 % of the value of [START]: that is" in said[5]
 
 
 def test_of_a_long_sentence_read_across_the_page_says_what_it_shows() -> None:

@@ -69,6 +69,16 @@ def test_the_worked_example_can_be_checked_with_a_calculator(temperature: str) -
     assert 100 * float(exponential) / float(total) == pytest.approx(float(share), abs=0.06)
 
 
+def test_two_equal_words_share_the_hard_lookup() -> None:
+    said = words(opened(text="The dog saw the cat.", query="2 the", temperature="0"))
+    assert "the 2 best matches share all; this weight is **50.0 %**" in said
+
+
+def test_where_all_words_are_equal_no_other_is_best() -> None:
+    assert "best other" in words(opened())
+    assert "best other" not in words(opened(text="dog dog"))
+
+
 @pytest.mark.parametrize("kind", SPLITS)
 def test_the_splits(kind: str) -> None:
     app = opened(split=kind)

@@ -123,20 +123,20 @@ def text(chosen: TokenInLayer) -> None:
         "A **layer**, often called a block, holds the attention block of page 4 and a feed-forward network. "
         f"It takes one vector of {size} numbers for each token and hands on one of the same size. This "
         "vector, from the first layer to the last, is the token's **residual stream** (Elhage et al. 2021): "
-        "every part of a layer reads from it and *adds* to it."
+        "both parts read from it and *add* to it."
     )
     formula(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
     formula(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
     st.markdown(
         f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
         f"MultiHead is attention with all its heads, FFN the feed-forward network.\n\n"
-        f"**Why add?** An update does not replace the vector, so nothing has to be learned to keep what is "
-        f"old (He et al. 2016). Here the old vector has length {decimal(walk.came_in.length)}, "
+        f"**Why add?** An update does not replace the vector: to keep what is old, it only has to be small "
+        f"(He et al. 2016). Here the old vector has length {decimal(walk.came_in.length)}, "
         f"attention's update {decimal(walk.attention.length)}. The cosine of the angle "
         f"between $x$ and the sum is {decimal(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
         f"the update alone, put in place of $x$, would have {decimal(_cosine(walk.attention))}.\n\n"
-        "**Why norm?** So that training is stable: where the norm stands decides how large the gradients "
-        "are at its start (Xiong et al. 2020). The layer norm (Ba et al. 2016) subtracts a "
+        "**Why norm?** For training: where the norm stands decides how large the gradients are at its start "
+        "(Xiong et al. 2020). The layer norm (Ba et al. 2016) subtracts a "
         f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
         f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
     )
@@ -147,7 +147,7 @@ def text(chosen: TokenInLayer) -> None:
         f"In the first norm of this layer $\\mu$ = {decimal(walk.first_norm.mean, 3)} and $\\sigma^2$ = "
         f"{decimal(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
         "only keeps the root away from 0. Adding first and norming then, as Vaswani et al. (2017) and BERT "
-        "do, is called *post-norm*; most later models norm first (*pre-norm*).\n\n"
+        "do, is called *post-norm*; many later models norm first (*pre-norm*).\n\n"
         f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**: "
         f"{decimal(wide / size, 0)} times as many, as in that paper. It passes each through an **activation "
         f"function** and comes back to {size}:"
@@ -158,8 +158,8 @@ def text(chosen: TokenInLayer) -> None:
         "That paper's is **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
         "cousin $\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a "
         "standard normal number is below $h$ (Hendrycks & Gimpel 2016). Here "
-        f"{wide - walk.firing} neurons are not above 0: in place of exactly 0 they give a "
-        f"little less, down to {decimal(least)}.\n\n"
+        f"{wide - walk.firing} neurons are not above 0: ReLU would give exactly 0, GELU gives down to "
+        f"{decimal(least)}.\n\n"
         f"**It never mixes tokens.** {_mixing(chosen)}"
     )
 
@@ -269,12 +269,12 @@ def limits(chosen: TokenInLayer) -> None:
         f"a word for. Some dimensions are just large: here number {dimension + 1} goes out with "
         f"{decimal(float(walk.came_out.values[dimension]))}, while the typical size is "
         f"{decimal(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
-        "were found in many BERTs (Kovaleva et al. 2021), and a cosine can depend on them alone (Timkey & "
+        "were found in many BERTs (Kovaleva et al. 2021), and a cosine can depend mostly on them (Timkey & "
         "van Schijndel 2021).\n"
         "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
         "normed.\n"
-        "- **Every transformer.** GPT-2 (Radford et al. 2019) and most later models norm what each part "
-        "reads, not the sum: their residual stream usually grows, and their training is stable all the same."
+        "- **Every transformer.** GPT-2 (Radford et al. 2019) and many later models norm what each part "
+        "reads, not the sum: their residual stream can grow."
     )
 
 

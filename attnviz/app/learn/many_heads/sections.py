@@ -168,7 +168,7 @@ def habit(chosen: HeadSelection) -> None:
     st.markdown(
         "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures this "
         "sentence, in the way said there; *even* is what a head scores that gives every token the same "
-        "weight. A number means little unless it is far above that."
+        "weight."
     )
     sizes.table(
         ("rule", "satisfied", f"head {chosen.head_name}", "even"),
@@ -187,8 +187,8 @@ def habit(chosen: HeadSelection) -> None:
     st.markdown(
         f"In this sentence head {chosen.head_name} counts as **{', '.join(names)}**."
         if names
-        else f"In this sentence head {chosen.head_name} satisfies none of these rules. They know places, "
-        "signs and equal words, not grammar: a head that follows a pronoun to its noun has no name here."
+        else f"In this sentence head {chosen.head_name} satisfies none of these rules. They know no "
+        "grammar: a head that follows a pronoun to its noun has no name here."
     )
     find = names[0] if names else "previous"
     st.page_link(
@@ -245,7 +245,7 @@ def limits(chosen: HeadSelection) -> None:
     if tokens > _MODEL.d_head + 1:
         points += (
             f"\n- **These weights are not the only ones.** With {tokens} tokens and {_MODEL.d_head} numbers "
-            "a head, other rows of weights give the very same output (Brunner et al. 2020)."
+            "in a trained head, other rows of weights give the very same output (Brunner et al. 2020)."
         )
     not_shown(points)
 

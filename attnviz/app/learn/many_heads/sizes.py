@@ -60,8 +60,8 @@ def cost(tokens: int) -> None:
     with right:
         st.markdown(
             f"Counted for one attention block and the {tokens} tokens of this sentence. A *multiply-add* is "
-            "one product, added to a sum.\n\n"
-            f"**Parameters and multiply-adds are the same** to the last one: {many.heads} × {many.d_head} = "
+            "one product, added to a sum; those of the matrices are counted.\n\n"
+            f"**Parameters and multiply-adds are the same**: {many.heads} × {many.d_head} = "
             f"{one.d_head}.\n\n"
             f"**What grows is the number of :violet[weights]**: {many.heads} heads give each token "
             f"{many.heads} rows of them. Each weight costs its softmax one exponential: {many.weights:,} "

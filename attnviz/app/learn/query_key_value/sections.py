@@ -183,7 +183,7 @@ def picture(chosen: QueryAtWork) -> None:
     if len(left_out):
         most = f"the {len(rows)} tokens that {chosen.word} looks at most"
         if not done.crosses:
-            most = f"{chosen.word} and the {len(rows) - 1} tokens that it looks at most"
+            most = f"{chosen.word} and the {len(rows) - 1} tokens of the largest weight"
         st.markdown(
             f":small[Up to {len(rows)} tokens, each has a row with its numbers. This text has {len(tokens)}: "
             f"the rows are {most}. The other "
@@ -257,7 +257,8 @@ def steps(chosen: QueryAtWork) -> list[Step]:
         _step(
             "Add up the values, by weight",
             *mixed,
-            " + …: that is what the head reads for ",
+            " + …" if len(shares) < len(chosen.by_weight) else "",
+            ": that is what the head reads for ",
             query,
             f". The model’s own {size} numbers are the same, {_agreement(done.difference)}.",
         ),
@@ -305,23 +306,20 @@ def text(chosen: QueryAtWork) -> None:
         f"- {asks} :blue[**query**] is the question: what it looks for;\n"
         f"- {found} :red[**key**] is the title: what others find it by;\n"
         f"- {gives} :green[**value**] is what it gives to those who look at it."
-        "\n\nUnlike in a library, nobody takes one book: one takes a little of each, most from the best "
-        f"fit. In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
+        "\n\nUnlike in a library, one takes something of every book, most of the best fit. "
+        f"In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
         "(this is the $d_{\\text{head}}$ of later pages):"
     )
     formula(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
     if chosen.forbidden:
-        st.markdown(
-            f"The sums end at {chosen.word}: the decoder writes word by word, so a mask forbids to look at "
-            "what comes later."
-        )
+        st.markdown(f"The sums end at {chosen.word}: a mask forbids to look at what comes later (page 5).")
     st.header("Why three and not one?", anchor=False)
     st.markdown(_why_three(chosen, best))
     st.header("Why do the weights sum to 1?", anchor=False)
     st.markdown(
         "The softmax divides by the sum over all keys. So the :violet[weights] of *one query*, over all "
-        f"keys, are shares of 1. What *one key* gets from all queries can be any sum: {chosen.shown(best)} "
-        f"gets {decimal(column)} in all."
+        f"keys, are shares of 1. What *one key* gets from all queries need not sum to 1: "
+        f"{chosen.shown(best)} gets {decimal(column)} in all."
     )
     st.header("What is the output?", anchor=False)
     st.markdown(
@@ -372,11 +370,10 @@ def more(chosen: QueryAtWork) -> None:
 def _conventions(chosen: QueryAtWork) -> None:
     st.header("All queries at once: rows or columns?", anchor=False)
     st.markdown(
-        f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. Most "
-        "texts write a query’s weights as a **row**, $w_{ij}$: from *i* to *j*. Some write them as a "
-        "**column**, $w_{ji}$. The numbers are the same, transposed: ask what sums to 1. If $A$ is the "
-        "matrix of weights and $V$ has the values, one row each, all outputs at once are $A V$ with rows, "
-        "and $A^\\top V$ with columns."
+        f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. A query’s "
+        "weights can be a **row** of it, $w_{ij}$: from *i* to *j*, or a **column**, $w_{ji}$. The numbers "
+        "are the same, transposed: ask what sums to 1. If $A$ is the matrix of weights and $V$ has the "
+        "values, one row each, all outputs at once are $A V$ with rows, and $A^\\top V$ with columns."
     )
     convention = CONVENTION.segments("Convention", (_ROWS, _COLUMNS))
     done, rows, query_rows = chosen.walk, list(chosen.walk.rows), list(chosen.walk.query_rows)
@@ -435,15 +432,7 @@ def limits(chosen: QueryAtWork) -> None:
     )
     heads = done.d_model // done.d_head
     others = f"**The other heads.** This is one of {heads} in its layer; what they add together is page 4."
-    rows = compute.MOST_ROWS
-    itself = f"the token that looks and the {rows - 1} that it"
-    looked_at = f"the {rows} English tokens that the French one" if done.crosses else itself
-    long = (
-        f"**All of a long text.** Up to {rows} tokens, each has a row and its numbers. Of a longer "
-        f"text, the picture and the table write out {looked_at} looks at most; all are computed, and what "
-        "the others weigh is added up."
-    )
-    points = [why, others, chosen.attention.special, long]
+    points = [why, others, chosen.attention.special]
     if chosen.attention.model == TRANSLATOR:
         told = catalogue.entry(TRANSLATOR).description
         points.append(f"**That networks find this by themselves.** {told}")
@@ -451,8 +440,8 @@ def limits(chosen: QueryAtWork) -> None:
         reader = chosen.attention.reads.format(layer=done.layer + 1)
         points.append(
             f"**Words.** {reader} does not read words: the vector of "
-            f"{chosen.shown(chosen.by_weight[0])} has already taken something from every other token (Abnar "
-            "& Zuidema 2020)."
+            f"{chosen.shown(chosen.by_weight[0])} has already taken something from other tokens (Abnar & "
+            "Zuidema 2020)."
         )
     if done.free_directions:
         points.append(

@@ -47,7 +47,7 @@ class Attention:
     asked: str
     reads: str
     first: str
-    later: str = "Layer {layer} handed it on: it already holds something of the other tokens."
+    later: str = "Layer {layer} handed it on: it already holds something of other tokens."
     special: str
 
     def origin(self, layer: int) -> str:
@@ -66,8 +66,7 @@ _EMBEDDED = (
 )
 _MARKS = (
     "**That [START] and [END] mean much.** They mark where the French sentence begins and the English one "
-    "ends. Heads that need nothing can rest their weight on such tokens (Clark et al. 2019 found it in a "
-    "larger model)."
+    "ends, and can still get most of a head’s weight."
 )
 
 _BERT = "BERT"
@@ -82,7 +81,7 @@ ATTENTIONS = {
         first="The learned vectors of the token, its place and its segment (first or second text), added and "
         "normalised: nothing read yet.",
         special="**That [CLS] and [SEP] mean much.** The tokenizer adds them, and in many heads they get "
-        "most of the weight, as a place to rest (Clark et al. 2019); what is then read there is often small "
+        "most of the weight (Clark et al. 2019); what is then read there is often small "
         "(Kobayashi et al. 2020).",
     ),
     "Translator: English reads English": Attention(

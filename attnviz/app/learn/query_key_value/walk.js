@@ -697,7 +697,6 @@ class Walk extends View {
     return [
       heading("The score of ", this.token(row, "key")),
       scaled({ ...worked, masked: this.data.forbidden[row] }, RESULT_DIGITS, { product: "dot-product", score: "result", root: "root" }),
-      element("p", { class: "muted" }, `A sum of ${this.size} products grows with their number; ÷ √${this.size} brings it back to the size of one of them.`),
       ...this.masked(row, "the mask puts −∞ in place of this score"),
     ];
   }

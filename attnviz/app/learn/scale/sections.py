@@ -179,8 +179,8 @@ def text() -> None:
     st.markdown(
         "**Softmax** turns scores into shares, the :violet[weights]: $e$ to the power of each score, divided "
         "by the sum of all. Only *differences* count: a key that scores 10 more than another gets "
-        f"$e^{{10}}$ ≈ {exp(10):,.0f} times its weight. With a large $d$ such differences are common, and "
-        "one key takes nearly everything, by pure chance.\n\n"
+        f"$e^{{10}}$ ≈ {exp(10):,.0f} times its weight. Without the division, at a large $d$ such "
+        "differences are common, and one key often takes nearly everything, by pure chance.\n\n"
         "**Entropy**, $-\\sum w \\log_2 w$, tells how undecided a row is: 0 bits if one key gets everything, "
         f"{log2(KEYS):.0f} bits if all {KEYS} get the same. **Gradient** is explained below."
     )
@@ -189,7 +189,7 @@ def text() -> None:
 def learning(drawn: Draw) -> None:
     """Draw the quartiles of many rows: how undecided they are, and how much a query can learn from them."""
     entropy, gradient = _curves(SIZES, KEYS, ROWS, drawn.seed)
-    st.header("With the division, rows learn alike at any d", anchor=False)
+    st.header("With the division, the gradient does not vanish", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column:
         left, right = st.columns(2, gap="medium")
@@ -287,8 +287,8 @@ def real(head: HeadSelection) -> None:
             f"In head {name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
             f"all {len(tokens)} × {len(tokens)} pairs of tokens, :blue[$q$] · :red[$k$] has variance "
             f"**{found.variance:.1f}**. Theory says {found.d_head} for independent entries of mean 0 and "
-            f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f} and "
-            "means that are not 0, and training made the directions of queries and keys fit each other.\n\n"
+            f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f}, and "
+            "are not independent.\n\n"
             f"**Without** the division, {labels[head.query]} would give {labels[strongest]} **{plain}** and "
             f"leave an entropy of **{row.plain.entropy:.2f}** of {log2(len(tokens)):.2f} bits. **With** it, "
             f"as the model was trained, {labels[strongest]} gets **{scaled}** and the entropy is "
@@ -342,10 +342,9 @@ def limits() -> None:
 - **A model trained without the division.** The bundled BERT was trained with it. Taking it away afterwards
   shows what softmax does with these numbers; a model trained without it would have learned other ones.
 - **That √d is the only way.** The published code of T5 (Raffel et al. 2020) leaves the division out and
-  starts from smaller parameters instead. What matters is that scores start small enough.
+  starts from smaller parameters instead.
 - **That real entries are random.** Independence and variance 1 describe a model before training, at best.
-- **That a decided row is a bad row.** A trained head may well give one token nearly everything. It must be
-  learned, not left to chance.
+- **That a decided row is a bad row.** A trained head may well give one token nearly everything.
 - **The whole gradient.** This is one factor of many on the way to a model's parameters.
 """
     )

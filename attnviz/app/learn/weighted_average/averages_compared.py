@@ -41,8 +41,7 @@ FORMULAS = {
 
 CERTAIN = {
     DOT: "A longer vector can score higher than the word itself.",
-    "Scaled dot product": "The dot product, divided by the root of $d$: "
-    "the words are ranked alike, but at the same temperature the weights are flatter.",
+    "Scaled dot product": "The dot product, divided by $\\sqrt{d}$: like $\\sqrt{d}$ times the temperature.",
     "Cosine": "Only the direction counts: no word can score higher than the word itself.",
     ADDITIVE: "A small network compares the two. Untrained, its opinion is random.",
 }
@@ -166,8 +165,8 @@ def meaning(chosen: WeighedToken) -> None:
                 for place in named
             )
             st.markdown(
-                f"The cosine {changes}. But a mix resembles whatever is in it: nothing here has told "
-                f"{chosen.looker} which of these words matters to it."
+                f"The cosine {changes}. But nothing here has told {chosen.looker} which of these words "
+                "matters to it."
             )
             st.markdown(
                 "For that, a model learns what to look for. BERT reads a sentence in several **layers**, one "
@@ -194,14 +193,18 @@ def scorings(chosen: WeighedToken) -> None:
         others = [
             place for place in range(len(row)) if chosen.tokens[place].label != chosen.tokens[query].label
         ]
-        best = max(others, key=lambda place: scores[place], default=chosen.query)
+        best = max(others, key=lambda place: scores[place], default=None)
+        other = (
+            ""
+            if best is None
+            else f", best other {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}"
+        )
         with column.container(border=True, height="stretch"):
             st.subheader(scoring, anchor=False)
             # A line without width makes all formulas equally high, so that what is below them lines up.
             lesson.formula(latex + r"\rule[-0.9em]{0em}{2.2em}")
             st.markdown(
-                f"with itself {decimal(scores[chosen.query])}, "
-                f"best other word {markdown.code(chosen.tokens[best].label)} {decimal(scores[best])}\n\n"
+                f"with itself {decimal(scores[query])}{other}\n\n"
                 f"weights **{percent(row.min(), 1)}** to **{percent(row.max(), 1)}**\n\n"
                 f"{compute.best_with_itself(found)} of {len(row)} tokens score nothing higher than "
                 "themselves\n\n"
@@ -212,8 +215,8 @@ def scorings(chosen: WeighedToken) -> None:
         "The dot product is in Luong et al. 2015, scaled in Vaswani et al. 2017, the cosine in Graves et al. "
         "2014. Additive scoring (Bahdanau et al. 2015) has two matrices, $W$ and $U$, and a vector $v$ (not "
         "the value), which a model would learn. "
-        f"Nothing is trained on this page, so they are **random numbers**, draw {chosen.draw}: "
-        f"{numbers}. Choose Additive above, change the draw, and see the weights change."
+        f"Here they are **random numbers**, draw {chosen.draw}: {numbers}. Choose Additive above, and "
+        "change the draw."
     )
 
 

@@ -66,24 +66,22 @@ def question(chosen: WeighedToken) -> None:
         for place in dict.fromkeys(int(place) for place in told)
     )
     lesson.guess(
-        "Each **token**, a word or a piece of one, has a **vector**, a list of numbers. "
+        "Each **token** (a word, a piece of one, a sign) has a **vector**, a list of numbers. "
         f"{chosen.looker} compares its own with every token's by the **dot product**: multiply the two lists "
         "number by number, and add up. It takes more of those that match better. Nothing in this comparison "
         "is learned. **Of which one does it take most?**",
         options,
         right=labels[strongest],
-        because=f"{scores}. " + _moral(labels[chosen.query] == labels[strongest], chosen.looker),
+        because=f"{scores}. {_moral(labels[chosen.query] == labels[strongest], chosen.looker)} "
+        "What to look at must be learned.",
         key="guess_weighted_average",
     )
 
 
 def _moral(itself: bool, looker: str) -> str:
     if itself:
-        return (
-            f"What resembles {looker} most is {looker}. To look at *another* word, the one it means, is "
-            "something that must be learned."
-        )
-    return "A longer vector can win by its length alone. What to look at must be learned."
+        return f"What resembles {looker} most is {looker}."
+    return "A longer vector can win by its length alone."
 
 
 def choose_average(chosen: WeighedToken) -> WeighedToken:
@@ -94,7 +92,7 @@ def choose_average(chosen: WeighedToken) -> WeighedToken:
         draw = DRAW.draw(
             "Random matrices, draw",
             help="Additive scoring has matrices that would have to be learned. Here they are random numbers: "
-            "another draw, other weights.",
+            "another draw, other scores.",
         )
     temperature = SOFTMAX_TEMPERATURE.slide(
         "Temperature T",
@@ -149,7 +147,7 @@ def text(chosen: WeighedToken) -> None:
     d_model = found.vectors.shape[1]
     st.header("A weighted average", anchor=False)
     st.markdown(
-        "**Attention** lets every token look at all tokens of the sentence, and take something from each.\n\n"
+        "**Attention** lets a token look at other tokens, and take something from them.\n\n"
         f"A token starts as a vector of {d_model} numbers, from a table of the bundled **BERT** (Devlin et "
         f"al. 2019), here a small one, all-MiniLM-L6-v2, {catalogue.MINILM_LEARNED}. "
         f"{chosen.looker} has the same numbers in every sentence: a *fixed embedding* :green[$x$]. Attention "
@@ -168,14 +166,12 @@ def text(chosen: WeighedToken) -> None:
     st.markdown(_worked_out(chosen))
     st.header("A lookup in a soft database", anchor=False)
     st.markdown(
-        "A database compares your :blue[**query**] with every :red[**key**] and returns the "
-        ":green[**value**] of the one that fits. Attention does the same, softly: it returns a mix of *all* "
-        "values, more of those whose keys fit better. The **temperature** $T$ says how softly. At 0, only "
-        "the best match is read: a hard lookup. At ∞, every token gives the same: the plain mean. Move the "
-        "slider to 0.1, and watch one bar grow at the cost of the others.\n\n"
+        "A database finds the :red[**key**] that fits your :blue[**query**], and returns its "
+        ":green[**value**]. Attention does the same, softly: it returns a mix of *all* values, more of those "
+        "whose keys fit better. The **temperature** $T$ says how softly. At 0, only the best match is read: "
+        "a hard lookup. At ∞, every token gives the same: the plain mean.\n\n"
         "Here a token's query, key and value are all the same, its own vector: $Q = K = V = X$, where the "
-        "capitals hold one row for each token. So attention has nothing to learn. On page 3 they become "
-        "three different vectors."
+        "capitals hold one row for each token. On page 3 they become three different vectors."
     )
 
 
@@ -190,10 +186,12 @@ def _worked_out(chosen: WeighedToken) -> str:
         f"From {chosen.looker} to {chosen.name(key)}, the score is"
     )
     if chosen.number in (0, inf):
-        limit = "the best match takes all" if chosen.number == 0 else "every token gets the same"
+        best = np.count_nonzero(row)
+        shared = "the best match takes all" if best == 1 else f"the {best} best matches share all"
+        limit = shared if chosen.number == 0 else "every token gets the same"
         return (
-            f"{who} {decimal(scores[key], 3)}. At $T = {chosen.latex_temperature}$ {limit}: "
-            f"**{percent(row[key], 1)}**."
+            f"{who} {decimal(scores[key], 3)}. At $T = {chosen.latex_temperature}$ {limit}; "
+            f"this weight is **{percent(row[key], 1)}**."
         )
     # At a low temperature e^(s / T) has dozens of digits; less the largest score the shares are the same.
     less = scores.max() if abs(scores).max() > _LARGE * chosen.number else 0.0
@@ -244,12 +242,11 @@ def limits() -> None:
         "- A weight says how much was *read* from a token, not *why* a model decides anything "
         "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
         "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
-        "Here the vectors from its table are compared as they are, with nothing added.\n"
+        "Here the vectors come straight from its table.\n"
         "- The average does not know the order of the words: shuffle them and each gets the same vector. "
         "*Positions* are page 6.\n"
         "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
-        "small*, the trained head shown above is wrong: *it* looks most at *trophy*. Try sentences of your "
-        "own."
+        "small*, the trained head (layer 4, head 2) is wrong: *it* looks most at *trophy*."
     )
 
 

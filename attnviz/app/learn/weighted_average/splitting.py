@@ -26,11 +26,11 @@ _CHARACTERS = 300  # of the text that the ids give back
 _RARE_WORD = "tokenization"
 
 _ABOUT_SPLITS = {
-    "Characters": "The most tokens; but for many texts the smallest vocabulary, since a language has few "
-    "letters. A single letter says little, and the number of weights grows with the square of the number of "
-    "tokens. The ids are places in this sentence's own alphabet.",
-    "Words": "Fewer tokens, but a vocabulary without end: every name and every typing error is a new word, "
-    "and a word that is not in the list has no vector at all. The ids are places in this sentence's own list "
+    "Characters": "An alphabet is a small vocabulary. But a single letter says little, and the number of "
+    "weights grows with the square of the number of tokens. The ids are places in this sentence's own "
+    "alphabet.",
+    "Words": "A vocabulary without end: every name and every typing error can be a new word, and a word that "
+    "is not in the list has no vector of its own. The ids are places in this sentence's own list "
     "of words. ␣ is a space: a token like the others, so that no character is lost.",
     "Word pieces": "What BERT reads (WordPiece, Wu et al. 2016): a common word is one token, a rare one is "
     "put together from pieces, and a piece inside a word begins with `##`: EXAMPLE. The ids are the model's "
