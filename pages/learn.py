@@ -7,10 +7,7 @@ from attnviz.app.page import page
 
 with page("learn", "Learn"):
     st.header("Attention, one question a page", anchor=False)
-    st.markdown(
-        "Each page answers one question, with sentences of your own. Read them in order, or begin where "
-        "you are curious."
-    )
+    st.markdown("Type sentences of your own. Read the pages in order, or begin where you are curious.")
     contents.draw("attention")
     st.header("A whole transformer", anchor=False)
     st.markdown(

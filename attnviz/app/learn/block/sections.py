@@ -380,7 +380,7 @@ def _neurons_in_words(chosen: TokenInLayer) -> str:
     share = 100 * walk.firing / all_neurons
     return (
         f"For {name}, **{walk.firing} of {all_neurons}** neurons ({share:.0f} %) are above 0. Those that "
-        f"fire most: {listed}. In this sentence, neuron {strongest[0][0] + 1} fires most for {where}."
+        f"fire most: {listed}. In this sentence, neuron {strongest[0][0] + 1} is largest for {where}."
     )
 
 

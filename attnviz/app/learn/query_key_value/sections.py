@@ -306,7 +306,7 @@ def text(chosen: QueryAtWork) -> None:
         f"- {asks} :blue[**query**] is the question: what it looks for;\n"
         f"- {found} :red[**key**] is the title: what others find it by;\n"
         f"- {gives} :green[**value**] is what it gives to those who look at it."
-        "\n\nUnlike in a library, one takes something of every book, most of the best fit. "
+        "\n\nUnlike in a library, one can take something of every book, most of the best fit. "
         f"In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
         "(this is the $d_{\\text{head}}$ of later pages):"
     )
@@ -335,7 +335,7 @@ def _why_three(chosen: QueryAtWork, best: int) -> str:
     value = "And what a token is found by need not be what it hands over: hence the :green[value]."
     if done.crosses:
         return (
-            "The two vectors come from different networks, for different languages: that of a French word "
+            "The two vectors come from the decoder and the encoder, for two languages: that of a French word "
             "need not be like that of the English word that it needs. :blue[$W_Q$] and :red[$W_K$] learn to "
             f"make {done.d_head} numbers of each that can be compared: {chosen.word} gives "
             f"{chosen.shown(best)} the score {decimal(done.model_scores[done.token, best])}. {value}"
