@@ -27,7 +27,6 @@ import attnviz
 from attnviz.analysis import shapes, stages
 from attnviz.app.caches import MOST_WEIGHTS
 from attnviz.app.examples import EXAMPLES, TOGETHER
-from attnviz.app.explore import published
 from attnviz.app.heads import contents as tools
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn import contents as lessons
@@ -180,13 +179,13 @@ def limits_of_texts() -> str:
         f"{MOST_CHARACTERS:,} characters; {MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} "
         f"tokens of 12 × 12 heads; {MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a "
         f"report: {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
-        f"{published.MOST_TOKENS} tokens in the browser, lines thin out above {curves and curves[1]}"
+        f"lines thin out above {curves and curves[1]}"
     )
 
 
 def memory_of_a_model() -> str:
     """The limit where none is set."""
-    return f"{limits.DEFAULT_GB:g} GB, {limits.BYTES_OF_A_NUMBER['float32']} bytes a number"
+    return f"{limits.DEFAULT_GB:g} GB"
 
 
 def slowest_turn() -> str:

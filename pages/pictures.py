@@ -9,7 +9,7 @@ from attnviz.app.pictures import choosing, looking
 with page("pictures", "Pictures") as this:
     st.markdown(
         "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a "
-        "text; [CLS] stands for the whole picture. Click a patch to see where it looks."
+        "text; [CLS] is one more, beside them. Click a patch to see where it looks."
     )
     chosen = choosing.choose()
     this.notices, problems = st.container(), st.container()

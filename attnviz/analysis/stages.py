@@ -22,7 +22,7 @@ class Stage:
 
 STAGES = (
     Stage("dot product", "q · k: how well each query matches each key, positive or negative", "score"),
-    Stage("scaled", "q · k divided by √d_head, so that long vectors do not sharpen the softmax", "score"),
+    Stage("scaled", "q · k divided by √d_head", "score"),
     Stage("masked", "the scaled scores, with −∞ wherever the query may not look", "score"),
     Stage("weights", "the softmax of each row: what each query reads, in shares of 100 %", "percent"),
 )

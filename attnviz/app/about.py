@@ -12,24 +12,25 @@ def reading_a_picture() -> None:
     """How to read a head."""
     st.markdown(
         """
-A transformer reads a text as **tokens**: words, or pieces of them. In every **layer**, every **head**
-lets each token look at all the tokens and take something from each. *How much* it takes is the **weight**.
+A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
+**head** lets tokens look at tokens and take something from them. *How much* is the **weight**.
 
-- Every head makes two lists of numbers from every token: a :blue[query], what the token looks for, and a
-  :red[key], what it offers to be found by. The better they match, the larger the weight.
+- Of a token that looks a head has a list of numbers, the :blue[query]: what it looks for. Of a token that is
+  looked at it has another, the :red[key]: what it offers to be found by. The better they match, the larger
+  the score.
 - A row belongs to the token that looks, the **query**; a column to a token that is looked at, the **key**.
-- [CLS] and [SEP] are added at the beginning and the end; many heads look there when they find nothing else.
-- The weights of one row are between 0 and 100 % and sum to 100 %.
-- A **translator** has three kinds of attention: in its *encoder* the English words look at each other, in its
-  *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With what a
-  French word has read, the next one is chosen. Its special tokens are [START] before the French and [END].
-- A **decoder** such as GPT-2 looks backwards only. What it expects next is computed at its last token: what
-  was read for a word stands in the row of the token before it.
+- For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
+- The weights of one row sum to 100 %.
+- Our **translators** have three kinds of attention: in the *encoder* the English words look at each other,
+  in the *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With
+  what a French word has read, the next one is chosen. Special tokens are [START] before the French and [END].
+- In a **decoder** such as GPT-2 no token looks ahead. What the model expects next is computed at the
+  last token: what was read for a word stands in the row of the token before it.
 - Of two sentences that are **read together**, ᴬ and ᴮ behind a token tell whose it is.
 - Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
-- A weight is a share of its row: the softmax, over all keys, of :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$.
-  The card *Why does … look at …?* on the Explore page works it out, with the model's own vectors; the
-  **Learn** pages explain every step.
+- A weight is a share of its row: the softmax of the scores. In BERT and GPT-2 a score is
+  :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The card *Why does … look at …?* on the Explore page works it
+  out, with the model's own vectors; the **Learn** pages explain the steps.
 """
     )
 
@@ -39,17 +40,16 @@ def what_a_weight_says() -> None:
     st.header("What a weight says, and what it does not", anchor=False)
     st.markdown(
         """
-- A weight says **what was read**, not why the model decided (Jain & Wallace 2019; Serrano & Smith 2019; for
-  the other side, Wiegreffe & Pinter 2019).
-- [CLS] and [SEP] often receive most of the weight, as a **place to rest** when a head finds nothing to do
-  (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* takes them away and rescales the rest,
-  and says so.
+- A weight says **how much of a value was read**, not why the model decided (Jain & Wallace 2019;
+  Serrano & Smith 2019; for the other side, Wiegreffe & Pinter 2019).
+- [CLS] and [SEP] often receive most of the weight, probably as a **place to rest** for heads that find
+  nothing to do (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* takes them away and
+  rescales the rest.
 - In deep layers, attention to *dog* is attention to **a mixture** that has gathered at *dog*'s place
   (Abnar & Zuidema 2020).
-- **Averaging heads** hides what each does (Voita et al. 2019). Where a measure is defined on the average, as
-  rollout and flow are, the page says so.
-- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of BERT that follows
-  the dog fails.
+- Heads do **different things** (Voita et al. 2019), which their average hides.
+- One pair of sentences is **an anecdote**: try *trophy / suitcase*, where the head of the bundled BERT
+  that follows the dog fails.
 - Where a token may look at more tokens than a value has numbers, plus one, other weights would give the very
   same output (Brunner et al. 2020).
 """
@@ -81,12 +81,10 @@ def limits() -> None:
     st.markdown(
         f"""
 - A text longer than the model can read is refused with its length; nothing is cut in silence.
-- Up to 128 tokens every head is in the browser, and changing heads needs no server; above, the server
-  is asked.
-- Above some 64 tokens labels and lines thin out so that the picture stays readable. The numbers do not.
-- A word with a letter that the model does not know becomes [UNK], with what was typed beside it; the
-  bundled model knows English.
-- Of a large model the page holds up to {MOST_WEIGHTS:,} weights of one text: with 12 × 12 heads
+- Above some 64 tokens labels and lines thin out.
+- A word with a letter that BERT does not know becomes [UNK], with what was typed beside it; the bundled BERT
+  was trained on English.
+- A page shows at most {MOST_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
   {isqrt(MOST_WEIGHTS // 12**2)} tokens.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """

@@ -38,7 +38,7 @@ EXAMPLES = (
         "animal / street",
         "The animal didn't cross the street because it was too tired.",
         "The animal didn't cross the street because it was too wide.",
-        "The sentence that made attention famous. Does head 4-2 do here what it did for the dog?",
+        "Does head 4-2 do here what it did for the dog?",
     ),
     Example(
         "trophy / suitcase",
@@ -65,7 +65,7 @@ EXAMPLES = (
         "time flies",
         "Time flies like an arrow but fruit flies like a banana.",
         "",
-        "*flies like* stands here twice: each occurrence is a token of its own, and looks elsewhere.",
+        "*flies like* stands here twice. Do the two *flies* look at the same tokens?",
         "flies",
     ),
 )
@@ -88,13 +88,13 @@ TRANSLATED = (
         "it first",
         "As it was too tired, the dog did not cross the road.",
         "As it was too narrow, the dog did not cross the road.",
-        "*it* comes before its noun here: the encoder must look ahead.",
+        "*it* comes before its noun here. Does the encoder look ahead?",
     ),
     Example(
         "word order",
         "The black dog crossed the road.",
         "The small dog crossed the road.",
-        "*noir* follows its noun, *petit* does not: see in *cross* how the lines cross.",
+        "*noir* follows its noun, *petit* does not. What do the lines in *cross* do?",
         "black",
     ),
 )
@@ -129,7 +129,7 @@ NEUTRAL = tuple(
         EXAMPLES,
         (
             "One word at the end decides who *it* is. Is there a head that knows? Switch the word and look.",
-            "The sentence that made attention famous. Does any head follow *it*?",
+            "Does any head follow *it*?",
             "Does a head change sides when *big* becomes *small*?",
             EXAMPLES[3].remark,
             EXAMPLES[4].remark,

@@ -252,8 +252,9 @@ MINILM = Package(
 """The bundled BERT, as it was published."""
 
 MINILM_LEARNED = (
-    "distilled from a larger model that had learned to fill in left-out words (Wang et al. 2020), and then "
-    "trained to give sentences that belong together similar vectors (contrastive learning)"
+    "made of every second layer of a model that was distilled from one that had learned to fill in left-out "
+    "words (Wang et al. 2020), and then trained to give sentences that belong together similar vectors "
+    "(contrastive learning)"
 )
 """How it was trained, for visitors: it is no language model any more."""
 

@@ -24,15 +24,13 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     ),
     "it has layers of convolution, which mix neighbours and look at no token by itself": ("lfm2", "lfm2_moe"),
     "it mixes its tokens without attention": ("fnet",),
-    "it looks at blocks or samples of the tokens, and never has one weight for each pair of them": (
+    "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
-    "it reads sounds, and attnviz reads texts and pictures": (
+    "it reads or writes sounds, and attnviz reads texts and pictures": (
         *("whisper", "speech_to_text", "moonshine", "wav2vec2", "hubert", "wavlm", "bark", "musicgen"),
     ),
-    "it runs two streams of attention at once, and one picture of it would be half of the truth": (
-        *("xlnet", "prophetnet"),
-    ),
+    "it computes attention in a way of its own, which attnviz does not know": ("xlnet", "prophetnet"),
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 

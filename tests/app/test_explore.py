@@ -101,6 +101,8 @@ def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint_and_says_so
     assert plain("> 99.9 % of this row went to [CLS] and [SEP]") in words(app)
     assert not any(option.startswith("1-3") for option in app.pills(key="ranking").options)
     assert ": 62 % *." in words(app)
+    assert "that before rescaling counts:" in words(app)
+    assert "before rescaling" not in words(visit("explore", hide="true"))
     assert caches.left(replace(view, stage="scaled")).min() == 1
 
 

@@ -226,7 +226,7 @@ def test_a_decoder_that_ends_at_once_is_shown_all_the_same(opened: Open) -> None
     app = visit("explore", model=model, text=text)
     for kind in ("encoder", "decoder", "cross"):
         clean(app.segmented_control(key="kind").set_value(kind).run())
-        assert "ended it at once" in words(app)
+        assert "It is empty." in words(app)
     # Compared with one that did write, with nothing left of it when special tokens are hidden.
     app = visit("explore", model=model, text=ENGLISH, other=text, kind="decoder", hide="true")
     assert "moves most" not in words(app)

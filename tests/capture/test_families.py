@@ -255,7 +255,7 @@ REASONS = {
     "gpt_oss": "sink",
     "mamba": "state-space",
     "qwen3_next": "linear-attention",
-    "whisper": "it reads sounds",
+    "whisper": "it reads or writes sounds",
 }
 
 

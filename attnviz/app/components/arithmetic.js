@@ -228,7 +228,7 @@ class Arithmetic extends View {
     const unscaled = scale === 1;
     const reasons = [
       paper
-        ? `√${d_head} ≈ ${Math.sqrt(d_head).toFixed(3)}. Without it, vectors with more entries would give scores further apart.`
+        ? `√${d_head} ≈ ${Math.sqrt(d_head).toFixed(3)}.`
         : unscaled
           ? "This model does not scale its scores."
           : "This model's own scale.",

@@ -19,7 +19,7 @@ _OWN_TRANSLATOR: dict[Kind, str] = {
 _ENCODER_DECODER: dict[Kind, str] = {
     "encoder": "**The text reads itself**: every token looks at the whole text.",
     "decoder": "**The decoder reads its own text**, backwards only: a token looks at itself and before.",
-    "cross": "**The decoder reads the text**: its tokens look at all of it; then the next one is chosen.",
+    "cross": "**The decoder reads the text**: its tokens look at all of it.",
 }
 
 
@@ -48,7 +48,7 @@ def draw(read: ExploreSelection) -> None:
         st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
     elif read.trace.target is not None:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
-        nothing = "" if read.trace.target else " It is empty: the model ended it at once."
+        nothing = "" if read.trace.target else " It is empty."
         first = read.trace.of_kind("decoder")[0].query_tokens[0]
         start = f" {markdown.code(first.text)} only starts it." if first.special else ""
         st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")

@@ -85,8 +85,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
         can_hide = bool(special) and not caches.only_special(tokens)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
-            help=f"Leaves out {' and '.join(map(markdown.plain, special))} and rescales what is left of each "
-            "row to 100 %.",
+            help=f"Leaves out {' and '.join(map(markdown.plain, special))}; what is left of each row of "
+            "weights is rescaled to 100 %.",
         )
         merge = MERGE.toggle(
             "Merge pieces",
@@ -106,8 +106,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
             reading_a_picture()
         per_head = PER_HEAD.toggle(
             "Scale colours per head",
-            help="Off: a colour means the same number in every head. "
-            "On: each head's largest number has the strongest colour.",
+            help="Off: a colour means the same weight in every head. "
+            "On, and for scores: each head's largest number has the strongest colour.",
         )
     with body:
         if stage != WEIGHTS:
@@ -149,8 +149,7 @@ def _comparable(view: View) -> View:
     try:
         caches.comparison(view)
     except AttnvizError as error:
-        elsewhere = "" if view.kind == "encoder" else " The English words can be compared in *encoder*."
-        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.{elsewhere}")
+        st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
         _word_by_word(view.model, view.given, view.changed)
         return replace(view, changed=None)
     return view

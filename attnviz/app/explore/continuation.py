@@ -64,7 +64,7 @@ def draw(view: View, tokens: Tokens) -> None:
         before = markdown.code(shown.groups[places[chosen] or 0].label)
         st.markdown(
             f":small[Below, the row of the token before it is open, {before}: with what that one has read, "
-            "the model chooses what comes next.]"
+            "the model expects what comes next.]"
         )
 
 

@@ -27,6 +27,7 @@ EVERY = "every token"
 
 _SHOWN = 8
 _UNMOVED = signed_percent(0.0)
+_FAINT = " *"
 _PRONOUN = "it"
 _FRENCH_PRONOUNS = ("il", "elle")
 
@@ -124,7 +125,9 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
         return
     ranked = _ranked(view, query, key)
     if view.changed is None:
-        st.markdown(f"Heads with the largest weight {pair}:")
+        starred = any(number.endswith(_FAINT) for _, number in ranked)
+        counts = "; where a row is faint (*), that before rescaling counts" if starred else ""
+        st.markdown(f"Heads with the largest weight {pair}{counts}:")
     elif ranked[0][1] == _UNMOVED:
         st.markdown(
             f"No head moves the weight {pair} by more than half a percentage point from the first sentence "
@@ -201,7 +204,9 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
         weights, left = caches.shares(view, view.given), caches.left(view)
         links = rank_links(faint(weights, left), query, key)
         rows = [(link.layer, link.head, query) for link in links]
-        numbers = [percent(float(weights[(*row, key)])) + " *" * bool(left[row] < LEAST_LEFT) for row in rows]
+        numbers = [
+            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < LEAST_LEFT) for row in rows
+        ]
         return list(zip(map(_name, links), numbers, strict=True))
     before, after = (caches.shares(view, given) for given in (view.given, view.changed))
     return _moves(before, after, query, key)

@@ -175,7 +175,7 @@ def _heatmap(view: View, heads: Heads) -> None:
     drawn = caches.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
-        st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several side by side.")
+        st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several.")
     st.plotly_chart(
         heatmap(
             numbers,

@@ -202,13 +202,14 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
 def _how() -> tuple[float, int, float, int]:
     temperature = TEMPERATURE.draw(
         "Temperature",
-        help="What the scores are divided by before the softmax. 0: always the likeliest token. "
+        help="What the scores are divided by before the softmax. 0: the likeliest token. "
         "1: by the model's own probabilities. Larger: bolder.",
     )
     if not temperature:
-        st.markdown(":small[The model always takes the likeliest token. Nothing is drawn by chance.]")
+        st.markdown(":small[Nothing is drawn by chance.]")
     top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
     top_p = TOP_P.draw(
-        "Top p", help="Only the likeliest tokens that together have this probability can be drawn. 1: all."
+        "Top p",
+        help="Only the likeliest tokens that together have at least this probability can be drawn. 1: all.",
     )
     return temperature, top_k, top_p, SEED.draw("Seed", help="The same seed draws the same tokens again.")

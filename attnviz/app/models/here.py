@@ -92,8 +92,8 @@ def how_to_run_a_server() -> None:
     st.markdown(
         "Catalogue names, folders and Hugging Face ids, with commas between them. What stands before `=` is "
         "what visitors read; without it, a folder goes by its last part. One model may take "
-        f"{in_bytes(limits.most_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link never loads a "
-        "model from somewhere: it chooses among those that are open already."
+        f"{in_bytes(limits.most_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
+        "among the models on this page."
     )
 
 
@@ -116,16 +116,16 @@ def families() -> None:
     """Draw what is shown and what is refused."""
     st.header("Which models can be shown", anchor=False)
     st.markdown(
-        "A model is shown only if its pictures are exact. When one is opened, its weights are compared with "
-        "those that transformers itself computes for a short text; where they differ, it is refused. These "
-        "families are tested, by the name that stands as `model_type` in a model's `config.json`:"
+        "When a model is opened, its weights are compared with those that transformers itself computes for a "
+        "short text; where they differ by more than rounding, it is refused. These families are "
+        "tested, by the name that stands as `model_type` in a model's `config.json`:"
     )
     st.markdown("\n".join(f"- **{parts}:** {_listed(names)}" for parts, names in SHOWN.items()))
     st.markdown(
         "Others that are built like them can be opened too. A model's files must be **safetensors** (pickle "
-        "files can run programs, and are never read), with a `config.json` and a tokenizer that says where "
-        "each token stands in the text, as those with a `tokenizer.json` do. A model that needs code of its "
-        "own is refused: no code but that of transformers runs here."
+        "files can run programs, and are never read), with a `config.json` and, to read texts, a tokenizer "
+        "that says where each token stands, as those with a `tokenizer.json` do. A model that needs code of "
+        "its own is refused."
     )
     with st.expander("Refused families, and why"):
         st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))

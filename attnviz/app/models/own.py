@@ -54,8 +54,7 @@ def choose() -> None:
     st.markdown(
         "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a "
         "model on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` "
-        "at its end, in these. *Look* reads its description only. Its weights come into memory when you "
-        "press *Open*."
+        "at its end, in these. *Look* reads no weights; they come into memory when you press *Open*."
     )
     with (
         st.form("a look at a model", border=False),
@@ -103,7 +102,7 @@ def _tell(seen: ModelInspection) -> None:
         if job and job.running:
             show_job(job, partial(_words, job), key="opening", stop=_stop)
         elif (job and job.state == "finished") or loading.ready(seen.entry.name):
-            st.success("It is open, here and in the choice of models on every page.", icon=":material/check:")
+            st.success("It is open.", icon=":material/check:")
             explore_with(seen.entry)
         else:
             if job:

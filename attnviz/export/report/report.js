@@ -290,8 +290,7 @@ class Report {
       "Each token shares out 100 % of its attention among those it may look at: a line, or a cell, is a share.",
       this.facts.readings.every((each) => each.given)
         ? `The weights are as they were given to attnviz. The file holds each to within ${within}.`
-        : `Every share is the model’s own. The file holds it to within ${within}; each digit shown is the model’s, ` +
-          "also where rows are rescaled.",
+        : `The weights are the model’s own. The file holds each to within ${within}, which changes no digit shown.`,
       "Made with attnviz.",
     ];
     return texts.map((text) => element("p", { text }));
