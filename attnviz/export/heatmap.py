@@ -154,7 +154,7 @@ def heatmap_alt(
     }[unit]
     return (
         f"Heatmap of the {what} between {len(query_labels)} queries and {len(key_labels)} keys. "
-        f"The largest: “{query_labels[query]}” looks at “{key_labels[key]}”, {written.replace('-', '−')}."
+        f"The largest: “{query_labels[query]}” → “{key_labels[key]}”, {written.replace('-', '−')}."
     )
 
 

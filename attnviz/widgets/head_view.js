@@ -192,7 +192,7 @@ class HeadView extends View {
     const several = this.heads.length > 1;
     const [verb, to] = {
       percent: ["looks", "at"],
-      score: ["scores highest", "with"],
+      score: ["is highest", "with"], // a score, or how much one changes
       "signed percent": ["looks", ""],
     }[this.data.unit];
     const parts = [this.token("query", query), ` ${verb} `];
@@ -211,12 +211,17 @@ class HeadView extends View {
     return aside ? [` (${aside})`] : [];
   }
 
-  /** "dog is looked at most by it 66.4 %, …", in the first of the heads. */
+  /** "dog is looked at most by it 66.4 %, …", or how that changes, in the first of the heads. */
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
     const most = this.#largest(values, 3, "query");
     const head = this.heads.length > 1 ? ` in head ${this.heads[0]}` : "";
-    return [this.token("key", key), ` is looked at${head} most by `, ...(most.length ? most : ["…"])];
+    const verb = {
+      percent: `is looked at${head} most by`,
+      score: `is highest${head} with`,
+      "signed percent": `is looked at${head}`,
+    }[this.data.unit];
+    return [this.token("key", key), ` ${verb} `, ...(most.length ? most : ["…"])];
   }
 
   #largest(values, count, side) {
@@ -226,10 +231,12 @@ class HeadView extends View {
     // A share that reads "0.0 %" is not worth a word; a score of 0 is a score like any other.
     const told = (at) => this.data.unit === "score" || size(values[at]) >= LEAST_TOLD;
     const several = order.slice(0, count).filter((at, n) => n === 0 || told(at));
-    const how = (value) => (this.data.unit !== "signed percent" ? "" : value < 0 ? "less at " : "more at ");
+    if (this.data.unit === "signed percent" && several.length && !told(several[0])) return ["as before"];
+    const to = side === "key" ? "at" : "by";
+    const how = (value) => (this.data.unit !== "signed percent" ? "" : `${value < 0 ? "less" : "more"} ${to} `);
     return several.flatMap((at, n) => [
       n ? ", " : "",
-      side === "key" ? how(values[at]) : "",
+      how(values[at]),
       this.token(side, at),
       side === "query" && this.queries[at].aside ? " *" : "",
       ` ${this.number(values[at])}`,

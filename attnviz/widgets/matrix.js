@@ -310,8 +310,8 @@ function legendOf({ data }, shown) {
   const value = (place) => valueAt(place, data.kind, shown[0].high);
   const text = (place) => (value(place) === 0 ? brief(0, data.unit) : written(value(place), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
-  if (data.kind === "diverging") return { ticks: ["largest fall", brief(0, data.unit), "largest rise"], masked };
-  return { ticks: [brief(0, data.unit), "", "each head’s highest"], masked };
+  const [zero, most] = [brief(0, data.unit), "each head’s largest"];
+  return { ticks: data.kind === "diverging" ? ["−", zero, most] : [zero, "", most], masked };
 }
 
 export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {

@@ -38,7 +38,7 @@ def show(
 ) -> dict[str, Any]:
     """Shows heads of layer 2, and returns the message; all pixels are published, and these heads’ numbers."""
     everywhere = [[layer + 1, head + 1] for layer, head in np.ndindex(weights.shape[:2])]
-    flat = levels(weights).reshape(-1, *weights.shape[2:])
+    flat = levels(np.abs(weights)).reshape(-1, *weights.shape[2:])
     exact = weights[1, [head - 1 for head in heads]]
     pixels, width = changes.pop("drawn", flat), changes.pop("width", 700)
     high = changes.pop("high", [1.0] * len(everywhere))
@@ -217,6 +217,26 @@ def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at
     button(widgets, "All lines").click()
     button(widgets, "All lines").click()
     assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
+
+
+@pytest.mark.parametrize(
+    ("unit", "by", "told"),
+    [
+        ("signed percent", {3: -0.4, 5: 0.3}, "is looked at less by q3"),
+        ("signed percent", {}, "is looked at as before"),
+        ("score", {3: -0.4}, "is highest with q0"),
+    ],
+)
+def test_a_key_of_a_change_or_of_scores_is_not_said_to_be_looked_at_most(
+    widgets: Widgets, unit: str, by: dict[int, float], told: str
+) -> None:
+    numbers = np.zeros_like(random_weights())
+    for query, moved in by.items():
+        numbers[1, 2, query, 6] = moved
+    drawn = np.full((LAYERS * HEADS, QUERIES, KEYS), 127, np.uint8)
+    show(widgets, numbers, drawn=drawn, kind="diverging", unit=unit, query=None)
+    keys(widgets).nth(6).hover()
+    expect(words(widgets)).to_contain_text(f"k6 {told}")
 
 
 def test_the_longest_text_scrolls_in_a_box_that_the_keyboard_reaches_and_its_lines_are_thinned_out(
@@ -403,7 +423,8 @@ def test_the_keyboard_goes_from_cell_to_cell_and_keeps_one(widgets: Widgets) -> 
     [
         ("sequential", "percent", [0.5, 0.5], "0 %, 12.5 %, 50.0 %"),
         ("diverging", "score", [8, 8], "−8.00, 0.00, 8.00"),
-        ("sequential", "percent", [0.5, 0.8], "0 %, , each head’s highest"),
+        ("sequential", "percent", [0.5, 0.8], "0 %, , each head’s largest"),
+        ("diverging", "score", [8, 9], "−, 0.00, each head’s largest"),
     ],
 )
 def test_the_legend_gives_the_values_of_its_colours(

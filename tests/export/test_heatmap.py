@@ -52,7 +52,7 @@ def test_a_row_that_went_to_hidden_tokens_is_faint_and_says_so() -> None:
     told = "<br>93.8 % of this row went to [CLS]"
     assert [list(row) for row in trace.text] == [["", ""], [told, told]]
     # The strongest is the strongest that one sees.
-    assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” looks at “b”, 64 %.")
+    assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” → “b”, 64 %.")
 
 
 def test_numbers_travel_as_bytes_not_as_lists() -> None:
@@ -139,10 +139,10 @@ def test_the_alternative_text_names_the_strongest_cell() -> None:
     values = np.array([[0.1, -0.36], [-np.inf, 0.2]], dtype=np.float32)
     assert heatmap_alt(values, ["a", "<b>"], ["c", "d"], "signed percent") == (
         "Heatmap of the changes of the weights between 2 queries and 2 keys. "
-        "The largest: “a” looks at “d”, −36 percentage points."
+        "The largest: “a” → “d”, −36 percentage points."
     )
     weight, score = np.array([[[0.664]], [[-2.804]]], dtype=np.float32)
-    assert heatmap_alt(weight, ["it"], ["dog"]).endswith("“it” looks at “dog”, 66 %.")
+    assert heatmap_alt(weight, ["it"], ["dog"]).endswith("“it” → “dog”, 66 %.")
     assert heatmap_alt(score, ["it"], ["dog"], "score").endswith("−2.80.")
 
 

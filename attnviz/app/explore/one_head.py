@@ -66,8 +66,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
             for key in order
             if np.isfinite(numbers[query, key])
         ]
-        how = "gains most" if view.changed else "scores highest"
-        return f"{where} {name} {how} with {_listed(view, found)}{end}"
+        return f"{where} {name} is highest with {_listed(view, found)}{end}"
     if view.changed is None:
         most = looks(numbers, query, queries, keys, most=_MOST).keys
         return f"{where} {name} looks at {_listed(view, most)}{end}"
