@@ -184,6 +184,13 @@ def test_a_second_text_over_the_limit_leaves_the_first_on_show() -> None:
     assert sent(app, "head_view")["unit"] == "percent"
 
 
+@pytest.mark.parametrize(("link", "whose"), [({}, "this"), ({"show": "change"}, "the first")])
+def test_the_file_of_all_heads_says_whose_numbers_it_has(link: dict[str, str], whose: str) -> None:
+    app = visit("explore", text=OPENING.text, other=OPENING.other, **link)
+    [file] = [button.proto for button in app.get("download_button") if "NPZ" in button.proto.label]
+    assert f"of {whose} sentence" in file.help
+
+
 def test_sentences_of_different_lengths_are_not_subtracted_but_lead_to_the_page_that_compares_them() -> None:
     app = visit("explore", text=OPENING.text, other=LONGER, show="change")
     assert any("tokens" in each.value for each in [*app.warning, *app.info])

@@ -37,8 +37,8 @@ def draw(view: View, heads: Heads, query: int | None) -> None:
             "All heads (NPZ)",
             lambda: npz_of(caches.trace(view.model, view.given)),
             f"{file_name_of(caches.called(view.model))}.npz",
-            "Every query, key, value, score and weight of this sentence as the model computed them, "
-            "nothing hidden, merged or rescaled: for Python, numpy.load.",
+            f"Every query, key, value, score and weight of {'this' if view.changed is None else 'the first'} "
+            "sentence, nothing hidden, merged or rescaled: for Python, numpy.load.",
         )
         _offer_report(view, heads, query)
 

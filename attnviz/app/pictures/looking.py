@@ -101,8 +101,8 @@ def save(trace: Trace, own: bool) -> None:
             "All heads (NPZ)",
             lambda: npz_of(trace),
             f"{file_name_of(caches.called(trace.model))}.npz",
-            "Every query, key, value, score and weight of this picture as the model computed them: for "
-            "Python, attnviz.Trace.load or numpy.load.",
+            "Every query, key, value, score and weight of this picture: for Python, attnviz.Trace.load or "
+            "numpy.load.",
         )
     if own:
         st.markdown(
