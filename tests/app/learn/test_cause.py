@@ -124,7 +124,7 @@ def test_the_adjective_has_an_arrow_of_its_own() -> None:
     assert "though a weight of its own row in this head was moved as well" in words(app)
     change(app, f"{MOVED}, encoder 2-1 12 2>7")
     assert "*il* became *elle*, *fatigué* became *fatiguée*. All other words stayed" in words(app)
-    assert "nothing was touched but 2 arrows" in words(app)
+    assert "nothing was touched but 2 arrows: they decide the gender" in words(app)
 
 
 def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
@@ -158,6 +158,6 @@ def test_where_the_picture_is_as_good_and_not_the_cause() -> None:
     title = catalogue.entry(DECORATIVE).title
     assert f"Which arrows matter in “{title}”? All of them, tried" in [header.value for header in app.header]
     change(app, MOVED)
-    assert "**No word changed**, though the arrow points elsewhere" in words(app)
-    assert re.search(r"As strong, and without an effect on the pronoun: .*`it` in 2-1", words(app))
+    assert "**No word changed**: here, what was moved does not decide" in words(app)
+    assert re.search(r"At least 90 % on the left and less than 1 % on the right: .*`it` in 2-1", words(app))
     assert "**not the cause**" in words(app)

@@ -302,7 +302,7 @@ def _strongest(found: compute.Effects) -> str:
     if abs(change) < _WORTH_TELLING:
         return (
             "**No row of the encoder matters much by itself**: where one is silenced, others may stand in "
-            "for it. Here no single arrow decides."
+            "for it."
         )
     after = found.probability + change
     return (
@@ -318,7 +318,10 @@ def _pictures_only(chosen: ArrowSelection, found: compute.Effects) -> str:
     listed = [f"{named(int(query), found.words)} in {head_name(layer, head)}" for layer, head, query in rows]
     if not listed:
         return ""
-    return f"As strong, and without an effect on the pronoun: {', '.join(listed)}."
+    return (
+        f"At least {percent(_STRONG)} on the left and less than {percent(_EMPTY)} on the right: "
+        f"{', '.join(listed)}."
+    )
 
 
 def _decoder(found: compute.Effects) -> str:

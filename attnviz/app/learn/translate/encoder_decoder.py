@@ -83,7 +83,10 @@ def _read_by_layer(chosen: ShownTranslation) -> str:
         told.append(f"in layer {block.layer + 1} {' and '.join(found) or 'no single word'}")
     word = markdown.code(chosen.translation.choices[chosen.row][0][0])
     name = chosen.source_name(read)
-    return f"For the choice of {word}, {name} is read most. What {name} itself reads: {', '.join(told)}."
+    return (
+        f"For the choice of {word}, the largest weight of the shown heads goes to {name}. What {name} itself "
+        f"reads: {', '.join(told)}."
+    )
 
 
 def made_of(chosen: ShownTranslation) -> None:
@@ -101,7 +104,7 @@ def made_of(chosen: ShownTranslation) -> None:
         "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
         f"instead of {entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
         "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
-        "changed in small steps, some sentences at a time, until the French came out right."
+        "changed in small steps, some sentences at a time."
     )
 
 

@@ -81,7 +81,7 @@ def weights(name: str, shown: Head, probe: Probe, glance: ProbeAnswer, step: int
         layer=shown.layer + 1,
         heads=[shown.head + 1],
         heading=f"{shown.name} after {step} steps",
-        note="Weights are kept to a tenth of a percent: a row may sum to 99.9 %.",
+        note="Weights are kept to a tenth of a percent, so a row may not sum to exactly 100 %.",
         caption=f"“{written(probe.source)}” · {shown.name} after {step} steps of training",
         filename=f"attnviz-{name}-step{step}",
     )
