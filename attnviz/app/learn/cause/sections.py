@@ -272,9 +272,10 @@ def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
 def _late_adjective(found: compute.Experiment) -> int | None:
     """The English adjective whose French one kept its gender when the pronoun changed its; None: no such."""
     assert found.gender  # noqa: S101 - asked before
-    after = slice(found.gender.step, None)
-    if found.words_now[after][:1] == found.words_before[after][:1]:
+    step = found.gender.step
+    if not _turned(found) or found.words_now[step] == found.words_before[step]:
         return None
+    after = slice(step, None)
     kept = set(found.words_now[after]) & set(found.words_before[after])
     adjectives = {
         adjective.english
