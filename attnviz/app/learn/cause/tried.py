@@ -162,9 +162,8 @@ def many() -> None:
     )
     st.html(_table(_shipped_first(runs)))
     st.markdown(
-        ":small[Every translator was trained more than once. A **seed** picks the random numbers that a "
-        "training begins with; with another seed, all else is the same. The one that this page runs stands "
-        "first.]"
+        ":small[Every translator was trained more than once. A **seed** picks the first weights and the "
+        "sentences to learn from. The one that this page runs stands first.]"
     )
     st.markdown(
         "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "

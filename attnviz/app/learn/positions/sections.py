@@ -150,10 +150,11 @@ def text(read: TwoOrders) -> None:
         "To such a model, *the dog bit the man* and *the man bit the dog* are one sentence. Something must "
         "tell each token where it stands: four ways follow below, and BERT's own is the second."
     )
-    st.markdown(
-        ":small[**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and rounds "
-        "after every addition. In another order the same terms are rounded otherwise.]"
-    )
+    if bare.differences.any():
+        st.markdown(
+            ":small[**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and "
+            "rounds after every addition. In another order the same terms are rounded otherwise.]"
+        )
 
 
 def code() -> None:
