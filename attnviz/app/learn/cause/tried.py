@@ -53,7 +53,7 @@ def tried(chosen: ArrowSelection) -> None:
     st.markdown(
         "Left, the **weights**: how much each word looks at "
         f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
-        "**effects**: for each cell the model was run once more with that one row silenced, and "
+        "**effects**: for each cell the unchanged model was run once more with that one row silenced, and "
         f"`{found.written}` became so many percentage points more or less probable. What is strong on the "
         "left and empty on the right is a picture without an effect on it. What is strong on both is worth "
         "dragging: click it, and its arrow stands above. (To try another translator, choose it at the top.)"
@@ -111,8 +111,8 @@ def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
         for head, row in enumerate(of_layer)
     ]
     st.markdown(
-        f"When it chooses `{found.written}`, the heads of its cross-attention read most: {', '.join(heads)}. "
-        f"{_strongest(found)}"
+        f"Unchanged, when it chooses `{found.written}`, the heads of its cross-attention read most: "
+        f"{', '.join(heads)}. {_strongest(found)}"
     )
 
 

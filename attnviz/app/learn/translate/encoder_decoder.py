@@ -41,7 +41,7 @@ def story(chosen: ShownTranslation) -> None:
     st.header("Encoder, decoder, and what connects them", anchor=False)
     st.markdown(
         f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} "
-        "English words, plus a vector that says where the word stands.\n"
+        "English words and signs, plus a vector that says where the word stands.\n"
         f"2. **The encoder reads all {source} English tokens at once.** In each of its "
         f"{entry.layers} layers, every word looks at every word and adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
@@ -56,8 +56,8 @@ def story(chosen: ShownTranslation) -> None:
         r"\textcolor{green}{V_\text{English}}"
     )
     st.markdown(
-        f"5. **Every French word gets a probability**: the row's vector $z$ is compared with the vectors of "
-        f"all {len(FRENCH)} words, in the same table $E$ that the decoder reads from."
+        f"5. **Every French word gets a probability**: the row's vector $z$ is compared with all "
+        f"{len(FRENCH)} vectors of the table $E$ that the decoder reads from."
     )
     formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
     st.markdown(

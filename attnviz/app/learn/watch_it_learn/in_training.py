@@ -117,9 +117,9 @@ def measured(snapshot: Snapshot) -> str:
         f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
         f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
         "*il* and *elle* is the more probable, given the right French before it, whatever it would write "
-        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives "
-        f"**{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to the "
-        "other one."
+        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives on "
+        f"average **{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to "
+        "the other one."
     )
 
 

@@ -255,7 +255,7 @@ def limits(chosen: ShownTraining) -> None:
 - **The whole recipe.** While the model learns, {percent(float(about["label smoothing"]))} of the certainty
   that is asked for is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4). The
   loss above is measured without it. Besides, η first grows and then shrinks,
-  and a gradient that is very large is shortened.
+  and a long gradient is shortened.
 - **What happened between two stored steps.** {len(chosen.learning.steps)} of
   {chosen.learning.steps[-1] + 1:,} are stored, more of them early.
 - **What the decoder saw.** Its own weights, and those across, are shown while it reads the *right*
