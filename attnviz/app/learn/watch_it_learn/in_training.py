@@ -118,8 +118,8 @@ def measured(snapshot: Snapshot) -> str:
         f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
         "*il* and *elle* is the more probable, given the right French before it, whatever it would write "
         f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives on "
-        f"average **{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to "
-        "the other one."
+        f"average **{percent(measures.referent)}** to the noun that is meant, "
+        f"**{percent(measures.other)}** to the other one."
     )
 
 
