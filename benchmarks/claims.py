@@ -30,7 +30,6 @@ from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads import contents as tools
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn import contents as lessons
-from attnviz.app.learn.positions.compute import D_MODEL
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.state.choices import TEXT
 from attnviz.capture.model import MOST_WRITTEN
@@ -186,12 +185,6 @@ def limits_of_texts() -> str:
 def memory_of_a_model() -> str:
     """The limit where none is set."""
     return f"{limits.DEFAULT_GB:g} GB"
-
-
-def slowest_turn() -> str:
-    """How far the last pair of sines and cosines takes to come round."""
-    turn = 2 * np.pi * 10000 ** ((D_MODEL - 2) / D_MODEL)
-    return f"by 10000, {turn:,.0f} positions; a text has at most {config.MOST_TOKENS:,}"
 
 
 def weights_that_do_not_matter() -> str:

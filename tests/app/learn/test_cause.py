@@ -1,10 +1,11 @@
 """The page on causes without a browser: what is changed, what is said, and what links may ask."""
 
 import re
+from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.learn.cause import compute
+from attnviz.app.learn.cause import compute, sections
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator.training import Settings
@@ -91,6 +92,10 @@ def test_each_change_is_shown_at_its_own_arrow() -> None:
         assert data["interference"]["change"] == kind
         assert not any(data["now"])
         assert "`it` now reads nothing" in words(app)
+        gender = compute.experiment("translator", SENTENCE, "encoder", 1, 0, 8, [edit]).gender
+        assert gender
+        preferred = "same" if gender.now[0] > gender.now[1] else "other"  # unchanged, it is "il"
+        assert f"the {preferred} one is more probable now" in words(app)
 
 
 def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_is_said() -> None:
@@ -124,7 +129,15 @@ def test_the_adjective_has_an_arrow_of_its_own() -> None:
     assert "though a weight of its own row in this head was moved as well" in words(app)
     change(app, f"{MOVED}, encoder 2-1 12 2>7")
     assert "*il* became *elle*, *fatigué* became *fatiguée*. All other words stayed" in words(app)
-    assert "nothing was touched but 2 arrows" in words(app)
+    assert "nothing was touched but 2 arrows: they decide the gender" in words(app)
+
+
+def test_an_adjective_is_late_only_where_gender_is_all_that_changed() -> None:
+    found = compute.experiment("translator", SENTENCE, "encoder", 1, 0, 8, [MOVED])
+    assert sections._late_adjective(found) == found.queries.index("tired")
+    at = found.words_now.index("elle")
+    other = (*found.words_now[:at], "la", "route", *found.words_now[at + 1 :])
+    assert sections._late_adjective(replace(found, words_now=other)) is None
 
 
 def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
@@ -158,6 +171,6 @@ def test_where_the_picture_is_as_good_and_not_the_cause() -> None:
     title = catalogue.entry(DECORATIVE).title
     assert f"Which arrows matter in “{title}”? All of them, tried" in [header.value for header in app.header]
     change(app, MOVED)
-    assert "**No word changed**, though the arrow points elsewhere" in words(app)
-    assert re.search(r"As strong, and without an effect on the pronoun: .*`it` in 2-1", words(app))
+    assert "**No word changed**: here, what was moved does not decide" in words(app)
+    assert re.search(r"At least 90 % on the left and less than 1 % on the right: .*`it` in 2-1", words(app))
     assert "**not the cause**" in words(app)

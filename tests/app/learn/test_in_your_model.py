@@ -139,16 +139,16 @@ def test_a_link_cannot_name_a_model_that_is_not_here() -> None:
 @pytest.mark.parametrize(
     ("family", "expected"),
     [
-        ("bert", ["**Layers 1–2: no mask.**"]),
+        ("bert", ["**Layers 1–2: nothing closed.**"]),
         ("gpt2", ["**Layers 1–2: causal.**"]),
         ("mistral", ["**Layers 1–2: causal, with a window of 5.**"]),
-        ("modernbert", ["**Layers 1, 3: no mask.**", "**Layer 2: a window of 7.**"]),
+        ("modernbert", ["**Layers 1, 3: nothing closed.**", "**Layer 2: a window of 7.**"]),
         (
             "bart",
             [
-                "**Encoder, layers 1–3: no mask.**",
+                "**Encoder, layers 1–3: nothing closed.**",
                 "**Decoder, layers 1–2: causal.**",
-                "**Cross, layers 1–2: no mask.**",
+                "**Cross, layers 1–2: nothing closed.**",
             ],
         ),
     ],
@@ -160,7 +160,7 @@ def test_every_mask_in_words(opened: Open, family: str, expected: list[str]) -> 
         assert mask in told
     assert len(re.findall(r"[Ll]ayers? [\d–, ]+: [^*]*\.\*\*", told)) == len(expected)
     assert any("under it" in heading.value for heading in app.subheader)
-    assert ("There is nothing to draw: all" in told) == ("no mask" in expected[0])
+    assert ("There is nothing to draw: all" in told) == ("nothing closed" in expected[0])
 
 
 def test_a_model_chosen_on_another_page_is_in_no_link_before_the_section_is_opened() -> None:

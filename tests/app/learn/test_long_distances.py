@@ -27,7 +27,7 @@ def test_the_picture_is_told_in_words(english: str, clauses: int) -> None:
         float(shown.back[list(shown.named)].sum()),
         " ".join(shown.target[at] for at in shown.named),
     )
-    assert f"words back, at `{noun}` (**{percent(weight)}**)" in told
+    assert f"words back, `{noun}` gets **{percent(weight)}**" in told
     right = shown.target[shown.choice]
     for name in distance.NAMES:
         attempt = getattr(shown, name)

@@ -41,9 +41,11 @@ def test_shuffle_and_original_order_turn_the_number() -> None:
     assert app.number_input(key="order").value == 1
     shuffle.click().run()
     assert app.number_input(key="order").value == 2
+    assert "Why not exactly 0?" in said(app)
     original.click().run()
     assert app.number_input(key="order").value == 0
     assert "This is the original order" in said(app)
+    assert "Why not exactly 0?" not in said(app)
 
 
 def test_a_long_text_says_what_is_shown() -> None:

@@ -56,9 +56,9 @@ def picture(chosen: ArrowSelection) -> None:
     st.markdown(in_words(chosen, chosen.experiment))
     if chosen.experiment.gender:
         st.markdown(
-            ":small[The two make less than 100 %: while the model learned, "
+            ":small[No word becomes quite certain: while the model learned, "
             f"{percent(label_smoothing(chosen.model))} of the certainty was spread over all words (*label "
-            "smoothing*), so that no word ever becomes quite certain.]"
+            "smoothing*).]"
         )
 
 
@@ -141,11 +141,10 @@ def limits() -> None:
   the pronoun, other rows may be needed as well: see all of them, tried.
 - **What the model does when left alone.** While it learned, no row was ever silent, and none was moved by
   hand. We see what it does in a state that it never met.
-- **That only *dog* was read.** After the first layer, the vector at *dog* is a mixture of its whole sentence
-  (Abnar & Zuidema 2020). What comes with the arrow is that mixture.
-- **That models find such arrows by themselves.** The translator that this page opens with was told where to
-  look; what each one was told is said where it is chosen. What became of one that was told nothing stands
-  below the table.
+- **That one word alone was read.** After the first layer, the vector at a word is a mixture of its whole
+  sentence (Abnar & Zuidema 2020).
+- **That models find such arrows by themselves.** What each translator was told is said where it is chosen;
+  what became of one that was told nothing stands below the table.
 - **That attention never explains, or always does.** *Attention is not explanation* (Jain & Wallace 2019):
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
   that depends on the task, on the model, and on what one asks of an explanation. So each arrow is tested.
@@ -227,25 +226,21 @@ def _untouched(chosen: ArrowSelection) -> str:
 def _verdict(chosen: ArrowSelection, found: compute.Experiment) -> str:
     """What moved arrows show."""
     if found.words_now == found.words_before:
-        return (
-            "**No word changed**, though the arrow points elsewhere. However convincing it looked, here it "
-            "does not decide the pronoun, or not alone."
-        )
+        return "**No word changed**: here, what was moved does not decide the pronoun, or not alone."
     if _turned(found):
-        arrows = "one arrow" if len(chosen.edits) == 1 else f"{len(chosen.edits)} arrows"
+        arrows = (
+            "one arrow: it decides" if len(chosen.edits) == 1 else f"{len(chosen.edits)} arrows: they decide"
+        )
         swaps = ", ".join(
             f"*{before}* became *{now}*"
             for before, now in zip(found.words_before, found.words_now, strict=True)
             if before != now
         )
         return (
-            f"**It turned:** {swaps}. All other words stayed, and nothing was touched but {arrows}. So in "
-            "this sentence, where the arrow points decides the gender of what turned."
+            f"**It turned:** {swaps}. All other words stayed, and nothing was touched but {arrows} the "
+            "gender of what turned here."
         )
-    return (
-        "**More than the pronoun changed.** This row carries something else as well, so that one cannot "
-        "say from this change alone what it is for."
-    )
+    return "**Not only gender changed**, so this change alone does not say what the arrow is for."
 
 
 def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
@@ -263,8 +258,7 @@ def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
         return
     here = ": the one in the picture. **Drag this one, too.**" if place.query == late else "."
     st.markdown(
-        f"But the French for {adjective} did not turn with the pronoun: here it does not take its gender "
-        f"from there. It has an arrow of its own{here}"
+        f"But the French for {adjective} did not turn with the pronoun. It has an arrow of its own{here}"
     )
     if place.query != late:
         st.button(
@@ -278,9 +272,10 @@ def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
 def _late_adjective(found: compute.Experiment) -> int | None:
     """The English adjective whose French one kept its gender when the pronoun changed its; None: no such."""
     assert found.gender  # noqa: S101 - asked before
-    after = slice(found.gender.step, None)
-    if found.words_now[after][:1] == found.words_before[after][:1]:
+    step = found.gender.step
+    if not _turned(found) or found.words_now[step] == found.words_before[step]:
         return None
+    after = slice(step, None)
     kept = set(found.words_now[after]) & set(found.words_before[after])
     adjectives = {
         adjective.english
@@ -295,13 +290,13 @@ def _fallback(found: compute.Experiment) -> str:
     assert found.gender  # noqa: S101 - asked before
     (il_before, elle_before), (il, elle) = found.gender.before, found.gender.now
     turned = (il > elle) != (il_before > elle_before)
-    outcome = "**The pronoun turned.**" if turned else "**The pronoun stayed.**"
+    preferred = "other" if turned else "same"
     return (
-        f"{outcome} One sentence cannot tell what that means. Whoever does not know which noun is meant "
-        "must still write *il* or *elle*, and falls back on a **default**, which is right in one of the "
-        "two readings. Try the other reading (*tired* ↔ *narrow*): if the same pronoun comes out of both, "
-        "the model guesses. Over many such pairs it is then right in **50 %**, as by tossing a coin. "
-        "Dragging is the sharper test: an arrow that decides must turn *every* pronoun."
+        f"**Of *il* and *elle*, the {preferred} one is more probable now.** One sentence cannot tell what "
+        "that means: a model that does not know which noun is meant must still write one of them. With nouns "
+        "of different genders, try the other reading, like *narrow* for *tired*: if the same pronoun comes "
+        "out of both, the model guesses, and over many such pairs it is right in **50 %**, as by tossing a "
+        "coin."
     )
 
 

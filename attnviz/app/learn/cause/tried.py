@@ -53,7 +53,7 @@ def tried(chosen: ArrowSelection) -> None:
     st.markdown(
         "Left, the **weights**: how much each word looks at "
         f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
-        "**effects**: for each cell the model was run once more with that one row silenced, and "
+        "**effects**: for each cell the unchanged model was run once more with that one row silenced, and "
         f"`{found.written}` became so many percentage points more or less probable. What is strong on the "
         "left and empty on the right is a picture without an effect on it. What is strong on both is worth "
         "dragging: click it, and its arrow stands above. (To try another translator, choose it at the top.)"
@@ -111,8 +111,8 @@ def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
         for head, row in enumerate(of_layer)
     ]
     st.markdown(
-        f"When it chooses `{found.written}`, the heads of its cross-attention read most: {', '.join(heads)}. "
-        f"{_strongest(found)}"
+        f"Unchanged, when it chooses `{found.written}`, the heads of its cross-attention read most: "
+        f"{', '.join(heads)}. {_strongest(found)}"
     )
 
 
@@ -162,9 +162,8 @@ def many() -> None:
     )
     st.html(_table(_shipped_first(runs)))
     st.markdown(
-        ":small[Every translator was trained more than once. A **seed** picks the random numbers that a "
-        "training begins with; with another seed, all else is the same. The one that this page runs stands "
-        "first.]"
+        ":small[Every translator was trained more than once. A **seed** picks the first weights and the "
+        "sentences to learn from. The one that this page runs stands first.]"
     )
     st.markdown(
         "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
@@ -302,7 +301,7 @@ def _strongest(found: compute.Effects) -> str:
     if abs(change) < _WORTH_TELLING:
         return (
             "**No row of the encoder matters much by itself**: where one is silenced, others may stand in "
-            "for it. Here no single arrow decides."
+            "for it."
         )
     after = found.probability + change
     return (
@@ -318,7 +317,10 @@ def _pictures_only(chosen: ArrowSelection, found: compute.Effects) -> str:
     listed = [f"{named(int(query), found.words)} in {head_name(layer, head)}" for layer, head, query in rows]
     if not listed:
         return ""
-    return f"As strong, and without an effect on the pronoun: {', '.join(listed)}."
+    return (
+        f"At least {percent(_STRONG)} on the left and less than {percent(_EMPTY)} on the right: "
+        f"{', '.join(listed)}."
+    )
 
 
 def _decoder(found: compute.Effects) -> str:

@@ -125,8 +125,8 @@ def question(reading: CrossSelection) -> None:
         f"Which token will {reading.name} read most?",
         options,
         right=name_of(strongest, groups),
-        because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, its "
-        "vector gives the largest dot product.",
+        because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, "
+        "that one's vector gives the largest dot product.",
         key="guess_cross_attention",
     )
 
@@ -176,7 +176,7 @@ def text(reading: CrossSelection) -> None:
     st.markdown(
         "In **self-attention**, queries, keys and values all come from one sequence. In **cross-attention**, "
         "the :blue[queries] come from one sequence, the *reader*; the :red[keys] and :green[values] come "
-        "from another, the *source*. Nothing else changes:"
+        "from another, the *source*:"
     )
     formula(
         rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}=\operatorname{{softmax}}\!\Bigl("
@@ -260,12 +260,11 @@ def limits() -> None:
 - **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
   translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.
   2017, section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture
-  shows it.
+  shows one.
 - **A reader that is still writing.** A translator's reader knows only the words it has written so far. At the
   top, both texts are complete before the first token reads.
 - **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read
-  anyway. Trained heads often look at [CLS] or [SEP] then (Clark et al. 2019); in this picture nothing is
-  trained.
+  anyway.
 - **Why a model decides.** A weight says what was read (Jain & Wallace 2019, Serrano & Smith 2019; against:
   Wiegreffe & Pinter 2019), and after several layers the vector at a word holds a mixture of its whole
   sentence (Abnar & Zuidema 2020).

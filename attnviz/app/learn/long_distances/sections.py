@@ -232,8 +232,8 @@ def _looks(shown: compute.Stretched) -> str:
     return (
         f"Where *{shown.target[shown.choice]}* is due, the transformer’s cross-attention head "
         f"{shown.across_head} reads {read} most (**{percent(float(shown.across[strongest]))}**). Of the "
-        f"heads that look back at the French so far, {shown.back_head} gives the noun most: it looks "
-        f"{shown.choice - shown.named[-1]} words back, at {named} (**{percent(weight)}**)."
+        f"heads that look back at the French so far, {shown.back_head} gives the noun most: "
+        f"{shown.choice - shown.named[-1]} words back, {named} gets **{percent(weight)}**."
     )
 
 
@@ -269,9 +269,7 @@ def text(found: Distances) -> None:
         "It came to recurrent networks first (Bahdanau et al. 2015). So this page has three networks. The "
         "**LSTM with attention** is the LSTM, but its decoder also looks back, by one head, at the vectors "
         "$h_t$ of all the words that were read (in the form of Luong et al. 2015). The **transformer** has "
-        "no recurrent part: only attention connects one word with another (Vaswani et al. 2017). Where the "
-        "second is better than the first, attention is the reason; where the third is better than the "
-        "second, something else is."
+        "no recurrent part: only attention connects one word with another (Vaswani et al. 2017)."
     )
     st.markdown(_trained_alike(found))
 
@@ -330,8 +328,8 @@ def measures(found: Distances) -> None:
     st.markdown(
         "So here it is **attention** that makes the difference: after equally many steps, the LSTM with "
         "attention translates more sentences rightly than the LSTM, at every length that they learned from. "
-        "What the LSTM gets wrong is rarely the pronoun, but the rest of a long sentence. The transformer "
-        "gets the rest right. Where it is wrong within these lengths, only the pronoun is: in the longest of "
+        "What the LSTM gets wrong is rarely the pronoun, but the rest of the sentence. Where "
+        "the transformer is wrong within these lengths, only the pronoun is: in the longest of "
         f"these sentences, {like_a_coin} of its {len(shares)} trainings ended with a network that chooses it "
         "about as well as a coin. The picture above shows another one."
     )
@@ -579,11 +577,11 @@ def limits(found: Distances) -> None:
 - **That a recurrent network forgets what *it* means.** Masculine or feminine is little to carry: at the
   greatest distance that it learned from, this LSTM gets {percent(pronoun)} of the pronouns right.
 - **That attention has no limits.** It compares every word with every other: twice the words, four times the
-  work. And what was rare or absent in training is foreign to it: from {found.words[at]:.0f} words on average,
-  with the most clauses that it learned from, to {found.words[-1]:.0f}, the transformer goes from
+  comparisons. And what was rare or absent in training is foreign to it: from {found.words[at]:.0f} words on
+  average, with the most clauses that it learned from, to {found.words[-1]:.0f}, the transformer goes from
   {percent(learned.exact)} right translations to {percent(beyond.exact)}, and from
-  {percent(learned.pronoun)} right pronouns to {percent(beyond.pronoun)}. The LSTM with attention, which
-  knows no positions, goes from {percent(both_learned.exact)} to {percent(both_beyond.exact)}, and from
+  {percent(learned.pronoun)} right pronouns to {percent(beyond.pronoun)}. The LSTM with attention
+  goes from {percent(both_learned.exact)} to {percent(both_beyond.exact)}, and from
   {percent(both_learned.pronoun)} to {percent(both_beyond.pronoun)}.
 - **A verdict on the designs.** These are small networks of one size each, trained for minutes on sentences
   of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. Besides the
@@ -632,7 +630,7 @@ def _gradients_in_words(found: Distances) -> str:
     return (
         f"**Before training**, from {found.words[0]:.0f} to {found.words[at]:.0f} words, {before}. **After "
         f"training**, {after}. How much arrives before training depends on how an LSTM begins: the bias of "
-        "its forget gate $f$ is 1 here, as is usual (Jozefowicz et al. 2015), so that a memory keeps about "
-        f"{percent(1 / (1 + exp(-1)))} of itself from word to word. With a bias of 0 it keeps half, and at "
-        f"{found.words[at]:.0f} words the reaction of the LSTM is {forgetful}."
+        "its forget gate $f$ is 1 here, as Jozefowicz et al. (2015) advise, so that a memory keeps about "
+        f"{percent(1 / (1 + exp(-1)))} of itself from word to word. With a bias of 0 it keeps about half, "
+        f"and at {found.words[at]:.0f} words the reaction of the LSTM is {forgetful}."
     )

@@ -77,7 +77,7 @@ def _in_words(entry: Entry, own: compute.OwnMask) -> str:
     rows, columns = own.mask.shape
     who = "each patch of the picture" if entry.sees else _WHO[own.kind]
     if shape.kind == "none":
-        called, means = "no mask", f"{who} may look at all {columns}"
+        called, means = "nothing closed", f"{who} may look at all {columns}"
     elif shape.kind == "causal":
         called, means = "causal", f"{who} sees itself and what comes before, and nothing that comes after"
     elif shape.kind == "window" and shape.after == 0:
@@ -114,10 +114,7 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
         heading = f"The mask of {layers(own.layers)}"
         st.subheader(heading, anchor=False)
         if block.mask.all():
-            st.markdown(
-                f"There is nothing to draw: all {len(queries)} × {len(keys)} cells are open, and 0 is added "
-                "to each score."
-            )
+            st.markdown(f"There is nothing to draw: all {len(queries)} × {len(keys)} cells are open.")
         else:
             weights_picture(
                 "own mask",
@@ -128,7 +125,7 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
                 heading=heading,
                 kind="diverging",
                 unit="score",
-                note=f"What is added to each score: 0 where a cell is open, −∞ where it is hatched.{seen}",
+                note=f"The mask adds 0 to the score where a cell is open, −∞ where it is hatched.{seen}",
                 caption=heading,
                 filename="attnviz-own-mask",
             )

@@ -30,8 +30,8 @@ def draw() -> None:
         "once**, and each place was to predict the word after it: **teacher forcing**. Without a mask, a "
         "place could read its answer one place further on. The causal mask closes that, so that one pass "
         f"trains all {places} places **in parallel** (Vaswani et al. 2017, sections 3.1 and 3.2.3).\n\n"
-        "When the decoder **writes**, later words do not exist yet: it takes a pass for each word, and "
-        "nothing has to be hidden. Under the mask both ways give the same numbers: here their probabilities "
+        "When the decoder **writes**, later words do not exist yet: it takes a pass for each word. "
+        "Under the mask both ways give the same numbers: here their probabilities "
         f"differ by at most {scientific(found.difference)}, which is rounding."
     )
     rows = [

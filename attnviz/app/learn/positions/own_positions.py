@@ -36,8 +36,8 @@ _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
 def draw(text: str) -> None:
     """Draw the section: what a model of the visitor's choice does about order, on the page's sentence."""
     told = (
-        "Which way does a model of your choice go? Its own numbers, read from its own memory: the table it "
-        "learned, the rates at which it turns, or what it adds to its scores."
+        "Which way does a model of your choice go? Its own numbers, read from its own memory: its table, the "
+        "rates at which it turns, or what it adds to its scores."
     )
     with in_your_model(told) as entry:
         if entry is None:
@@ -110,8 +110,8 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
     formula(r"x = \text{token} + \text{table}[pos]")
     if table.unused:
         st.markdown(
-            f"Its table has {table.unused} more rows in front, which no token ever gets; the first token has "
-            f"row {table.unused}, counted from 0."
+            f"Its table has {table.unused} more rows in front, which no token of a text gets; the first "
+            f"token has row {table.unused}, counted from 0."
         )
     lengths = (
         f"The vector of the first place has the length **{found.lengths[0]:.2f}**, the others have "
@@ -254,7 +254,7 @@ def _chart_of_rates(ways: list[Turns]) -> None:
         f"{2 * np.pi / ways[0].frequencies[-1]:,.0f}.",
         filename="own-rates",
     )
-    st.caption("Read from the model's own frequencies. The pairs that turn slowly tell far places apart.")
+    st.caption("Read from the model's own frequencies.")
 
 
 def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
@@ -359,8 +359,8 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
     with told:
         st.subheader("A vector for each distance", anchor=False)
         st.markdown(
-            f"{_called(entry)} has no vectors of places here, but one of {way.vectors.shape[1]:,} numbers "
-            "for each **distance**. Queries are compared with it, and keys too, and both are added to the "
+            f"{_called(entry)} has a vector of {way.vectors.shape[1]:,} numbers for each "
+            "**distance**. Queries are compared with it, and keys too, and both are added to the "
             "score (DeBERTa, He et al. 2021): what a distance does depends on the words."
         )
         curves(

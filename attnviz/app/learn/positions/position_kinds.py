@@ -95,8 +95,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             f"and $d = {d_model}$ here (512 there). Pair {pair + 1} is $i = {pair}$, so its angle is "
             f"${word} / 10000^{{{2 * pair}/{d_model}}} = {word * rate:.4f}$ radians: sine "
             f"**{decimal(sine, 3)}**, cosine **{decimal(cosine, 3)}**. One whole "
-            f"turn takes {turn:,.1f} positions; of the last pair, {slowest:,.0f}: the 10000 makes it too "
-            "slow to come round within a text."
+            f"turn takes {turn:,.1f} positions; of the last pair, {slowest:,.0f}."
         )
         here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
         st.markdown(
@@ -163,7 +162,7 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
         up=Axis("PE · PE"),
         at="{x} apart",
         height=150,
-        alt=f"PE · PE falls from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
+        alt=f"PE · PE goes from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
         "distance 10.",
         filename="waves-by-distance",
     )
@@ -186,8 +185,8 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         st.markdown(
             "**It found out about distance by itself.** The vectors of neighbouring places have a cosine of "
             f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
-            f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}: waves that nobody asked "
-            f"for. Those of {token(word, groups)} and {token(other, groups)} have "
+            f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}. Those of "
+            f"{token(word, groups)} and {token(other, groups)} have "
             f"**{decimal(found.cosines[word, other], 2)}**. Unlike the sine's, the "
             "cosines depend on the place too: see the width of the band."
         )
@@ -207,7 +206,7 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             up=Axis("cosine"),
             at="{x} apart",
             digits=3,
-            alt=f"The mean cosine falls from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
+            alt=f"The mean cosine goes from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
             "distance 10; single pairs of places ten apart have between "
             f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
             filename="learned-positions",
@@ -333,7 +332,7 @@ def _tell_rotary(
     query_name, key_name = token(word, groups), token(key, groups)
     turn = float(found.frequencies[pair])
     st.markdown(
-        f"**Only the distance counts.** {query_name} at position {word} scores {key_name} at position {key} "
+        f"**Only $n-m$ counts.** {query_name} at position {word} scores {key_name} at position {key} "
         f"with **{decimal(found.scores[word, key], 3)}** (**{decimal(found.plain[word, key], 3)}** before "
         "turning). Put the query at position 100 or 1000 instead, and the key "
         f"as far from it as before: the score stays, to within {_spread(found):.6f}."
@@ -356,7 +355,7 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             "No vectors and no turning: each score is lowered by the distance, in each head at its own rate, "
             "the slope $m_h$ of head $h$ of $H$ (Press et al. 2022). Made for decoders, where nobody looks "
             "ahead: the key $j$ never comes after the query $i$. There is no table to run out of, so texts "
-            "may be longer than those in training; that is what it was made for."
+            "may be longer than those in training."
         )
         formula(
             r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "

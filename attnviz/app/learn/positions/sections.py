@@ -121,9 +121,9 @@ def text(read: TwoOrders) -> None:
     st.header("Attention sees a set, not a sequence", anchor=False)
     st.markdown(
         "A token's output is a sum over all tokens, weight times value. **A sum does not ask in which order "
-        "its terms are added**, and each weight comes from two vectors, not from two places. The rest of a "
-        "layer (adding, layer norm, feed-forward) treats every token alone. So attention $F$ is "
-        "**permutation-equivariant**; where $P$ puts the rows in another order:"
+        "its terms are added**, and each score comes from two vectors, not from two places. The rest of a "
+        "layer (adding, layer norm, feed-forward) treats every token alone. So attention $F$ without "
+        "a mask is **permutation-equivariant**; where $P$ puts the rows in another order:"
     )
     formula(
         r"F(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
@@ -141,7 +141,7 @@ def text(read: TwoOrders) -> None:
     if twins := read.found.twins:
         groups = read.chosen.groups
         st.markdown(
-            f"Without positions, even the two {markdown.code(groups[twins.first].label)} of this sentence "
+            f"Without positions, even two {markdown.code(groups[twins.first].label)} of this sentence "
             f"(tokens {twins.first + 1} and {twins.second + 1}) are one and the same to the model: the "
             f"largest difference between their outputs is **{written(twins.without)}**. With positions, it "
             f"is **{written(twins.with_positions)}**."
@@ -150,10 +150,11 @@ def text(read: TwoOrders) -> None:
         "To such a model, *the dog bit the man* and *the man bit the dog* are one sentence. Something must "
         "tell each token where it stands: four ways follow below, and BERT's own is the second."
     )
-    st.markdown(
-        ":small[**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and rounds "
-        "after every addition. In another order the same terms are rounded otherwise.]"
-    )
+    if bare.differences.any():
+        st.markdown(
+            ":small[**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and "
+            "rounds after every addition. In another order the same terms are rounded otherwise.]"
+        )
 
 
 def code() -> None:
@@ -221,9 +222,7 @@ def _shown(read: TwoOrders) -> tuple[list[ShuffledToken], str]:
         for row, place in enumerate(places)
     ]
     left_out = len(groups) - len(places)
-    more = (
-        f" The first {len(places)} of {len(groups)} tokens are shown; all were computed." if left_out else ""
-    )
+    more = f" {len(places)} of {len(groups)} tokens are shown; all were computed." if left_out else ""
     return tokens, (
         f"Each pair of strips: the first {_SHOWN_NUMBERS} of a token's {found.without.after.shape[1]} "
         "numbers, above in the original order, below shuffled; blue is negative, orange positive, strongest "

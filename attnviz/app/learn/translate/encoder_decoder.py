@@ -41,7 +41,7 @@ def story(chosen: ShownTranslation) -> None:
     st.header("Encoder, decoder, and what connects them", anchor=False)
     st.markdown(
         f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} "
-        "English words, plus a vector that says where the word stands.\n"
+        "English words and signs, plus a vector that says where the word stands.\n"
         f"2. **The encoder reads all {source} English tokens at once.** In each of its "
         f"{entry.layers} layers, every word looks at every word and adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
@@ -56,8 +56,8 @@ def story(chosen: ShownTranslation) -> None:
         r"\textcolor{green}{V_\text{English}}"
     )
     st.markdown(
-        f"5. **Every French word gets a probability**: the row's vector $z$ is compared with the vectors of "
-        f"all {len(FRENCH)} words, in the same table $E$ that the decoder reads from."
+        f"5. **Every French word gets a probability**: the row's vector $z$ is compared with all "
+        f"{len(FRENCH)} vectors of the table $E$ that the decoder reads from."
     )
     formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
     st.markdown(
@@ -83,7 +83,10 @@ def _read_by_layer(chosen: ShownTranslation) -> str:
         told.append(f"in layer {block.layer + 1} {' and '.join(found) or 'no single word'}")
     word = markdown.code(chosen.translation.choices[chosen.row][0][0])
     name = chosen.source_name(read)
-    return f"For the choice of {word}, {name} is read most. What {name} itself reads: {', '.join(told)}."
+    return (
+        f"For the choice of {word}, the largest weight of the shown heads goes to {name}. What {name} itself "
+        f"reads: {', '.join(told)}."
+    )
 
 
 def made_of(chosen: ShownTranslation) -> None:
@@ -101,7 +104,7 @@ def made_of(chosen: ShownTranslation) -> None:
         "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
         f"instead of {entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
         "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
-        "changed in small steps, some sentences at a time, until the French came out right."
+        "changed in small steps, some sentences at a time."
     )
 
 

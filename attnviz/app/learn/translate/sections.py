@@ -14,7 +14,7 @@ from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
 from attnviz.app.state.choices import FRENCH_WORD
-from attnviz.text import percent
+from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
 from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
@@ -41,8 +41,9 @@ def question(chosen: ShownTranslation) -> None:
         list(_PRONOUNS.values()),
         right=il_or_elle,
         because=f"It wrote *{il_or_elle}*: *il* {percent(pronoun.il, 1)}, "
-        f"*elle* {percent(pronoun.elle, 1)}. To choose it, it read {chosen.source_name(read)}, which had "
-        f"read {chosen.source_name(meant)} {percent(float(chosen.encoder[read, meant]))}.",
+        f"*elle* {percent(pronoun.elle, 1)}. The largest weight of the shown heads then went to "
+        f"{chosen.source_name(read)}, which in encoder head {head_name(*chosen.encoder_head)} looks most at "
+        f"{chosen.source_name(meant)} ({percent(float(chosen.encoder[read, meant]))}).",
         key="guess_translate",
     )
 
@@ -158,11 +159,11 @@ def limits(chosen: ShownTranslation) -> None:
 - **Why it chose so.** A weight says what was read, not that this decided (Jain & Wallace 2019; against:
   Wiegreffe & Pinter 2019). On the next page you can change what is read, and see whether *il* becomes *elle*.
 - {_by_itself(chosen)}
-- **That *dog* alone was read.** After the first layer, the vector at *dog* holds a mixture of its sentence
-  (Abnar & Zuidema 2020).
+- **That one word alone was read.** After the first layer, the vector at a word holds a mixture of its
+  sentence (Abnar & Zuidema 2020).
 - **That it knows French.** It knows {len(ENGLISH):,} English and {len(FRENCH):,} French words, signs like
-  [END] included, and sentences of one small grammar. Beyond them it still writes something, often fluent
-  and wrong.
+  [END] included, and sentences of one small grammar. Beyond that grammar it still writes
+  something.
 - **The best sentence.** It takes the most probable word each time (*greedy* decoding) and never goes back.
 - **A rule.** One sentence is an anecdote. {how_often(chosen.model, words)}
 """

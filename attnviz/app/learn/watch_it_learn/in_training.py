@@ -81,7 +81,7 @@ def weights(name: str, shown: Head, probe: Probe, glance: ProbeAnswer, step: int
         layer=shown.layer + 1,
         heads=[shown.head + 1],
         heading=f"{shown.name} after {step} steps",
-        note="Weights are kept to a tenth of a percent: a row may sum to 99.9 %.",
+        note="Weights are kept to a tenth of a percent, so a row may not sum to exactly 100 %.",
         caption=f"“{written(probe.source)}” · {shown.name} after {step} steps of training",
         filename=f"attnviz-{name}-step{step}",
     )
@@ -117,9 +117,9 @@ def measured(snapshot: Snapshot) -> str:
         f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
         f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
         "*il* and *elle* is the more probable, given the right French before it, whatever it would write "
-        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives "
-        f"**{percent(measures.referent)}** to the noun that is meant, **{percent(measures.other)}** to the "
-        "other one."
+        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives on "
+        f"average **{percent(measures.referent)}** to the noun that is meant, "
+        f"**{percent(measures.other)}** to the other one."
     )
 
 

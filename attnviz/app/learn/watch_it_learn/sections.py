@@ -98,7 +98,7 @@ def question(chosen: ShownTraining) -> None:
         right=f"{good.step:,}",
         because=f"After {good.step:,} of its {last.step:,} steps the pronoun is right in "
         f"{percent(good.measures.pronoun)} of them; before the first step it was right in "
-        f"{percent(snapshots[0].measures.pronoun)}: it preferred one pronoun in nearly all sentences.",
+        f"{percent(snapshots[0].measures.pronoun)}.",
         key="guess_watch_it_learn",
     )
 
@@ -148,8 +148,8 @@ def text(chosen: ShownTraining) -> None:
         r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
     )
     st.markdown(
-        "(η is small, and Adam, Kingma & Ba 2015, fits it to each parameter.) Nothing in this speaks of "
-        "heads: where they look is whatever made the loss smaller."
+        "(η is small; Adam, Kingma & Ba 2015, fits it to each parameter, and takes an average of the latest "
+        "gradients.) Nothing in this speaks of heads."
     )
     st.markdown(_told(chosen.variant))
     if told := story(snapshots):
@@ -253,11 +253,11 @@ def limits(chosen: ShownTraining) -> None:
   steps to get there, and a translator that is told nothing may find another way to the right pronoun. Train
   one above, and compare.
 - **The whole recipe.** While the model learns, {percent(float(about["label smoothing"]))} of the certainty
-  that is asked for is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4), so no word
-  ever becomes quite certain. The loss above is measured without it. Besides, η first grows and then shrinks,
-  and a gradient that is very large is shortened.
+  that is asked for is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4). The
+  loss above is measured without it. Besides, η first grows and then shrinks,
+  and a long gradient is shortened.
 - **What happened between two stored steps.** {len(chosen.learning.steps)} of
-  {chosen.learning.steps[-1] + 1:,} are stored, more of them early, when most is learned.
+  {chosen.learning.steps[-1] + 1:,} are stored, more of them early.
 - **What the decoder saw.** Its own weights, and those across, are shown while it reads the *right*
   translation, so that the rows stay the same from step to step. The translation above is its own.
 - **The cause.** That a head looks at the right noun does not show that the pronoun comes from there: the

@@ -47,8 +47,8 @@ def train(number: int, head: Head) -> None:
         )
         return
     st.markdown(
-        "The same training, only shorter: a translator starts from random numbers and learns while you "
-        "watch. It runs on this server, and stops some seconds after you leave this page. The **seed** "
+        "A shorter training, on fewer sentences: a translator starts from random numbers and learns while "
+        "you watch. It runs on this server, and stops some seconds after you leave this page. The **seed** "
         "chooses the random numbers: another seed, another training; the same seed, the same once more."
     )
     training = _choose()
