@@ -9,8 +9,7 @@ with page("heads", "Heads at work"):
     st.markdown(
         "One picture of one head is an anecdote. Two of these tools watch all heads on many sentences; the "
         "others take one sentence further: what changes with a word, what moves without a head, and what "
-        "else than weights there is to ask. Every figure is computed from the model while you look; "
-        "the verdicts on heads are stored."
+        "else than weights there is to ask."
     )
     st.header("Six questions, six tools", anchor=False)
     contents.draw()

@@ -71,9 +71,9 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     assert shown["selected"] == [4, 2]
     told = words(app)
     assert (
-        f"In this sentence, head **1-3** (layer 1, head 3) gives the token before it **{both}**. A "
-        f"head that shares its attention evenly would give it {even}. One sentence is an anecdote: choose "
-        "*Many sentences*."
+        "In this sentence, in head **1-3** (layer 1, head 3) a token on average gives the token before it "
+        f"**{both}**. A head that shares its attention evenly would give it {even}. One sentence is an "
+        "anecdote: choose *Many sentences*."
     ) in told
     assert f"Most: head **1-3**, {both}" in told
     assert "Left out: \\[CLS\\] and \\[SEP\\]; what goes to words counts as 100 %." in told

@@ -95,7 +95,7 @@ def _finding(
     if not yardstick:
         return "" if OCCLUSION in found.missing else "Now each word is left out in turn …"
     if not counted.any():
-        return f"{chosen.token} sees no other token that could be ranked."
+        return f"{chosen.token} sees no other token that is ranked."
     agree = _agree(chosen, rows, yardstick, int(counted.sum()), "" if progress.finished else " so far")
     return f"{_moves_most(chosen, found, yardstick)} {agree}"
 

@@ -13,7 +13,7 @@ const STANDINGS = {
   counted: "",
   itself: "the token itself, not ranked",
   aside: "not ranked",
-  unseen: "comes later: the token cannot look there",
+  unseen: "the token cannot look there",
 };
 
 /** A bar on a scale from −1 to 1, with a mark at 0. */

@@ -160,8 +160,8 @@ def _without_a_word(chosen: Intervention) -> str:
         return ""
     by = "the mean of all word vectors" if found.replaced_by is None else markdown.code(found.replaced_by)
     return (
-        f"without {token(most, chosen.queries)}, the word that matters most to that output (replaced by "
-        f"{by}), it turns by **{angle(float(found.turned[most]))}**"
+        f"without {token(most, chosen.queries)}, the other word that matters most to that output (replaced "
+        f"by {by}), it turns by **{angle(float(found.turned[most]))}**"
     )
 
 
