@@ -110,8 +110,7 @@ EXPLAINED = {
         "How much of each input word has arrived at the chosen token?",
         (r"R_l=\tilde A_l\,R_{l-1}", r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)"),
         "It averages heads, takes the residual connection for exactly one half, and knows no values and no "
-        "feed-forward network. With every layer more, what has arrived at different tokens becomes more "
-        "alike.",
+        "feed-forward network. With more layers, what has arrived at different tokens can become more alike.",
         "Abnar & Zuidema 2020",
     ),
     FLOW: MeasureText(

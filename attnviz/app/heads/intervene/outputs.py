@@ -23,7 +23,7 @@ from attnviz.trace import Kind
 _TITLE = "how far each token’s output turns"
 _MEANING = (
     "An output is the vector that a token has after the last layer. An angle of 0° means that it points "
-    "where it did, 90° that it has nothing in common with before."
+    "where it did, 90° that nothing of it does."
 )
 _MOST_BARS = 48  # of a long text, the tokens that turn most
 _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0

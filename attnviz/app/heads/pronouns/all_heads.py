@@ -34,9 +34,10 @@ def introduce() -> None:
     """Say what is asked of every head, and what it is compared with."""
     st.markdown(
         "*The dog did not cross the road as it was too **tired** / **narrow**.* One word decides who *it* "
-        "is; in other pairs, a few do. A head **resolves** such a pair if, in both sentences, the noun that "
-        "is meant gets more weight than the other one: it changes sides. The nearer noun is right in exactly "
-        "one sentence of each of our pairs, so whoever always takes it resolves **none**."
+        "is; in other pairs, a few do. A head **resolves** such a pair if, in both sentences, there is more "
+        "weight between the pronoun and the noun that is meant than between the pronoun and the other one: "
+        "the head changes sides. The nearer noun is right in exactly one sentence of each of our pairs, so "
+        "whoever always takes it resolves **none**."
     )
 
 
