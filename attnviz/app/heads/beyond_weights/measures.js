@@ -44,7 +44,7 @@ class Measures extends View {
     const legend = element(
       "p",
       { class: "legend" },
-      element("span", {}, "colour: how large, from 0 ", this.ramp, " to the largest of its row"),
+      element("span", {}, "colour: how large, from 0 ", this.ramp, " to the largest ranked one of its row"),
       element("span", { text: "number: its rank, 1 is the largest" }),
     );
     const scroller = element("div", { class: "scroller" }, this.table);

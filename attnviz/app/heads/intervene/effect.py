@@ -76,8 +76,8 @@ def _no_words(chosen: Intervention) -> None:
         )
         return
     st.markdown(
-        "No word changes here: this model was saved without a part that expects words. Its outputs are all "
-        "that can move, the vectors that whatever comes after it would read."
+        "No word changes here: this model was saved without a part that expects words. Its outputs can "
+        "move, the vectors that whatever comes after it would read."
     )
     translator = next((entry for entry in caches.usable() if entry.engine == "translator"), None)
     if translator is not None:

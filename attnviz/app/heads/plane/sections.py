@@ -34,7 +34,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, percent
+from attnviz.text import decimal, percent, plural
 from attnviz.trace import Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
@@ -264,7 +264,7 @@ def _true_and_shown(chosen: HeadSelection, found: ComparedPlane) -> None:
     numbers = f"**{decimal(faithful.shown, 1)}** here and **{decimal(faithful.true, 1)}** in truth"
     rule = " A projection can shorten a distance, never lengthen it." if chosen.keeps == "distances" else ""
     st.markdown(
-        f"Over all {found.true.size:,} pairs of a query and a key. The largest "
+        f"Over {plural(found.true.size, 'pair')} of a query and a key. The largest "
         f"error: {pair} is {numbers}.{rule}"
     )
 
