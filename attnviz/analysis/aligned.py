@@ -123,9 +123,9 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     if not shared.enough:
         raise AttnvizError(
             f"Of the {min(shared.first, shared.second)} words of the shorter text, only {shared.same} "
-            f"{'stands' if shared.same == 1 else 'stand'} in the other, too. At least half of them must, in "
-            "the same order; else there is no telling which word of one stands where a word of the other "
-            "does. Compare texts that share most of their words."
+            f"{'stands' if shared.same == 1 else 'stand'} in the other in the same order. At least half of "
+            "them must; else there is no telling which word of one stands where a word of the other does. "
+            "Compare texts that share most of their words."
         )
     return places
 

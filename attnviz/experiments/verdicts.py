@@ -218,7 +218,8 @@ class HeadVerdicts:
         if (rule := verdict.label) is None:
             return ""
         does = self.special.fill(rule.does, f"**{rule.amount(verdict.score, verdict.raw)}**")
-        seen = f"Over {plural(verdict.read, 'sentence')} of ours, whatever is typed here, the head {does}."
+        read = plural(verdict.read, "sentence")
+        seen = f"Over {read} of ours, whatever is typed here, in this head a token on average {does}."
         silenced, averaged = verdict.silenced, verdict.averaged
         if silenced is None or averaged is None:
             return (

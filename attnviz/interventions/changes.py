@@ -94,5 +94,5 @@ def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | N
             # As slices, since a text that is being written has not all of its rows yet.
             rows = slice(None) if edit.query is None else slice(edit.query, edit.query + 1)
             if bool(forbidden[rows, edit.target : edit.target + 1].any()):
-                raise InvalidEdit(f"“{edit}” looks where the mask of this layer lets nobody look from there.")
+                raise InvalidEdit(f"“{edit}” looks where the mask of this layer forbids it.")
     return edited_heads(weights, value, edits)

@@ -308,9 +308,9 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
         "changes less when that is replaced, and of what its layer adds to this, the head alone keeps half."
     )
     evidence = (
-        "Over 200 sentences of ours, whatever is typed here, the head gives the token before it **17 % of "
-        "its attention, 64 % of what goes to words**.\n\nIf the token before is replaced, a token’s output "
-        "turns (1 − cosine: 0.171, 100 sentences). Of that is lost:\n\n"
+        "Over 200 sentences of ours, whatever is typed here, in this head a token on average gives the token "
+        "before it **17 % of its attention, 64 % of what goes to words**.\n\nIf the token before is "
+        "replaced, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of that is lost:\n\n"
         "| | head silent | its mean instead |\n|---|---|---|\n"
         "| without the head | 31.0 % (24.0 to 38.0 %) | 28.0 % (21.0 to 35.0 %) |\n"
         "| – more than of the control’s effect | 20.0 % (11.0 to 29.0 %) | 10.0 % (2.0 to 18.0 %) |\n"

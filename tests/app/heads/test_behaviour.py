@@ -71,9 +71,9 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     assert shown["selected"] == [4, 2]
     told = words(app)
     assert (
-        f"In this sentence, head **1-3** (layer 1, head 3) gives the token before it **{both}**. A "
-        f"head that shares its attention evenly would give it {even}. One sentence is an anecdote: choose "
-        "*Many sentences*."
+        "In this sentence, in head **1-3** (layer 1, head 3) a token on average gives the token before it "
+        f"**{both}**. A head that shares its attention evenly would give it {even}. One sentence is an "
+        "anecdote: choose *Many sentences*."
     ) in told
     assert f"Most: head **1-3**, {both}" in told
     assert "Left out: \\[CLS\\] and \\[SEP\\]; what goes to words counts as 100 %." in told
@@ -125,7 +125,10 @@ def test_a_pasted_text() -> None:
     each = np.array([to_the_previous(line) for line in LINES])
     np.testing.assert_allclose(sent(app, "head_map")["values"], each.mean(axis=0).ravel(), atol=1e-5)
     told = words(app)
-    assert "In 4 sentences, head **1-3** (layer 1, head 3) gives the token before it" in told
+    assert (
+        "In 4 sentences, in head **1-3** (layer 1, head 3) a token on average gives the token before it"
+        in told
+    )
     assert "anecdote" not in told
     assert "Counted: sentences of two tokens or more, 4 of 4" in told
     assert app.expander[0].label == "1 line could not be read"
@@ -351,7 +354,7 @@ def test_as_many_uploaded_lines_as_may_be_are_all_read_and_counted(monkeypatch: 
     app = visit("behaviour", on="Many sentences", source="Upload")
     app.file_uploader[0].upload("many.txt", b"\n".join(lines), "text/plain")
     clean(finished(app.run()))
-    assert "In 1,600 sentences, head **" in words(app)
+    assert "In 1,600 sentences, in head **" in words(app)
     [bad] = [each for each in app.expander if "could not be read" in each.label]
     assert bad.label == "200 lines could not be read"
     told = "\n".join(each.value for each in bad.markdown)

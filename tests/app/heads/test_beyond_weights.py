@@ -287,12 +287,12 @@ def test_the_table_has_few_columns_and_says_what_next_to_nothing_is() -> None:
     assert 0 < least < 1e-6
     digits, power = f"{least:.2e}".split("e-")
     raised = str(int(power)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    assert f"{least:.3g} is {digits} × 10⁻{raised}: next to nothing." in app.caption[-1].value
+    assert f"{least:.3g} is {digits} × 10⁻{raised}." in app.caption[-1].value
     written = [each.get("type_config", {}).get("format") for each in json.loads(table.proto.columns).values()]
     assert written.count("%.3g") == 4
     app = opened(measure=ROLLOUT)
     assert list(app.dataframe[0].value.columns) == ["token", *ways, ROLLOUT]
-    assert not any("next to nothing" in caption.value for caption in app.caption)
+    assert not any("× 10" in caption.value for caption in app.caption)
 
 
 def test_a_share_that_is_not_0_never_reads_as_0() -> None:

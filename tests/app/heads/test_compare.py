@@ -1,6 +1,7 @@
 """What changes: between two sentences, and between two models, as the page tells it."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -74,8 +75,9 @@ def test_a_word_more_is_a_gap_and_takes_weight() -> None:
     there = [at for at in range(16) if at != old]
     union = np.insert(first, old, 0, axis=-1)
     assert_moved(app, np.abs(second[:, :, there] - union))
-    assert f"It gives **{100 * second[3, 1, 10, old]:.0f} %** to `old`, which only the second has." in words(
-        app
+    assert (
+        f"It gives **{100 * second[3, 1, 10, old]:.0f} %** to `old`, which only the second has there."
+        in words(app)
     )
 
     clean(app.toggle(key="rescale").set_value(True).run())
@@ -171,7 +173,19 @@ def test_a_link_waits_for_the_second_sentence() -> None:
 
 def test_the_same_words_in_other_letters_change_nothing() -> None:
     app = visit("compare", text="The dog  slept.", other="the DOG slept.")
-    assert "None of the 72 heads changes. `slept` looks where it looked." in words(app)
+    gives = "`slept` gives no shared word half a percentage point more or less."
+    assert f"None of the 72 heads changes. {gives}" in words(app)
+
+
+def test_only_in_a_decoder_alone_does_nothing_change_before_the_first_difference(
+    opened: Callable[[str], str],
+) -> None:
+    sentences = {"text": "The dog slept.", "other": "The dog barked."}
+    app = visit("compare", model=opened("gpt2"), rows="the chosen word alone", query="2 dog", **sentences)
+    assert "**Looking back only.**" in words(app)
+    assert re.search(r"None of the \d+ heads changes for the chosen word\. ", words(app))
+    app = visit("compare", model="translator", kind="decoder")
+    assert "**Looking back only.**" not in words(app)
 
 
 def test_french_rows_and_english_columns_are_aligned_each_for_itself() -> None:
@@ -211,7 +225,7 @@ def test_a_model_finds_each_head_again_in_its_twin() -> None:
     # Whether the difference is nothing or next to nothing depends on the processor.
     alike = r"Most alike to 5-7 of `minilm` is \*\*5-7\*\* of `minilm-scratch` \((0|< 1) % apart"
     assert re.search(alike, words(app))
-    assert "`it` looks where it looked." in words(app)
+    assert "`it` gives no shared word half a percentage point more or less." in words(app)
 
 
 def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

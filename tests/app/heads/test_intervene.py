@@ -90,7 +90,7 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_al
     for sentence in (
         (
             f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without "
-            "`dog`, the word that matters most to that output (replaced by `[MASK]`), it turns by "
+            "`dog`, the other word that matters most to that output (replaced by `[MASK]`), it turns by "
             f"**{without[2]:.1f}°**; the median of 72 heads, each silenced alone, turns it by "
             f"**{median:.1f}°**."
         ),
@@ -342,7 +342,9 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     told = words(app)
     assert f"before: `{FRENCH}`" in told
     assert f"with the changes: `{edited}`" in told
-    assert "the word that matters most to that output (replaced by the mean of all word vectors)" in told
+    assert (
+        "the other word that matters most to that output (replaced by the mean of all word vectors)" in told
+    )
     assert "the median of 8 heads, each silenced alone" in told  # the encoder's
     assert "The open head, encoder 2-1, is **number 1 of 8** encoder heads, with" in told
     assert app.selectbox(key="asked").value == "10 car"

@@ -116,12 +116,24 @@ def test_headline_table_and_luck_agree_which_head_is_the_best(
     assert re.search(rf"\nHeads? {first[0] + 1}-{first[1] + 1}\b.* not the best: ", told)
     turns = scores.turns[leader]
     assert f"Head {name} changes sides in only {turns} of 11, **{most} times the right way**" in told
+    assert (
+        f"A coin changes sides in half of the pairs, the median head in {np.median(scores.turns):g}." in told
+    )
+    assert "hardly looks there, and is not called the best.]" in told
     # The same head is the best in the table, and in the box about luck.
     rows = [line for line in told.splitlines() if re.match(r"\| \W*\d-", line)]
     assert {row.split(" |")[0] for row in rows if "**" in row} == {f"| **{name}**"}
     low, high = wilson(int(most), 11)
     assert f"| **{name}** | {100 * most / 11:.0f} % ({100 * low:.0f}–{100 * high:.0f}) |" in told
     assert f"on average. Head {name} resolves {most}, and turns the wrong way in {turns - most}: " in told
+
+
+def test_where_no_head_looks_there_one_of_them_is_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (headline, all_heads):
+        monkeypatch.setattr(module, "HARDLY", 2)
+    told = spaced(read(visit("pronouns")))
+    assert "the most of all, though no head gives" in told
+    assert "hardly looks there, and is not called the best, unless all do.]" in told
 
 
 def test_failures_come_first_and_each_opens_on_explore(few: Verdicts) -> None:

@@ -91,7 +91,7 @@ def test_where_no_head_looks_there_the_best_of_all_is_alone() -> None:
     )
     assert "would resolve 25 % because it" in coin
     assert "Head 1-2 changes sides in 71 of 101, **41 times the right way**" in coin
-    assert coin.endswith("With 2 heads to choose from, luck explains that.")
+    assert coin.endswith("With 2 heads to choose from, luck could explain that.")
 
 
 def test_the_only_head_that_looks_there_is_the_best_if_it_resolves_any() -> None:

@@ -38,7 +38,7 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
     nearest, furthest = _extremes(findings, here)
     least = f", least like it **{names[furthest]}**" if furthest != nearest else ""
     st.markdown(
-        "Each point is a head. Heads that look at the same words lie near each other, and have one mark. "
+        "Each point is a head, its mark a group. Heads that look at the same words lie near each other. "
         f"Head **{names[here]}** is in group **{LETTERS[alike.group[here]]}**. Most like it is "
         f"**{names[nearest]}**{least}."
     )

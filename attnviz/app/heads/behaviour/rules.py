@@ -33,9 +33,9 @@ def tell(findings: Findings) -> None:
     _, (layer, head), figures = max(best, key=lambda each: each[0])
     score = f"**{written(figures, layer, head)}**"
     st.markdown(
-        f"{findings.where}, head **{head_name(layer, head)}** (layer {layer + 1}, head {head + 1}) "
-        f"{in_markdown(findings.special).fill(figures.rule.does, score)}. A head that shares its attention "
-        f"evenly would give it {evenly(figures, layer)}.{_anecdote(findings)}"
+        f"{findings.where}, in head **{head_name(layer, head)}** (layer {layer + 1}, head {head + 1}) a "
+        f"token on average {in_markdown(findings.special).fill(figures.rule.does, score)}. A head that "
+        f"shares its attention evenly would give it {evenly(figures, layer)}.{_anecdote(findings)}"
     )
 
 

@@ -22,7 +22,7 @@ from attnviz.text import plural
 _NOTHING_READ = (
     "The model could read none of these lines. Choose another model, or give it words that it knows."
 )
-_SHORT_FIRST = "Sentences of equal length go together. Until all are read, most of these are short."
+_SHORT_FIRST = "Sentences of equal length go together: until all are read, these are no fair sample."
 
 
 def on_sentence(entry: Entry, text: str) -> None:

@@ -15,7 +15,7 @@ from attnviz.text import percent, plural
 _WORDS = (
     "much of the attention goes to the same one or two tokens",
     "much of a token’s attention goes to itself and its neighbours",
-    "some goes to the same one or two tokens, and some to neighbours",
+    "a token gives some to the same one or two tokens, and some to itself and its neighbours",
     "of two sentences, a token looks much at its own",
     "none of these shapes stands out",
 )

@@ -75,8 +75,7 @@ def choose() -> TokenSelection:
         special = SPECIAL.toggle("Special tokens")
         itself = ITSELF.toggle(
             "Rank the token itself",
-            help="Without itself a token of course changes most. So it is left out of the ranks, "
-            "unless you want it in. Masking its key and deleting it cannot leave it out.",
+            help="Masking its key and deleting it cannot leave it out: these two ways are not here then.",
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")

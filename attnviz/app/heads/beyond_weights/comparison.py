@@ -70,7 +70,7 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         on_measure=_open_measure,
         on_token=lambda place: _open_token(chosen, place),
     )
-    st.markdown(f":small[{_how_to_read(found, int(counted.sum()))}]")
+    st.markdown(f":small[{_how_to_read(found)}]")
     for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
         name = name_here(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
@@ -95,7 +95,7 @@ def _finding(
     if not yardstick:
         return "" if OCCLUSION in found.missing else "Now each word is left out in turn …"
     if not counted.any():
-        return f"{chosen.token} sees no other token that could be ranked."
+        return f"{chosen.token} sees no other token that is ranked."
     agree = _agree(chosen, rows, yardstick, int(counted.sum()), "" if progress.finished else " so far")
     return f"{_moves_most(chosen, found, yardstick)} {agree}"
 
@@ -194,7 +194,7 @@ def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
     )
 
 
-def _how_to_read(found: MeasuredToken, count: int) -> str:
+def _how_to_read(found: MeasuredToken) -> str:
     vectors = "the mean of all word vectors (mean vector)"
     if "mask vector" in found.left_out and found.mask_token is not None:
         vectors = f"that of {markdown.code(found.mask_token)} (mask vector) or by {vectors}"
@@ -209,7 +209,7 @@ def _how_to_read(found: MeasuredToken, count: int) -> str:
     return (
         "Each row has its own scale of colours. Where a row has one strong colour, all its values are nearly "
         "as large as the largest, and its ranks rest on small differences. ρ is Spearman’s rank correlation "
-        f"over the {count} tokens that are ranked: 1 is the same order, −1 the reverse, 0 none. It is "
+        "over the ranked tokens: 1 is the same order, −1 the reverse, 0 none. It is "
         "computed with each way of leaving words out; the bar goes from the lowest to the highest of them, "
         f"on a scale from −1 to 1. To leave a word out, its vector is replaced by {vectors}{others}. "
         f"The gradients are those of {followed}. Rollout and flow use the mean over heads, as in their paper."

@@ -60,26 +60,27 @@ EXPLAINED = {
         ),
         "Each way shows the model something that it would rarely meet: a vector that is no word, a token at "
         "which nobody looks, or a sentence whose later tokens stand one place too early. So the ways can "
-        "disagree. And two words that say the same stand in for each other, so that neither seems to matter.",
+        "disagree. And two words that say the same can stand in for each other, so that neither seems "
+        "to matter.",
         "Zeiler & Fergus 2014; Li et al. 2016",
     ),
     HEAD_WEIGHTS: MeasureText(
         "What one head of one layer reads, as shares that sum to 100 %: what Explore draws.",
-        (r"\alpha_{ij}=\text{softmax}_j\left(\frac{q_i\cdot k_j}{\sqrt{d_{head}}}\right)",),
+        (r"\alpha_{ij}=\text{softmax}_j\left(\text{score}_{ij}\right)",),
         "One head of many; and a large weight on a vector of next to no length carries next to nothing. In "
-        "deep layers a token’s vector is a mixture of its whole sentence, not the word alone.",
+        "deep layers a token’s vector is a mixture of several words.",
         "Vaswani et al. 2017; Jain & Wallace 2019; Wiegreffe & Pinter 2019",
     ),
     LAYER_WEIGHTS: MeasureText(
-        "The mean of the weights over all heads of the chosen layer: what many papers call *the* attention.",
+        "The mean of the weights over all heads of the chosen layer.",
         (r"\bar\alpha_{ij}=\frac1H\sum_h\alpha^h_{ij}",),
-        "Averaging hides what single heads do: in *The dog did not cross the road as it was too tired*, *it* "
-        "gives *dog* 66 % in head 4-2, and 13 % in the mean of that layer.",
+        "Averaging hides what single heads do: in *The dog did not cross the road as it was too tired.*, "
+        "*it* gives *dog* 66 % in head 4-2, and 13 % in the mean of that layer.",
         "Voita et al. 2019",
     ),
     HEAD_NORMS: MeasureText(
         "The length of what the head really takes from a token: its weight times the value vector, after the "
-        "head’s slice of $W_O$. A large weight on a short vector becomes small.",
+        "head’s slice of $W_O$. A large weight on a short vector can become small.",
         (r"\left\|\alpha_{ij}\,f(x_j)\right\|", r"f(x)=(x\,W_V+b_V)\,W_O"),
         "Still one head of one layer, and length is not direction: what is long can be undone by the next "
         "layer.",
@@ -89,8 +90,7 @@ EXPLAINED = {
         "The same for all heads of the chosen layer together: their vectors are added first, then the length"
         " is taken, so that what cancels, cancels.",
         (r"\left\|\sum_h\alpha^h_{ij}\,f^h(x_j)\right\|",),
-        "It leaves out what goes around the attention (the residual connection), which is usually most of a "
-        "token’s new vector.",
+        "It leaves out what goes around the attention (the residual connection).",
         "Kobayashi et al. 2020",
     ),
     NORMS_AROUND: MeasureText(
@@ -100,9 +100,9 @@ EXPLAINED = {
             r"\left\|\,\frac{u_j-\text{mean}(u_j)}{\sigma_i}\odot\gamma\,\right\|",
             r"u_j=\sum_h\alpha^h_{ij}f^h(x_j)+[i=j]\,x_i",
         ),
-        "It ends before the feed-forward network, and it is one layer: what a token holds by then has "
-        "already been mixed. Models that norm *before* their attention (GPT-2) have no norm to go through "
-        "here.",
+        "It ends before the feed-forward network, and it is one layer: from layer 2 on, what a token holds "
+        "has already been mixed. Models that norm *before* their attention (GPT-2) have no norm to go "
+        "through here.",
         "Kobayashi et al. 2021",
     ),
     ROLLOUT: MeasureText(
@@ -110,8 +110,7 @@ EXPLAINED = {
         "How much of each input word has arrived at the chosen token?",
         (r"R_l=\tilde A_l\,R_{l-1}", r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)"),
         "It averages heads, takes the residual connection for exactly one half, and knows no values and no "
-        "feed-forward network. With every layer more, what has arrived at different tokens becomes more "
-        "alike.",
+        "feed-forward network. With more layers, what has arrived at different tokens can become more alike.",
         "Abnar & Zuidema 2020",
     ),
     FLOW: MeasureText(
@@ -121,8 +120,7 @@ EXPLAINED = {
             r"\max\text{flow}\left(i\text{ on top}\to j\text{ below}\right)",
             r"\text{with capacities }\tilde A_l=\tfrac12\left(\bar A_l+I\right)",
         ),
-        "Each word is asked alone, so the flows do not add up to 1. In short sentences and many layers "
-        "nearly everything can flow from everywhere, and the order is left to small differences.",
+        "Each word is asked alone, so the flows need not add up to 1.",
         "Abnar & Zuidema 2020",
     ),
     GRADIENT_ATTENTION: MeasureText(

@@ -13,7 +13,7 @@ const STANDINGS = {
   counted: "",
   itself: "the token itself, not ranked",
   aside: "not ranked",
-  unseen: "comes later: the token cannot look there",
+  unseen: "the token cannot look there",
 };
 
 /** A bar on a scale from −1 to 1, with a mark at 0. */
@@ -44,7 +44,7 @@ class Measures extends View {
     const legend = element(
       "p",
       { class: "legend" },
-      element("span", {}, "colour: how large, from 0 ", this.ramp, " to the largest of its row"),
+      element("span", {}, "colour: how large, from 0 ", this.ramp, " to the largest ranked one of its row"),
       element("span", { text: "number: its rank, 1 is the largest" }),
     );
     const scroller = element("div", { class: "scroller" }, this.table);

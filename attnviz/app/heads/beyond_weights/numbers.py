@@ -69,7 +69,7 @@ def _told(table: Mapping[str, list[str] | list[float]]) -> str:
     if small is None:
         return told
     digits, power = f"{small:.2e}".split("e")
-    return f"{told} {small:.3g} is {digits} × 10{str(int(power)).translate(_RAISED)}: next to nothing."
+    return f"{told} {small:.3g} is {digits} × 10{str(int(power)).translate(_RAISED)}."
 
 
 def columns(

@@ -77,17 +77,17 @@ def draw(chosen: TokenSelection) -> None:
 
 
 def _in_words(chosen: TokenSelection, found: Shares) -> str:
-    layers, heads, keys = found.heads.shape
+    layers, heads, _ = found.heads.shape
     layer, head, key = np.unravel_index(int(np.abs(found.heads).argmax()), found.heads.shape)
     return (
-        f"Of its embedding, of what {layers * heads} heads take from {keys} tokens, of what "
+        f"Of its embedding, of what {layers * heads} heads take from the tokens that they see, of what "
         f"{len(found.feed_forward)} feed-forward networks add, and of biases. A part’s **share** is how far "
         "it goes in the direction of the whole, and all shares together are 1. All heads have "
         f"**{decimal(found.heads.sum())}**, all feed-forward networks "
         f"**{decimal(found.feed_forward.sum())}**, the embedding **{decimal(found.embeddings)}**, the biases "
-        f"**{decimal(found.biases)}**. The largest share of what one head takes from one token is "
-        f"{decimal(found.heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, from "
-        f"{chosen.called(int(key))}."
+        f"**{decimal(found.biases)}**. The largest share, up or down, of what one head takes from one "
+        f"token is {decimal(found.heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, "
+        f"from {chosen.called(int(key))}."
     )
 
 
@@ -98,7 +98,7 @@ def _how_exact(found: Shares) -> str:
         "so each part goes through all later norms alone (Elhage et al. 2021; Kobayashi et al. 2021). A "
         "share tells how much of the output a part makes up itself, not what would happen without it: what "
         "later layers read of it is in their own parts. And from layer 2 on, what a head takes from a token "
-        "is no longer of that word alone."
+        "can come from other words."
     )
 
 

@@ -45,8 +45,8 @@ _BEGAN = "the second model that this page began with"
 _LONGEST_SAID = 60  # characters of what a link asks for
 _NAMED = 4  # unknown words, in a message that is to stay short
 _SAME_WEIGHTS = (
-    "Both are the same network with the same weights, run by two programs: nothing may differ. Compare with "
-    "another network on the example “{}”, or with a model of your own."
+    "Both are the same network with the same weights, run by two programs: only rounding may differ. Compare "
+    "with another network on the example “{}”, or with a model of your own."
 )
 
 _EXPLAINED = (
@@ -79,14 +79,13 @@ def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
             over = ROWS.segments("Over", (EVERY_WORD, ONE_WORD))
         rescale = RESCALE.toggle(
             "Rescale to the shared words",
-            help="Leaves out what only one side has, and divides each row by what is left of it. A row of "
-            "weights sums to 100 %, so what a word more gets, the others together lose: rescaled, you see "
-            "how they stand to each other.",
+            help="Leaves out what only one side has, and divides each row by what is left of it: so you see "
+            "how the shared words stand to each other.",
         )
         hide = HIDE.toggle(
             "Hide special tokens",
             help="Leaves out the tokens that the tokenizer added and rescales what is left of each row to "
-            "100 %. Heads rest on them: without them, what changes elsewhere weighs more.",
+            "100 %.",
         )
     return replace(compared, hide=hide), ChangeMeasure(name, over == ONE_WORD, rescale)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from attnviz.app import caches
 from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
 
 _SENTENCES = (
     "**Which word stands where.** The two sentences are aligned by words: as many same words as "
     "possible, in order (the longest common subsequence; of several, the one that keeps most neighbours"
-    " together, so that a word that occurs twice goes with its neighbours). Capital letters do not "
-    "matter. Between two shared words, equally many other words stand for each other (*tired → "
-    "narrow*); of unequal numbers nothing is claimed, and each stands alone (*− big*, *+ very*). At least "
+    " together). Capital letters do not matter. Between two shared words, equally many other words stand "
+    "for each other (*tired → narrow*), but no word for punctuation; else each stands alone (*− big*, *+ "
+    "very*). At least "
     "half of the words of the shorter sentence must be the same in both, punctuation aside: else nothing is "
     "compared. Where fewer than half of the longer one’s words have a place in the other, a note says so."
 )
@@ -25,9 +26,9 @@ _MERGED = (
     " pieces, attention from a word their mean (Clark et al. 2019)."
 )
 _INSERTED = (
-    "**A word more takes its weight from the others.** Each row sums to 100 %, so where one side has a "
-    "word that the other lacks, all its other weights are smaller by what that word gets. *Rescale to "
-    "the shared words* leaves such words out on both sides and divides each row by what is left of it."
+    "**A word more takes its weight from the others.** Each row sums to 100 %: what a word gets that only "
+    "one side has, the others together lack. *Rescale to the shared words* leaves such words out on both "
+    "sides and divides each row by what is left of it."
 )
 _MEASURES = {
     "total variation": (
@@ -47,13 +48,18 @@ _CAUSAL = (
 )
 _LIMITS = (
     "**What this does not say.** A weight says what was read, not why the model decided (Jain & Wallace"
-    " 2019). One pair of sentences is an anecdote: see the same head on many. In deep layers a token "
+    " 2019). One comparison is an anecdote: see the same head on many sentences. In deep layers a token "
     "holds a mixture of several words (Abnar & Zuidema 2020)."
 )
 _ALIKE = (
     "**Most alike** is the head with the smallest distance on these words of this sentence. On another "
     "sentence it can be another; two heads that both rest on the last token are alike, too."
 )
+
+
+def _looks_back_only(compared: Comparison) -> bool:
+    """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
+    return not compared.two_models and caches.entry(compared.first.model).kinds == ("decoder",)
 
 
 def draw(compared: Comparison, how: ChangeMeasure) -> None:
@@ -72,7 +78,7 @@ def draw(compared: Comparison, how: ChangeMeasure) -> None:
                     _MERGED,
                     _INSERTED,
                     f"{_MEASURES[how.measure]} {over}{missing}",
-                    *([_CAUSAL] if compared.first.kind == compared.second.kind == "decoder" else []),
+                    *([_CAUSAL] if _looks_back_only(compared) else []),
                     *([_ALIKE] if compared.two_models else []),
                     _LIMITS,
                 ]

@@ -19,8 +19,8 @@ from attnviz.widgets.tokens import shown_tokens
 
 SIGNS = (
     "Colours follow the square root, so that small numbers show: half the colour is a quarter of the number. "
-    "− and +: a word that only the first or only the second has; hatched: nothing to compare, or masked. "
-    "pp: percentage points. The pieces of a word are shown as one"
+    "− and +: a word that only the first or only the second has there; hatched: nothing to compare, or "
+    "masked. pp: percentage points. The pieces of a word are shown as one"
     f"{faint_rows('what is not shown')}."
 )
 

@@ -38,7 +38,11 @@ def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:
         f"{markdown.code(key)} **{points(change)} {'more' if change > 0 else 'less'}**"
         for key, change in filter(None, (moved.loss, moved.gain))
     ]
-    said = f"{name} gives {' and '.join(told)}." if told else f"{name} looks where it looked."
+    said = (
+        f"{name} gives {' and '.join(told)}."
+        if told
+        else f"{name} gives no shared word half a percentage point more or less."
+    )
     return f"{said}{_to_words_of_one_side(grid, {'first': first, 'second': second}, row)}"
 
 
@@ -52,5 +56,5 @@ def _to_words_of_one_side(grid: Aligned, weights: dict[Side, Floats], row: int) 
         if share >= _LEAST_TOLD:
             words = ", ".join(markdown.code(grid.keys[at].label.split(" ", 1)[1]) for at in alone[:_NAMED])
             more = " …" if len(alone) > _NAMED else ""
-            told.append(f" It {verb} **{percent(share)}** to {words}{more}, which only the {side} has.")
+            told.append(f" It {verb} **{percent(share)}** to {words}{more}, which only the {side} has there.")
     return "".join(told)

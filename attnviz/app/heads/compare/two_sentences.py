@@ -88,12 +88,12 @@ def _caution(overlap: Overlap) -> None:
 
 def _place(values: Floats, order: Sequence[Head], head: Head, how: ChangeMeasure) -> str:
     """Where the open head stands among all, and the median head beside it."""
+    whose = " for the chosen word" if how.one_word else ""
     if float(values.max()) < _LEAST_SEEN:
-        return f"None of the {values.size} heads changes."
+        return f"None of the {values.size} heads changes{whose}."
     place = f"{ordinal(order.index(head) + 1)}most"
     number, middle = (written(float(value), how) for value in (values[head], np.median(values)))
     apart = "of its weight lies elsewhere" if how.measure == "total variation" else "apart"
-    whose = " for the chosen word" if how.one_word else ""
     return (
         f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{whose}: {number} {apart} "
         f"({middle} in the median head)."

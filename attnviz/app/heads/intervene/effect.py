@@ -54,13 +54,13 @@ def limits() -> None:
             """
 - **That a head which moves little is useless.** Others may do the same, or stand in for it: silence two that
   matter little alone, and the two together may matter much. In another sentence, the head may decide.
-- **What the model would be without the head.** While it learned, no head was ever silent. The layers behind
-  it now read vectors that they have never met, and part of what moves comes from that alone. Putting the
-  head's average output in its place, instead of nothing, is gentler and often moves less.
+- **What the model would be without the head.** The layers behind it now read other vectors than those that
+  they learned from, and part of what moves can come from that alone. Putting the head's average output in
+  its place, instead of nothing, can move less.
 - **That a turned output is a worse one.** An angle says how far a vector turns, not whether what reads it
   can still use it. Where the model expects words, look at those.
-- **That early layers are better or worse than late ones.** What a late head adds reaches the output at once;
-  what an early one adds passes through all other layers, which can hide it or enlarge it.
+- **That early layers are better or worse than late ones.** What an early head adds
+  passes through all later layers, which can hide it or enlarge it.
 - **Why.** One sees that something depends on a head, not what the head carried there.
 """
         )
@@ -76,8 +76,8 @@ def _no_words(chosen: Intervention) -> None:
         )
         return
     st.markdown(
-        "No word changes here: this model was saved without a part that expects words. Its outputs are all "
-        "that can move, the vectors that whatever comes after it would read."
+        "No word changes here: this model was saved without a part that expects words. Its outputs can "
+        "move, the vectors that whatever comes after it would read."
     )
     translator = next((entry for entry in caches.usable() if entry.engine == "translator"), None)
     if translator is not None:

@@ -23,7 +23,7 @@ from attnviz.trace import Kind
 _TITLE = "how far each token’s output turns"
 _MEANING = (
     "An output is the vector that a token has after the last layer. An angle of 0° means that it points "
-    "where it did, 90° that it has nothing in common with before."
+    "where it did, 90° that nothing of it does."
 )
 _MOST_BARS = 48  # of a long text, the tokens that turn most
 _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
@@ -160,8 +160,8 @@ def _without_a_word(chosen: Intervention) -> str:
         return ""
     by = "the mean of all word vectors" if found.replaced_by is None else markdown.code(found.replaced_by)
     return (
-        f"without {token(most, chosen.queries)}, the word that matters most to that output (replaced by "
-        f"{by}), it turns by **{angle(float(found.turned[most]))}**"
+        f"without {token(most, chosen.queries)}, the other word that matters most to that output (replaced "
+        f"by {by}), it turns by **{angle(float(found.turned[most]))}**"
     )
 
 

@@ -61,7 +61,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
     """
     st.header("What does each head carry?", anchor=False)
     st.markdown(
-        "Two sentences that differ in a word are read. Then one of them is read again, with **one head’s "
+        "Two similar sentences are read. Then one of them is read again, with **one head’s "
         "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
         "Vig et al. 2020; Heimersheim & Nanda 2024). What does that bring over? The changes that are chosen "
         "above are not made here."
@@ -69,8 +69,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
     other = _second_sentence(chosen)
     into = PATCHED_INTO.segments("Put", (INTO_SECOND, INTO_FIRST))
     st.markdown(
-        ":small[From the first into the second, it shows which head is enough to bring the first outcome "
-        "about; the other way round, without which head that is lost.]"
+        ":small[From the first into the second, it shows how far a head alone brings the first outcome "
+        "about; the other way round, how far that is lost without it.]"
     )
     try:
         asked = _asked(chosen, other, place, swap=into == INTO_FIRST)

@@ -34,8 +34,8 @@ def draw(chosen: Intervention, place: int | None) -> str:
     """Draw the ranking, as far as it is computed; return what heads are ranked by."""
     st.header("Which head matters most here?", anchor=False)
     st.markdown(
-        "Every head is silenced alone, and the model is run again each time (Michel et al. 2019): the more "
-        "an output turns, the more it depended on that head. Click a head to open it above."
+        "Every head is silenced alone, and the model is run again each time (Michel et al. 2019). "
+        "Click a head to open it above."
     )
     measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
     by = RANKED_BY.segments("Measured by", measures)

@@ -26,8 +26,8 @@ def draw(chosen: Intervention, place: int | None, by: str) -> None:
         st.markdown("This needs the ranking above: it can begin when every head has been silenced alone.")
         return
     st.markdown(
-        "Silence is not additive: heads stand in for each other. So they are silenced **together**, one more "
-        "each time, in the order of the ranking above; from its end, and from its head."
+        "Silence is not additive: heads can stand in for each other. So they are silenced **together**, one "
+        "more each time, in the order of the ranking above; from its end, and from its head."
     )
     heads, size = ranking.each_alone(chosen, alone.found, by)
     rising = np.argsort(size, kind="stable")

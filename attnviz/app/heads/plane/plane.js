@@ -434,7 +434,7 @@ class Plane extends ChartView {
       );
     });
     const rest = links.length - listed.length;
-    const more = rest > 0 ? `… and ${rest} more with smaller weights. ` : "";
+    const more = rest > 0 ? `… and ${rest} more. ` : "";
     const ring = `Dashed ring: the ${distances ? "nearest point" : "largest dot product"} in this plane.`;
     this.reading.replaceChildren(
       element("p", { class: "heading" }, ...heading),

@@ -34,7 +34,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, percent
+from attnviz.text import decimal, percent, plural
 from attnviz.trace import Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
@@ -167,8 +167,8 @@ def _guide(chosen: HeadSelection) -> str:
     )
     if chosen.keeps == "dot products":
         told += (
-            " The dotted line runs from the origin through the chosen point: what lies far along it has a "
-            "large dot product with it, what lies behind the origin a negative one."
+            " The dotted line runs from the origin through the chosen point: what lies far along it has "
+            "a large dot product with it here, what lies behind the origin a negative one."
         )
     if _subscripted(chosen.queries) or _subscripted(chosen.keys):
         told += " A small number tells equal tokens apart: it is the token's place in the sentence."
@@ -264,7 +264,7 @@ def _true_and_shown(chosen: HeadSelection, found: ComparedPlane) -> None:
     numbers = f"**{decimal(faithful.shown, 1)}** here and **{decimal(faithful.true, 1)}** in truth"
     rule = " A projection can shorten a distance, never lengthen it." if chosen.keeps == "distances" else ""
     st.markdown(
-        f"Over all {found.true.size:,} pairs of a query and a key (1: the plane says it all). The largest "
+        f"Over {plural(found.true.size, 'pair')} of a query and a key. The largest "
         f"error: {pair} is {numbers}.{rule}"
     )
 
@@ -279,7 +279,7 @@ def _near_and_much(chosen: HeadSelection, found: ComparedPlane) -> None:
             f"the largest weight; in all {_d_head(chosen)} dimensions for **{truth.found}**. {chance}"
         )
     else:
-        st.markdown("**The largest dot product gets the most attention**")
+        st.markdown("**The largest dot product, the most attention?**")
         rule = "this is how a head decides" if chosen.block.bias is None else "but for its bias"
         told = (
             f"In all {_d_head(chosen)} dimensions that is so for **{truth.found} of {truth.of}** queries "

@@ -34,10 +34,10 @@ def introduce() -> None:
     """Say what is asked of every head, and what it is compared with."""
     st.markdown(
         "*The dog did not cross the road as it was too **tired** / **narrow**.* One word decides who *it* "
-        "is; in other pairs, a few do. A head **resolves** such a pair if, in both sentences, the noun that "
-        "is meant gets more weight than the other one: it changes sides. The nearer noun is right in exactly "
-        "one sentence of each pair, so whoever always takes it is right in half of the sentences and in "
-        "**no** pair."
+        "is; in other pairs, a few do. A head **resolves** such a pair if, in both sentences, there is more "
+        "weight between the pronoun and the noun that is meant than between the pronoun and the other one: "
+        "the head changes sides. The nearer noun is right in exactly one sentence of each of our pairs, so "
+        "whoever always takes it resolves **none**."
     )
 
 
@@ -171,9 +171,10 @@ def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     scores, baselines = found.scores(looks), pronouns.baselines(found.pairs)
     rows = scores.ranking
     st.markdown(_lines(scores, looks, rows[:_MOST_LISTED], baselines))
+    unless = "" if (scores.given >= HARDLY).any() else ", unless all do"
     st.markdown(
         f":small[Most pairs first{_shown(len(found.pairs))}. A head with a weight of less than "
-        f"{share(HARDLY, 1)} hardly looks there, and is not called the best.]"
+        f"{share(HARDLY, 1)} hardly looks there, and is not called the best{unless}.]"
     )
     with st.expander(f"All {len(rows)} heads"):
         st.markdown(_lines(scores, looks, rows))
@@ -223,13 +224,12 @@ def by_chance(scores: Scores, looks: Looks) -> None:
     heads, first = scores.pairs.size, best(scores)
     if not first.heads:
         return
-    coins = expected_best([scores.total] * heads, _COIN)
+    coins, turns = expected_best([scores.total] * heads, _COIN), np.median(scores.turns)
     with st.expander("Is the best head only lucky?"):
         st.markdown(
             f"{_caution(scores)}The best of {heads} is best partly by luck. If {heads} people tossed a coin "
             f"for each sentence, the luckiest would resolve {coins:.1f} of {plural(scores.total, 'pair')} on "
-            "average. But heads are no coins: most prefer the same noun in both sentences, and resolve "
-            "almost nothing.\n\n"
+            f"average. A coin changes sides in half of the pairs, the median head in {turns:g}.\n\n"
             "So ask of the pairs in which a head changes sides: how often is that the right way? Blindly, it "
             "would be half. If every head here changed sides as often as it does, but blindly, the best "
             f"would resolve {scores.best_by_chance:.1f} pairs on average. {_turning(scores, first)} "

@@ -85,7 +85,7 @@ def luck(scores: Scores, place: tuple[int, int]) -> str:
         return "Of so few pairs, that says little."
     heads, chance = scores.pairs.size, scores.by_chance(*place)
     if chance > _LUCKY:
-        return f"With {heads} heads to choose from, luck explains that."
+        return f"With {heads} heads to choose from, luck could explain that."
     return (
         f"If all {heads} heads turned blindly, the probability that any did so well would be "
         f"{at_most(chance)} (sign test)."

@@ -23,9 +23,10 @@ def introduce() -> None:
     st.header("Which head knows the grammar?", anchor=False)
     st.markdown(
         "In *The old dog chased her cat*, *the* belongs to *dog*, *her* to *cat*, and *cat* is the object of "
-        "*chased*. A head **finds** such a relation if, of all other words, it looks most at the right one, "
-        "as in table 1 of Clark et al. (2019). Beside it stands the best fixed distance, such as “always the "
-        "next word”: a head that only counts words is no better."
+        "*chased*. A head **finds** such a relation if the dependent word, of all others, looks most at the "
+        "right one (or, as you choose, is looked at most by it), as in table 1 of Clark et al. (2019). "
+        "Beside it stands the best fixed distance, such as “always the next word”: a head that only counts "
+        "words is no better."
     )
 
 
