@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from attnviz.capture import loading
+from attnviz.capture.given import inputs_of, model_input, opened
 from attnviz.capture.loading import borrowed
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import (
@@ -113,7 +109,8 @@ def trace(
 
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
-            ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns.
+            ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns,
+            which tells a pair by `token_type_ids`.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             It runs in float32, however it is stored; with "#bfloat16" or "#float16" behind a folder or an id,
             in these. The first call with a name loads that model, which takes some seconds.
@@ -137,8 +134,8 @@ def trace(
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
         TypeError: an argument is of another type, such as a list of texts.
     """
-    with _opened(model, tokenizer) as name:
-        return loading.trace(name, _read(text, second, target, writing), _edits(edits))
+    with opened(model, tokenizer) as name:
+        return loading.trace(name, model_input(text, second, target, writing), _edits(edits))
 
 
 def trace_many(
@@ -154,7 +151,8 @@ def trace_many(
     encoder–decoder, which writes what its decoder reads, takes one text at a time.
 
     Args:
-        texts: each as `trace` takes it; or what a tokenizer of transformers returns for several.
+        texts: each as `trace` takes it, or a pair, (text, second); or what a tokenizer of transformers
+            returns for several.
         model, tokenizer: as `trace` takes them.
         batch_size: how many texts are read in one forward pass.
 
@@ -165,9 +163,9 @@ def trace_many(
         raise TypeError("texts must be several texts, such as [text], not one str. For one, call trace.")
     if batch_size < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
-    with _opened(model, tokenizer) as name:
-        waiting = _each(texts)
-        while batch := [_read(text, None, None, None) for text in islice(waiting, batch_size)]:
+    with opened(model, tokenizer) as name:
+        waiting = inputs_of(texts)
+        while batch := list(islice(waiting, batch_size)):
             yield from loading.load(name).traces(batch)
 
 
@@ -195,8 +193,8 @@ def predictions(
     Raises:
         AttnvizError, TypeError: as `trace` does.
     """
-    given, changes = _read(text, second, target, writing), _edits(edits)
-    with _opened(model, tokenizer) as name:
+    given, changes = model_input(text, second, target, writing), _edits(edits)
+    with opened(model, tokenizer) as name:
         return loading.load(name).predictions(given, edits=changes)
 
 
@@ -227,12 +225,12 @@ def decomposition(
     Raises:
         AttnvizError, TypeError: as `trace` does; or there is no such token, or its output is no such sum.
     """
-    with _opened(model, tokenizer) as name:
+    with opened(model, tokenizer) as name:
         loaded = loading.load(name)
         with loading.gate:  # our own models come without transformers
             from attnviz.capture.residual_stream import decomposition as decomposed
 
-        return decomposed(loaded, _read(text, None, target, None), place, kind)
+        return decomposed(loaded, model_input(text, None, target, None), place, kind)
 
 
 def patching(
@@ -270,7 +268,7 @@ def patching(
     """
     from attnviz.experiments.patching import patch
 
-    with _opened(model, tokenizer) as name:
+    with opened(model, tokenizer) as name:
         if rows_of is not None and " " not in rows_of and len(kinds := resolve.entry(name).kinds) == 1:
             rows_of = f"{kinds[0]} {rows_of}"
         head = None if rows_of is None else Edit.parse(rows_of)
@@ -302,62 +300,8 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
         )
     taken = Path(picture) if isinstance(picture, str) else picture
     called = name or (taken.name if isinstance(taken, Path) else "picture")
-    with _opened(model, None) as opened:
-        return loading.look(opened, taken, called)
-
-
-def _read(text: object, second: str | None, target: str | None, writing: Writing | None) -> ModelInput:
-    """What the model is given: a text, or the tokens of one."""
-    if isinstance(text, str):
-        return ModelInput(text, second, target, writing)
-    ids, kinds = text, None
-    if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
-        ids, kinds = text["input_ids"], text.get("token_type_ids")
-    rows = _row(ids)
-    if isinstance(text, Mapping) and "attention_mask" in text and rows.ndim == 1:
-        rows = rows[_row(text["attention_mask"]) != 0]  # the others are padding
-    whole = np.issubdtype(rows.dtype, np.integer) or not rows.size
-    if rows.ndim != 1 or not whole or rows.min(initial=0) < 0:
-        raise TypeError(
-            "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
-            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). For many, see trace_many."
-        )
-    if second is not None or (kinds is not None and np.any(np.asarray(kinds))):
-        raise TypeError("A pair of sentences is read as text: trace(first, second=second), not as tokens.")
-    return ModelInput("", None, target, writing, tuple(rows.tolist()))
-
-
-def _row(ids: Any) -> NDArray[np.generic]:
-    """An array of one row; [1, token] too is one."""
-    try:
-        rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
-    except ValueError:
-        rows = np.zeros((0, 0))
-    return rows[0] if rows.ndim == 2 and len(rows) == 1 else rows
-
-
-def _each(texts: Iterable[object]) -> Iterator[object]:
-    """The texts of an iterable, or of what a tokenizer of transformers returns for several."""
-    if not isinstance(texts, Mapping):
-        yield from texts
-        return
-    names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in texts]
-    for row in zip(*(texts[name] for name in names), strict=True):
-        yield dict(zip(names, row, strict=True))
-
-
-@contextmanager
-def _opened(model: object, tokenizer: object) -> Iterator[str]:
-    """The name of a model; a model object gets one while the block lasts."""
-    if not isinstance(model, str | Path):
-        with borrowed(model, tokenizer) as name:
-            yield name
-        return
-    if tokenizer is not None:
-        raise TypeError(
-            "attnviz opens this model with its tokenizer. Give a tokenizer with a model object only."
-        )
-    yield str(model.absolute()) if isinstance(model, Path) else model
+    with opened(model, None) as called_model:
+        return loading.look(called_model, taken, called)
 
 
 def _edits(edits: Sequence[str | Edit]) -> tuple[Edit, ...]:

@@ -271,7 +271,10 @@ class Trace:
         if kind is None:
             kinds = tuple(dict.fromkeys(block.kind for block in self.blocks))
             if len(kinds) != 1:
-                raise InvalidTrace(f"{self.model} has {', '.join(kinds) or 'no'} attention. Name one kind.")
+                raise InvalidTrace(
+                    f"{self.model} has {', '.join(kinds) or 'no'} attention. Name one kind, as in "
+                    'trace.stack("encoder").'
+                )
             kind = kinds[0]
         blocks = tuple(sorted((b for b in self.blocks if b.kind == kind), key=lambda b: b.layer))
         if not blocks:
@@ -279,7 +282,7 @@ class Trace:
             raise InvalidTrace(f"{self.model} has no {kind} attention; it has: {present}.")
         return blocks
 
-    def block(self, kind: Kind | None = None, layer: int = 0) -> Block:
+    def block(self, kind: Kind | None = None, layer: SupportsIndex = 0) -> Block:
         """One layer's attention; `layer` counts from 0, and a kind is needed where there are several.
 
         Raises:
@@ -291,7 +294,10 @@ class Trace:
         for block in blocks:
             if block.layer == wanted:
                 return block
-        raise InvalidTrace(f"{self.model} has {blocks[0].kind} layers 0 to {blocks[-1].layer}, not {layer}.")
+        raise InvalidTrace(
+            f"{self.model} has {blocks[0].kind} layers 0 to {blocks[-1].layer}, counted from 0 in Python, "
+            f"not {layer}."
+        )
 
     def stack(self, kind: Kind | None = None) -> Floats:
         """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
@@ -545,8 +551,48 @@ def _sizes(block: Block) -> str:
 
 
 def weights_of(given: Trace | Floats) -> Floats:
-    """[layer, head, query, key]: the given weights, or those of a trace with one kind of attention."""
-    return given.stack() if isinstance(given, Trace) else given
+    """[layer, head, query, key]: the given weights, or those of a trace with one kind of attention.
+
+    Raises:
+        InvalidTrace: they have other dimensions, or the trace has several kinds of attention.
+        TypeError: they are neither a trace nor an array.
+    """
+    return given.stack() if isinstance(given, Trace) else checked_array(given, "weights", _STACK)
+
+
+_STACK = ("layer", "head", "query", "key")
+
+
+def checked_array(given: object, name: str, axes: Sequence[str]) -> Floats:
+    """What was given, if it is an array with these axes; "...": with any number of axes in its place.
+
+    Raises:
+        InvalidTrace: it has other dimensions.
+        TypeError: it is no array.
+    """
+    needed = f"[{', '.join(axes)}]"
+    if not isinstance(given, np.ndarray):
+        raise TypeError(
+            f"{name} must be an array of NumPy, {needed}, or a Trace where that is taken, not "
+            f"{type(given).__name__}. Of what transformers returns, Trace.from_weights(attentions, tokens) "
+            "makes one; of a tensor, tensor.numpy() makes an array."
+        )
+    if given.ndim < len(axes) - 1 if "..." in axes else given.ndim != len(axes):
+        raise InvalidTrace(f"{name} has the shape {given.shape}; needed is {needed}.")
+    return given
+
+
+def refuse_cross(weights: Floats) -> None:
+    """Refuse weights of two texts.
+
+    Raises:
+        InvalidTrace: there are other queries than keys.
+    """
+    if weights.shape[-1] != weights.shape[-2]:
+        raise InvalidTrace(
+            f"weights has {weights.shape[-2]} queries and {weights.shape[-1]} keys; needed is a "
+            "self-attention, in which both are the same tokens."
+        )
 
 
 def checked_trace(found: object) -> Trace:
@@ -572,6 +618,33 @@ def whole(number: SupportsIndex, name: str) -> int:
         return index(number)
     except TypeError as error:
         raise TypeError(f"{name} must be a whole number, not {number!r:.30}.") from error
+
+
+def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsIndex) -> Block:
+    """The block of a layer that has this head; both count from 0.
+
+    Raises:
+        InvalidTrace: there is no such layer or head.
+        TypeError: one of them is no whole number.
+    """
+    block = trace.block(kind, layer)
+    if whole(head, "head") not in range(len(block.query)):
+        raise InvalidTrace(
+            f"{trace.model} has heads 0 to {len(block.query) - 1}, counted from 0 in Python, not {head}."
+        )
+    return block
+
+
+def checked_place(place: SupportsIndex, tokens: int, name: str = "place") -> int:
+    """The number of one of so many tokens, from 0.
+
+    Raises:
+        InvalidTrace: there is no such token.
+        TypeError: it is no whole number.
+    """
+    if whole(place, name) not in range(tokens):
+        raise InvalidTrace(f"There is no token {place}: counted from 0, the last one is {tokens - 1}.")
+    return index(place)
 
 
 def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ import pytest
 
 import attnviz
 from attnviz import __main__ as command_line
-from attnviz import analysis
+from attnviz import analysis, experiments
 from attnviz.app import serve
 
 ROOT = Path(__file__).parents[1]
@@ -62,6 +62,18 @@ def test_the_reference_has_all_public_names() -> None:
     listed = re.findall(
         r"^::: attnviz\.(\S+)$", (ROOT / "docs" / "reference.md").read_text("utf-8"), re.MULTILINE
     )
-    public = [*attnviz.__all__, *(f"analysis.{name}" for name in analysis.__all__)]
-    returned = ["capture.residual_stream.Decomposition", "experiments.patching.Patching"]
+    parts = {"analysis": analysis.__all__, "experiments": experiments.__all__}
+    public = [*attnviz.__all__, *(f"{part}.{name}" for part, names in parts.items() for name in names)]
+    returned = [
+        "analysis.behaviour.Behaviour",
+        "capture.attribution.Gradients",
+        "capture.residual_stream.Decomposition",
+        "experiments.ablation.Ablation",
+        "experiments.ablation.OutcomeDistances",
+        "experiments.ablation.WordOcclusion",
+        "experiments.coreference.Scores",
+        "experiments.coreference.Verdicts",
+        "experiments.patching.Patching",
+        "experiments.syntax.Grammar",
+    ]
     assert sorted(listed) == sorted([*public, *returned])

@@ -1,4 +1,5 @@
 import doctest
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -79,8 +80,17 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
     assert Trace is attnviz.Trace
 
 
-def test_the_examples_in_the_docstrings_work() -> None:
-    assert doctest.testmod(attnviz) == doctest.TestResults(failed=0, attempted=14)
+@pytest.mark.parametrize(
+    ("module", "examples"),
+    [
+        ("attnviz", 14),
+        ("attnviz.experiments", 15),
+        *((f"attnviz.analysis.{name}", 2) for name in ("distance", "divergence", "entropy", "flow")),
+    ],
+)
+def test_the_examples_in_the_docstrings_work(module: str, examples: int) -> None:
+    tried = doctest.testmod(importlib.import_module(module))
+    assert tried == doctest.TestResults(failed=0, attempted=examples)
 
 
 TIRED = "The dog did not cross the road as it was too tired."

@@ -153,7 +153,7 @@ def test_the_stack_is_every_layer_in_order() -> None:
 def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
     with pytest.raises(InvalidTrace, match="m has no decoder attention; it has: cross, encoder"):
         trace().of_kind("decoder")
-    with pytest.raises(InvalidTrace, match="m has cross layers 0 to 1, not 2"):
+    with pytest.raises(InvalidTrace, match="m has cross layers 0 to 1, counted from 0 in Python, not 2"):
         trace().block("cross", layer=2)
     with pytest.raises(InvalidTrace, match="not -1"):
         trace().block("cross", layer=-1)
@@ -163,7 +163,7 @@ def test_what_a_model_does_not_have_is_refused_with_what_it_has() -> None:
 def test_a_layer_is_a_whole_number(layer: Any) -> None:
     with pytest.raises(TypeError, match=f"layer must be a whole number, not {layer!r}"):
         trace().block("cross", layer)
-    assert trace().block("cross", np.int64(1)).layer == 1  # type: ignore[arg-type]  # numpy's counts as one
+    assert trace().block("cross", np.int64(1)).layer == 1
 
 
 def test_a_trace_and_a_block_are_told_in_one_line() -> None:

@@ -1,11 +1,26 @@
 """What can be read off a trace: which tokens are shown, what heads do, and where each number comes from.
 
-These are for everybody; what else stands in the modules may change with the pages that need it.
+All of it is computed from a trace, or from weights, without a model; what runs a model is in
+`attnviz.experiments`. These are for everybody; what else stands in the modules may change with the pages that
+need it.
 """
 
+from attnviz.analysis.behaviour import behaviour
 from attnviz.analysis.distance import jensen_shannon, total_variation
-from attnviz.analysis.entropy import entropy
+from attnviz.analysis.divergence import divergence
+from attnviz.analysis.entropy import attention_distance, entropy
 from attnviz.analysis.flow import flow, rollout
 from attnviz.analysis.norms import head_norms, layer_norms
 
-__all__ = ["entropy", "flow", "head_norms", "jensen_shannon", "layer_norms", "rollout", "total_variation"]
+__all__ = [
+    "attention_distance",
+    "behaviour",
+    "divergence",
+    "entropy",
+    "flow",
+    "head_norms",
+    "jensen_shannon",
+    "layer_norms",
+    "rollout",
+    "total_variation",
+]

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import DisplayTokens, merged_mask, merged_weights
+from attnviz.analysis.display_tokens import DisplayTokens, merged_mask, merged_weights, queries_and_keys
 from attnviz.analysis.entropy import entropy
 from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Layout, Rule, Special, measured, near
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import percent
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,29 @@ class Behaviour:
 
 FILTERS = tuple(rule for rule in RULES if rule.least is not None)
 """The rules by which Explore finds heads."""
+
+
+def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
+    """What heads do in one text, rule by rule: look at the token before, at punctuation and so on.
+
+    The rules, but for some of them, are those that Clark et al. (2019, section 3) count.
+
+    Args:
+        trace: of any model.
+        kind: "encoder", "decoder" or "cross"; None: the only one that there is.
+
+    Returns:
+        Of each rule that means something in this text: its `name`, the `sentence` that says what it measures,
+        the `score` of every head [layer, head], what `even` attention would score [layer], and which heads
+        are `found` by it, as on Explore, [layer, head].
+
+    Raises:
+        InvalidTrace: there is no such attention, or several kinds and none is named.
+        TypeError: it is no trace.
+    """
+    blocks = checked_trace(trace).of_kind(kind)
+    shown = queries_and_keys(trace, blocks[0].kind)
+    return behaviours(trace.stack(blocks[0].kind), *shown, mask=np.stack([block.mask for block in blocks]))
 
 
 def behaviours(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from attnviz.errors import AttnvizError
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
 from attnviz.text import joined, percent
-from attnviz.trace import Floats, Mask, Token
+from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
 _UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
 _MOST_QUOTED = 12
@@ -291,6 +291,40 @@ def _drawn(typed: str) -> str:
     if unicodedata.category(signs[0]).startswith("M"):
         signs = f"◌{signs}"
     return visible_text(signs if signs.strip() else signs.replace(" ", "␣"))
+
+
+def queries_and_keys(
+    trace: Trace,
+    kind: Kind,
+    *,
+    between: tuple[int | None, int | None] = (None, None),
+    hide_special: bool = False,
+    merge_words: bool = False,
+) -> tuple[DisplayTokens, ...]:
+    """The tokens that look and those that are looked at; one for both where they are the same.
+
+    The second text of an encoder–decoder is what its decoder's tokens are tokens of.
+
+    Args:
+        between: of a pair, whose tokens look, and whose are looked at: 0 or 1; None: both sentences'.
+        hide_special, merge_words: as `DisplayTokens` takes them; and its errors.
+    """
+    block = trace.of_kind(kind)[0]
+    looks, looked_at = between
+    queries = DisplayTokens(
+        block.query_tokens,
+        trace.text if trace.target is None or kind == "encoder" else trace.target,
+        hide_special,
+        merge_words,
+        trace.second,
+        looks,
+        0 if kind == "encoder" else trace.written,
+    )
+    if kind != "cross" and looks == looked_at:
+        return (queries,)
+    return queries, DisplayTokens(
+        block.key_tokens, trace.text, hide_special, merge_words, trace.second, looked_at
+    )
 
 
 def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:

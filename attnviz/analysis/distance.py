@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.aligned import Place, Side, on_places, to_shared
-from attnviz.trace import Floats
+from attnviz.errors import InvalidTrace
+from attnviz.trace import Floats, checked_array
 
 Measure = Callable[[Floats, Floats], Floats]
 """Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
@@ -17,23 +18,50 @@ Measure = Callable[[Floats, Floats], Floats]
 def total_variation(first: Floats, second: Floats) -> Floats:
     """½ Σⱼ |pⱼ − qⱼ|: the share of the weight that lies elsewhere, 0 to 1.
 
+    >>> total_variation(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
+    array(0.5, dtype=float32)
+
     Args:
         first, second: [..., key], rows that sum to 1 (broadcast against each other).
+
+    Raises:
+        InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
+    _check(first, second)
     return np.asarray(np.abs(second - first).sum(axis=-1) / 2, dtype=np.float32)
 
 
 def jensen_shannon(first: Floats, second: Floats) -> Floats:
     """½ Σⱼ pⱼ log₂(pⱼ / mⱼ) + ½ Σⱼ qⱼ log₂(qⱼ / mⱼ) with m = (p + q) / 2, in bits: 0 to 1 (Lin 1991).
 
+    >>> jensen_shannon(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    array([1., 0.], dtype=float32)
+
     Args:
         first, second: [..., key], rows that sum to 1 (broadcast against each other).
+
+    Raises:
+        InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
+    _check(first, second)
     # In float64: half of the smallest float32 would be 0, and what is divided by it no number.
     middle = np.add(first, second, dtype=np.float64) / 2
     divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
     # Rounding may leave less than nothing of two equal rows.
     return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
+
+
+def _check(first: Floats, second: Floats) -> None:
+    shapes = [
+        checked_array(each, name, ("...", "key")).shape
+        for each, name in ((first, "first"), (second, "second"))
+    ]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise InvalidTrace(
+            f"first has the shape {shapes[0]} and second {shapes[1]}: their rows cannot be compared."
+        ) from error
 
 
 def rows_on(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.entropy import entropy
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Trace, weights_of
 
 Sums = NDArray[np.float64]
 
@@ -40,6 +40,30 @@ class Divergences:
         return self.total / max(self.tokens, 1)
 
 
+def divergence(weights: Floats | Trace) -> Sums:
+    """How far the weights of every two heads are from each other: the Jensen–Shannon divergence (Lin 1991).
+
+    Of the rows of each token, JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2 in bits, and the mean over all
+    tokens (Clark et al. 2019, section 6): 0 for equal heads, 1 for heads that share nothing.
+
+    >>> far = divergence(np.array([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]]))
+    >>> far.shape, far[0, 0, 0, 1]  # of head 1 and head 2: 1 bit for the first token, 0 for the second
+    ((1, 2, 1, 2), np.float64(0.5))
+
+    Args:
+        weights: [layer, head, query, key], or a trace with one kind of attention.
+
+    Returns:
+        float64 [layer, head, layer, head].
+
+    Raises:
+        InvalidTrace, TypeError: it is neither.
+    """
+    weights = weights_of(weights)
+    found = divergences([layer[None] for layer in weights]).mean
+    return found.reshape(weights.shape[:2] * 2)
+
+
 def divergences(weights: Sequence[Floats]) -> Divergences:
     """Σ over tokens of JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2, for every two heads.
 
@@ -48,19 +72,19 @@ def divergences(weights: Sequence[Floats]) -> Divergences:
     that no logarithm is that of 0, and counts in nats).
 
     Args:
-        weights: of each layer, [sentence, head, token, token].
+        weights: of each layer, [sentence, head, token, key].
 
     Raises:
         ValueError: layers differ in their sentences or tokens.
     """
     if len({(layer.shape[0], *layer.shape[2:]) for layer in weights}) != 1:
         raise ValueError("All layers must have the weights of the same sentences.")
-    sentences, _, tokens, _ = weights[0].shape
+    sentences, _, tokens, keys = weights[0].shape
     heads = sum(layer.shape[1] for layer in weights)
     total = np.zeros((heads, heads))
     for sentence in range(sentences):
         # [head, all cells], and half of the weights: the mean of two is then their sum.
-        cells = np.concatenate([layer[sentence].reshape(-1, tokens * tokens) for layer in weights])
+        cells = np.concatenate([layer[sentence].reshape(-1, tokens * keys) for layer in weights])
         own, half = entropy(cells), cells / np.float32(2)
         # One head against all behind it at a time: all pairs at once would not fit.
         for head in range(heads - 1):

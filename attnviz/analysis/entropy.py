@@ -1,11 +1,11 @@
-"""How widely weights are spread."""
+"""How widely weights are spread, and how far they reach."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.trace import Floats, Trace, weights_of
+from attnviz.trace import Floats, Trace, checked_array, refuse_cross, weights_of
 
 _LEAST = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be no number
 
@@ -14,7 +14,41 @@ def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     """−Σ w log₂ w over the last axis, in bits (Shannon 1948): [...], for weights [..., key] or a trace.
 
     0: one key gets everything; log₂ n: n keys get the same.
+
+    >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
+    array([-0.,  1.])
+
+    Raises:
+        InvalidTrace, TypeError: it is no such array.
     """
-    weights = weights_of(weights)
+    weights = (
+        weights_of(weights)
+        if isinstance(weights, Trace)
+        else checked_array(weights, "weights", ("...", "key"))
+    )
     logarithms = np.log(np.maximum(weights, _LEAST))  # NumPy computes it faster than log₂
     return np.asarray(-np.einsum("...k,...k->...", weights, logarithms, dtype=np.float64) / np.log(2))
+
+
+def attention_distance(weights: Floats | Trace) -> NDArray[np.float64]:
+    """Σⱼ wᵢⱼ |i − j|, the mean over all queries i, in tokens (compare Vig & Belinkov 2019).
+
+    Special tokens count as others do. (The rule “distance” of the pages and of `behaviour` leaves them out.)
+
+    >>> attention_distance(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
+    array([[0.25]])
+
+    Args:
+        weights: [layer, head, query, key] of a self-attention, or a trace that has no other attention.
+
+    Returns:
+        float64 [layer, head].
+
+    Raises:
+        InvalidTrace, TypeError: it is neither, or queries and keys are not the same tokens.
+    """
+    weights = weights_of(weights)
+    refuse_cross(weights)
+    places = np.arange(weights.shape[-1])
+    away = np.abs(np.subtract.outer(places, places)).astype(np.float64)
+    return np.asarray(np.einsum("lhqk,qk->lh", weights, away) / len(places))

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.trace import Floats, Trace, weights_of
+from attnviz.trace import Floats, Trace, checked_array, checked_place, refuse_cross, weights_of
 
 Doubles = NDArray[np.float64]
 
@@ -29,8 +29,12 @@ def mixed(weights: Floats | Trace) -> Floats:
 
     Returns:
         [layer, query, key]; every row sums to 1.
+
+    Raises:
+        InvalidTrace, TypeError: it is neither.
     """
     weights = weights_of(weights)
+    refuse_cross(weights)
     together = (weights.mean(axis=1, dtype=np.float64) + np.eye(weights.shape[-1])) / 2
     shares: Floats = together / together.sum(axis=-1, keepdims=True)
     return shares
@@ -39,12 +43,20 @@ def mixed(weights: Floats | Trace) -> Floats:
 def rollout(weights: Floats | Trace) -> Floats:
     """Attention rollout: R₁ = Ã₁ and Rₗ = Ãₗ Rₗ₋₁ (Abnar & Zuidema 2020).
 
+    >>> rollout(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
+    array([[[1.  , 0.  ],
+            [0.25, 0.75]]], dtype=float32)
+
     Args:
-        weights: as `mixed` takes them, the first layer first.
+        weights: [layer, head, query, key] of a self-attention, the first layer first; or a trace that has no
+            other attention. Of the heads the mean is taken.
 
     Returns:
         float32 [layer, query, input]: after each layer, how much of every input token there is at every
         token. Rows sum to 1. Where a mask lets nobody look ahead, nothing comes from ahead.
+
+    Raises:
+        InvalidTrace, TypeError: it is neither.
     """
     layers = mixed(weights)
     rolled = [layers[0]]
@@ -60,14 +72,24 @@ def flow(layers: Floats | Trace, token: int, source: int) -> float:
     on what it gets. All inputs are asked one by one, so that their flows may use the same pipes and need not
     sum to 1. (The authors' code divides a token's flows by their sum, which changes no rank.)
 
+    >>> flow(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]), token=1, source=0)
+    0.25
+
     Args:
-        layers: [layer, query, key], as `mixed` returns it, the first layer first; or a trace.
+        layers: as `rollout` takes them; or Ã itself, [layer, query, key].
         token, source: from 0.
 
     Returns:
         0 to 1.
+
+    Raises:
+        InvalidTrace, TypeError: it is neither, or there is no such token.
     """
-    layers = mixed(layers) if isinstance(layers, Trace) else layers
+    if isinstance(layers, Trace) or np.ndim(layers) == 4:
+        layers = mixed(layers)
+    refuse_cross(checked_array(layers, "layers", ("layer", "query", "key")))
+    checked_place(token, layers.shape[-1], "token")
+    checked_place(source, layers.shape[-1], "source")
     count, tokens, _ = layers.shape
     capacity = np.zeros(((count + 1) * tokens,) * 2)
     for layer, widths in enumerate(layers):

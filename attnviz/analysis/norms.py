@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.errors import AttnvizError
-from attnviz.trace import Block, Floats
+from attnviz.trace import Block, Floats, checked_place
 
 
 def handed_over(block: Block, query: int) -> Floats:
@@ -21,8 +21,14 @@ def handed_over(block: Block, query: int) -> Floats:
         [head, key, d_model]; summed over heads and keys it is what the token reads, but for W_O's bias.
 
     Raises:
-        AttnvizError: the model's W_O was not found.
+        AttnvizError: the model's W_O was not found, or there is no such token.
+        TypeError: it is no block, or the token no whole number.
     """
+    if not isinstance(block, Block):
+        raise TypeError(
+            f"block must be one layer's attention, as in trace.block(layer=3), not {type(block).__name__}."
+        )
+    checked_place(query, len(block.query_tokens), "query")
     block.need_vectors()
     if block.projection is None:
         raise AttnvizError(

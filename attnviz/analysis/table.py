@@ -99,6 +99,9 @@ def head_table(
     return file.getvalue()
 
 
-def numbered(group: DisplayToken) -> str:
-    """A token with its position before it, "12:it", as the rows and columns of tables are called."""
-    return f"{group.number}:{visible_text(group.label)}"
+def numbered(group: DisplayToken, base: int = 1) -> str:
+    """A token with its position before it, "12:it", as the rows and columns of tables are called.
+
+    `base`: the position of the first token.
+    """
+    return f"{group.number - 1 + base}:{visible_text(group.label)}"

@@ -30,6 +30,7 @@ from attnviz.analysis.display_tokens import (
     DisplayTokens,
     faint,
     left_share,
+    queries_and_keys,
     shown_mask,
     shown_scores,
     shown_weights,
@@ -306,27 +307,9 @@ def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
 def shown(
     model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> tuple[DisplayTokens, ...]:
-    """Which tokens are shown, and how they are called: queries and keys, or one for both.
-
-    The second text of an encoder–decoder is what its decoder's tokens are tokens of.
-    """
-    read = trace(model, given)
-    block = read.of_kind(kind)[0]
-    written = read.text if read.target is None or kind == "encoder" else read.target
-    looks, is_looked_at = BETWEEN[between]
-    how = {"hide_special": hide, "merge_words": merge}
-    queries = DisplayTokens(
-        block.query_tokens,
-        written,
-        second=read.second,
-        only_sentence=looks,
-        written=0 if kind == "encoder" else read.written,
-        **how,
-    )
-    if kind != "cross" and looks == is_looked_at:
-        return (queries,)
-    return queries, DisplayTokens(
-        block.key_tokens, read.text, second=read.second, only_sentence=is_looked_at, **how
+    """Which tokens are shown, and how they are called: queries and keys, or one for both."""
+    return queries_and_keys(
+        trace(model, given), kind, between=BETWEEN[between], hide_special=hide, merge_words=merge
     )
 
 

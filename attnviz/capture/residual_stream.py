@@ -22,7 +22,7 @@ from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
 from attnviz.interventions.editing import twin
-from attnviz.trace import Block, Floats, Kind, Token, Trace
+from attnviz.trace import Block, Floats, Kind, Token, Trace, checked_place
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TOLERANCE = 1e-5
@@ -89,8 +89,7 @@ def decomposition(
     """
     heard = _heard(model, text, kind)
     tokens, width = heard.blocks[0].query_tokens, heard.output.shape[-1]
-    if place not in range(len(tokens)):
-        raise AttnvizError(f"There is no token {place}: counted from 0, the last one is {len(tokens) - 1}.")
+    checked_place(place, len(tokens))
     numbers = width * sum(block.weights[:, 0].size for block in heard.blocks)
     if numbers > MOST_NUMBERS:
         raise AttnvizError(

@@ -24,8 +24,8 @@ from attnviz.cli.output import (
 )
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
-from attnviz.experiments import pairs, pronouns
-from attnviz.experiments.pronouns import COLUMNS, Looks, Scores, Verdicts
+from attnviz.experiments import coreference, pairs
+from attnviz.experiments.coreference import COLUMNS, Looks, Scores, Verdicts
 from attnviz.text import head_name, interval, part_of, percent, plural
 
 _WIDTH = 100  # characters of a line
@@ -67,13 +67,13 @@ def run(
             "The nouns stand before the pronoun, and this model looks only back: --looks pronoun."
         )
     with progress() as tell:
-        for step in pronouns.resolve(every, trace, kind):
+        for step in coreference.resolve(every, trace, kind):
             tell(f"{step.done} of {step.total} pairs", step.done / step.total)
     found = step.found
     if not found.pairs:
         raise AttnvizError(f"Of {plural(len(every), 'pair')} the model can read none. {found.unread[0].why}")
     scores = found.scores(looks)
-    said, rows = summary(model, found, scores, looks == "pronoun"), pronouns.table_rows(scores)
+    said, rows = summary(model, found, scores, looks == "pronoun"), coreference.table_rows(scores)
     give(said, COLUMNS, rows, as_json=as_json, beside=left_out(found.unread), out=out)
 
 
@@ -109,7 +109,7 @@ def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) ->
     lines += aligned(table).splitlines()
     lines += [""] + [
         f"Baseline, {each.name}: both right {percent(each.pairs, 1)}, sentences {percent(each.sentences, 1)}."
-        for each in pronouns.baselines(found.pairs)
+        for each in coreference.baselines(found.pairs)
     ]
     lines += [""] + [part for line in by_chance(scores) for part in textwrap.wrap(line, _WIDTH)]
     return "".join(f"{visible_text(line)}\n" for line in lines)

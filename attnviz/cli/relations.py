@@ -21,8 +21,8 @@ from attnviz.cli.output import (
 )
 from attnviz.cli.reading import Model, reader_of
 from attnviz.errors import AttnvizError
-from attnviz.experiments import relations
-from attnviz.experiments.relations import CALLED, COLUMNS, LOOKS, SORTS, Grammar, Looks
+from attnviz.experiments import syntax
+from attnviz.experiments.syntax import CALLED, COLUMNS, LOOKS, SORTS, Grammar, Looks
 from attnviz.text import head_name, interval, part_of, plural
 
 
@@ -46,12 +46,12 @@ def run(
     """
     check_out(out, force, begins_with(COLUMNS), "table of relations", ".csv")
     kind, trace = reader_of(model)
-    *_, end = relations.measure(relations.bundled(), trace, kind)
+    *_, end = syntax.measure(syntax.bundled(), trace, kind)
     grammar = end.found
     if not grammar.sentences:
         raise AttnvizError(f"The model can read none of the sentences. {grammar.unread[0].why}")
     said = summary(model, grammar, looks, None if every else 1)
-    rows = relations.table_rows(grammar, looks)
+    rows = syntax.table_rows(grammar, looks)
     give(said, COLUMNS, rows, as_json=as_json, beside=left_out(grammar.unread), out=out)
 
 

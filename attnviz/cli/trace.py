@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
+from attnviz.analysis.display_tokens import queries_and_keys, visible_text
 from attnviz.analysis.linking import strongest
 from attnviz.analysis.sentence import name_of
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, readable, written
-from attnviz.export.tables import shown_tokens
 from attnviz.interventions.edit import Edit
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
@@ -85,7 +84,8 @@ def summary(trace: Trace, edits: Sequence[Edit] = ()) -> str:
 
 def _summary(trace: Trace, kind: Kind) -> str:
     blocks = trace.of_kind(kind)
-    queries, keys = shown_tokens(trace, blocks[0])
+    shown = queries_and_keys(trace, kind)
+    queries, keys = shown[0], shown[-1]
     tokens = f"{len(queries)} × {len(keys)}" if kind == "cross" else f"{len(queries)}"
     size = f"{kind}: {tokens} tokens, {plural(len(blocks), 'layer')} × {len(blocks[0].query)} heads"
     links = [

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.capture import loading
-from attnviz.capture.model import ModelInput, Outcomes
+from attnviz.capture.model import ModelInput, Outcomes, Way
+from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.models import resolve
-from attnviz.trace import Floats
+from attnviz.trace import Floats, checked_place
 
 Numbers = NDArray[np.float64]
 
@@ -57,8 +58,9 @@ class WordOcclusion:
     """What leaving words out did to one token's output.
 
     Attributes:
-        turned: [token], 1 − cosine before and after, without each of the tokens.
-        replaced_by: the token that stood in for it; None: the mean of all word vectors did.
+        turned: [token], 1 − cosine before and after, without each of the tokens; NaN where the way cannot
+            leave it out.
+        replaced_by: the token that stood in for it, if one did.
     """
 
     turned: Numbers
@@ -120,11 +122,12 @@ def ablate_together(
     return _tried(model, given, sets, at_once, place)
 
 
-def words_left_out(model: str, text: str, place: int) -> WordOcclusion:
+def words_left_out(model: str, text: str, place: int, way: Way | None = None) -> WordOcclusion:
     """One token's output without each of the words in turn: a scale for what silencing a head does to it.
 
     Args:
         place: the token whose output is looked at, from 0.
+        way: how a word is left out; None: the first of the ways that there are.
 
     Raises:
         AttnvizError: the model or the text cannot be used, or no word can be left out there.
@@ -135,8 +138,10 @@ def words_left_out(model: str, text: str, place: int) -> WordOcclusion:
         from attnviz.capture.stack import stack_of
 
     stack = stack_of(loaded, text)
-    way = stack.ways[0]
-    *_, last = occlusion(stack, place, None, way)
+    way = stack.ways[0] if way is None else way
+    if way not in stack.ways:
+        raise AttnvizError(f"This model leaves no word out by {way!r}; there are {', '.join(stack.ways)}.")
+    *_, last = occlusion(stack, checked_place(place, len(stack.tokens)), None, way)
     replaced_by = stack.mask_token if way == "mask vector" else None
     return WordOcclusion(last.turned.astype(np.float64), replaced_by)
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from attnviz.analysis import divergence, shapes
-from attnviz.analysis.divergence import Divergences
+from attnviz.analysis import shapes
+from attnviz.analysis.divergence import Divergences, divergences
 from attnviz.analysis.shapes import ShapeSums
 from attnviz.analysis.tally import Tally, tally
 from attnviz.capture import loading
@@ -266,4 +266,4 @@ def shapes_of(batch: Batch) -> ShapeSums:
 def divergences_of(batch: Batch, every: int) -> Divergences:
     """How much any two heads differ in the lines whose number is a multiple of `every`."""
     chosen = np.array([line % every == 0 for line in batch.lines], dtype=np.bool_)
-    return divergence.divergences([layer[chosen] for layer in batch.weights])
+    return divergences([layer[chosen] for layer in batch.weights])

@@ -16,7 +16,7 @@ from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.spelling import SPACES
 from attnviz.text import plural
-from attnviz.trace import Floats, Kind, Token, Trace
+from attnviz.trace import Floats, Kind, Token, Trace, checked_place
 
 LEAST_ALIKE = 0.5
 """The smallest share of tokens that stand in the same places in both sentences: else nothing corresponds."""
@@ -210,8 +210,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
             "with a word or a few changed."
         )
     first, second = (_texts(trace)[-1] for trace in (clean, corrupted))
-    if not 0 <= place < len(first):
-        raise AttnvizError(f"There is no token {place}, counted from 0: there are {len(first)}.")
+    checked_place(place, len(first))
     if first[place].id != second[place].id:
         there = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
         raise AttnvizError(

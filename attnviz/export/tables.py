@@ -1,7 +1,8 @@
 """A trace's tokens and weights as pandas tables, to sort, group and join.
 
-What a table shows counts from 1, as on screen: layers, heads, and the numbers before the tokens ("2:dog"),
-which keep equal tokens apart. The arguments of these functions count from 0, as everywhere in Python.
+What a table shows counts from 1, as everything that a person reads: layers, heads, words, sentences, and the
+numbers before the tokens ("2:dog"), which keep equal tokens apart; with `base=0` it counts from 0. The
+arguments of these functions count from 0, as everything in Python.
 """
 
 from __future__ import annotations
@@ -10,24 +11,29 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys
 from attnviz.analysis.table import numbered
-from attnviz.errors import InvalidTrace
+from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.models.importing import need_extra
-from attnviz.trace import Block, Kind, Token, Trace, checked_trace, whole
+from attnviz.trace import Block, Kind, Token, Trace, checked_head, checked_trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Reader = Literal["encoder", "decoder"]
 Tokens = tuple[Token, ...]
+Base = Literal[0, 1]
 
 MOST_LINKS = 10**8
 """The most rows of one table; they take up to 1.7 GB."""
 
 
-def tokens_table(trace: Trace) -> pd.DataFrame:
+def tokens_table(trace: Trace, base: Base = 1) -> pd.DataFrame:
     """Every token, one in a row; of an encoder–decoder the encoder's first.
+
+    Args:
+        trace: whose tokens.
+        base: what the table counts from, 0 or 1.
 
     Returns:
         The rows are labelled as in `weights_table`. The columns:
@@ -36,13 +42,13 @@ def tokens_table(trace: Trace) -> pd.DataFrame:
         id: its row in the vocabulary.
         typed: the characters it stands for; none for a token that the tokenizer added.
         start, end: where they stand in their text, `text[start:end]`.
-        word: the number of its word, from 1; missing for a token that the tokenizer added.
-        sentence: 1, or 2 in the second sentence of a pair.
+        word: the number of its word; missing for a token that the tokenizer added.
+        sentence: the first or, of a pair, the second.
         special: True if the tokenizer added it.
         written: True if a decoder wrote it on.
 
     Raises:
-        AttnvizError: pandas is not installed.
+        AttnvizError: pandas is not installed, or the base is neither 0 nor 1.
         TypeError: it is no trace.
     """
     need_extra("notebook")
@@ -58,43 +64,43 @@ def tokens_table(trace: Trace) -> pd.DataFrame:
             "typed": _text(trace, reader, token.sentence)[token.start : token.end],
             "start": token.start,
             "end": token.end,
-            "word": None if token.word is None else token.word + 1,
-            "sentence": token.sentence + 1,
+            "word": None if token.word is None else token.word + base,
+            "sentence": token.sentence + base,
             "special": token.special,
             "written": left <= shown.written,
         }
         for reader, shown in _all_read(trace)
-        for left, label, token in zip(range(len(shown), 0, -1), _labels(shown), shown.tokens, strict=True)
+        for left, label, token in zip(
+            range(len(shown), 0, -1), _labels(shown, base), shown.tokens, strict=True
+        )
     ]
     return pd.DataFrame(rows).astype({"word": "Int64"}).set_index("token")
 
 
-def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:
+def weights_table(trace: Trace, kind: Kind, layer: int, head: int, base: Base = 1) -> pd.DataFrame:
     """One head's weights: a row for each query, a column for each key.
 
     Args:
         kind: "encoder", "decoder" or "cross".
         layer, head: from 0.
+        base: what the table counts tokens from, 0 or 1.
 
     Raises:
         InvalidTrace: the model has no such attention, layer or head.
-        AttnvizError: pandas is not installed.
+        AttnvizError: pandas is not installed, or the base is neither 0 nor 1.
         TypeError: it is no trace, or a number is no whole one.
     """
     need_extra("notebook")
     import pandas as pd
 
-    block = checked_trace(trace).block(kind, layer)
-    heads = len(block.query)
-    if not 0 <= whole(head, "head") < heads:
-        raise InvalidTrace(f"{trace.model} has heads 0 to {heads - 1}, not {head}.")
-    queries, keys = (_labels(shown) for shown in shown_tokens(trace, block))
+    block = checked_head(checked_trace(trace), kind, layer, head)
+    queries, keys = _labels_of(trace, block, base)
     return pd.DataFrame(
         block.weights[head], index=pd.Index(queries, name="query"), columns=pd.Index(keys, name="key")
     )
 
 
-def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
+def links_table(trace: Trace, kind: Kind | None = None, base: Base = 1) -> pd.DataFrame:
     """Every weight of every head, one in a row, in the order that the model computed them.
 
     With `links = links_table(trace)`, `links.nlargest(10, "weight")` are the ten strongest links, and
@@ -102,13 +108,14 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
 
     Args:
         kind: "encoder", "decoder" or "cross"; None: all that there are.
+        base: what the table counts from, 0 or 1.
 
     Returns:
-        The columns are kind, layer, head (both from 1), query, key and weight.
+        The columns are kind, layer, head, query, key and weight.
 
     Raises:
         InvalidTrace: the model has no such attention, or more than `MOST_LINKS` weights.
-        AttnvizError: pandas is not installed.
+        AttnvizError: pandas is not installed, or the base is neither 0 nor 1.
         TypeError: it is no trace.
     """
     need_extra("notebook")
@@ -122,33 +129,27 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
             f"All heads together have {sum(sizes):,} weights; a table takes {MOST_LINKS:,}. "
             "Ask for one kind, or for one head with weights_table."
         )
-    labels = {label for _, shown in _all_read(trace) for label in _labels(shown)}
+    labels = {label for _, shown in _all_read(trace) for label in _labels(shown, base)}
     named = pd.CategoricalDtype(sorted(labels, key=lambda label: int(label.partition(":")[0])))
     kinds = pd.CategoricalDtype(list(dict.fromkeys(block.kind for block in blocks)))
-    return pd.concat([_links(trace, block, kinds, named) for block in blocks], ignore_index=True)
-
-
-def shown_tokens(trace: Trace, block: Block) -> tuple[DisplayTokens, DisplayTokens]:
-    """A block's queries and keys as pictures show them: all of them, nothing merged."""
-    queries, keys = _read(block)
-    return _shown(trace, *queries), _shown(trace, *keys)
+    return pd.concat([_links(trace, block, kinds, named, base) for block in blocks], ignore_index=True)
 
 
 def _links(
-    trace: Trace, block: Block, kinds: pd.CategoricalDtype, named: pd.CategoricalDtype
+    trace: Trace, block: Block, kinds: pd.CategoricalDtype, named: pd.CategoricalDtype, base: Base
 ) -> pd.DataFrame:
     """`links_table` of one block."""
     import pandas as pd
 
     weights = block.weights
     head, query, key = np.indices(weights.shape, dtype=np.int32).reshape(3, -1)
-    queries, keys = (named.categories.get_indexer(_labels(shown)) for shown in shown_tokens(trace, block))
+    queries, keys = map(named.categories.get_indexer, _labels_of(trace, block, base))
     kind = np.full(weights.size, kinds.categories.get_loc(block.kind))
     return pd.DataFrame(
         {
             "kind": pd.Categorical.from_codes(kind, dtype=kinds),
-            "layer": np.full(weights.size, block.layer + 1, np.int32),
-            "head": head + 1,
+            "layer": np.full(weights.size, block.layer + base, np.int32),
+            "head": head + base,
             "query": pd.Categorical.from_codes(queries[query], dtype=named),
             "key": pd.Categorical.from_codes(keys[key], dtype=named),
             "weight": weights.ravel(),
@@ -174,9 +175,17 @@ def _shown(trace: Trace, reader: Reader, tokens: Tokens) -> DisplayTokens:
     return DisplayTokens(tokens, _text(trace, reader), second=trace.second, written=written)
 
 
-def _labels(shown: DisplayTokens) -> list[str]:
+def _labels_of(trace: Trace, block: Block, base: Base) -> tuple[list[str], list[str]]:
+    """What a block's queries and keys are called."""
+    shown = queries_and_keys(trace, block.kind)
+    return _labels(shown[0], base), _labels(shown[-1], base)
+
+
+def _labels(shown: DisplayTokens, base: Base) -> list[str]:
     """Each token with its number before it, as in the CSV files of the app."""
-    return [numbered(group) for group in shown.groups]
+    if base not in {0, 1}:
+        raise AttnvizError(f"base must be 0 or 1, not {base!r}.")
+    return [numbered(group, base) for group in shown.groups]
 
 
 def _text(trace: Trace, reader: Reader, sentence: int = 0) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from attnviz.cli import translators
-from attnviz.experiments import pairs, relations, verdicts, verdicts_file
+from attnviz.experiments import pairs, syntax, verdicts, verdicts_file
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue, resolve
 from attnviz.trained.translator import contest, distance, measures
@@ -38,9 +38,9 @@ def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Small inputs for all commands, with a text that is too long; there are `pairs.txt` and `corpus.txt`."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     long = "word " * 600
-    first, *more = relations.bundled()[:3]
+    first, *more = syntax.bundled()[:3]
     sentences = (first, *more, replace(first, text=long))
-    monkeypatch.setattr(relations, "bundled", lambda: sentences)
+    monkeypatch.setattr(syntax, "bundled", lambda: sentences)
     found = verdicts_file.stored(resolve.entry("minilm"))
     monkeypatch.setattr(verdicts, "measure", lambda *_: iter([Progress(1, 1, found)]))
     (tmp_path / "pairs.txt").write_text(f"{pairs.EXAMPLE}\n", "utf-8")

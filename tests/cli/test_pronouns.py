@@ -8,8 +8,8 @@ import pytest
 
 from attnviz.analysis.intervals import wilson
 from attnviz.capture import loading
-from attnviz.experiments import pairs, relations
-from attnviz.experiments.pronouns import Scores, resolve
+from attnviz.experiments import pairs, syntax
+from attnviz.experiments.coreference import Scores, resolve
 from tests.cli.conftest import Run, Say, Unread
 
 LINES = [line for line in pairs.FILE.read_text("utf-8").splitlines() if line.strip() and line[0] != "#"]
@@ -78,8 +78,8 @@ def test_what_the_model_cannot_read_is_counted_and_named(say: Say, file: Path) -
 def test_whoever_stops_reading_loses_no_table(
     command: str, run: Run, unread: Unread, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = relations.bundled()[:3]
-    monkeypatch.setattr(relations, "bundled", lambda: few)
+    few = syntax.bundled()[:3]
+    monkeypatch.setattr(syntax, "bundled", lambda: few)
     out = tmp_path / "heads.csv"
     with unread():
         assert (
@@ -111,15 +111,15 @@ def test_wrong_files_and_models_are_told(refuse: Say, tmp_path: Path) -> None:
 def test_the_relations_are_told_with_the_best_offset(
     say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sentences = relations.bundled()[::4]
-    monkeypatch.setattr(relations, "bundled", lambda: sentences)
+    sentences = syntax.bundled()[::4]
+    monkeypatch.setattr(syntax, "bundled", lambda: sentences)
     out = tmp_path / "grammar.csv"
     said = say("relations", "--out", out)
-    *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
+    *_, end = syntax.measure(syntax.bundled(), loading.load("minilm").trace, "encoder")
     found = end.found
     lines = said.splitlines()
     assert lines[0] == f"minilm: {found.sentences} sentences; the dependent word looks."
-    for sort, (name, line) in enumerate(zip(relations.CALLED.values(), lines[3:9], strict=True)):
+    for sort, (name, line) in enumerate(zip(syntax.CALLED.values(), lines[3:9], strict=True)):
         total, hits = int(found.totals[sort]), found.hits[0, sort]
         layer, head = np.unravel_index(hits.argmax(), hits.shape)
         low, high = wilson(int(hits.max()), total)
@@ -136,4 +136,4 @@ def test_the_relations_are_told_with_the_best_offset(
             f"{100 * by_offset / total:.1f}",
             "%",
         ]
-    assert len(out.read_text("utf-8").splitlines()) == 1 + len(relations.SORTS) * 72
+    assert len(out.read_text("utf-8").splitlines()) == 1 + len(syntax.SORTS) * 72

@@ -192,7 +192,7 @@ def test_the_taught_head_carries_the_pronoun_at_it_alone_in_both_directions() ->
             "at the same place in both sentences: 1 of 13",
         ),
         (NARROW, 12, "Token 13 is “tired” in the first sentence and “narrow” in the second"),
-        (NARROW, 99, "There is no token 99, counted from 0: there are 15"),
+        (NARROW, 99, "There is no token 99: counted from 0, the last one is 14"),
         ("", 9, "nothing here for the model to read"),
     ],
 )

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import attnviz
-from attnviz.analysis.table import numbered
 from attnviz.errors import InvalidTrace
 from attnviz.export import tables
 from attnviz.trace import Kind, Trace
@@ -105,14 +104,16 @@ def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("decoder", 2, 0), "decoder layers 0 to 1, not 2"),
-        (("encoder", 0, HEADS), f"heads 0 to {HEADS - 1}, not {HEADS}"),
+        (("decoder", 2, 0), "decoder layers 0 to 1, counted from 0 in Python, not 2"),
+        (("encoder", 0, HEADS), f"heads 0 to {HEADS - 1}, counted from 0 in Python, not {HEADS}"),
         (("encoder", 0, -1), "not -1"),
     ],
 )
 def test_a_head_that_is_not_there_is_refused(both: Trace, asked: Any, said: str) -> None:
     with pytest.raises(InvalidTrace, match=said):
         attnviz.weights_table(both, *asked)
+    with pytest.raises(InvalidTrace, match=said):
+        attnviz.show(both, kind=asked[0], layer=asked[1], head=asked[2])
 
 
 def test_a_head_is_a_whole_number(both: Trace) -> None:
@@ -157,7 +158,18 @@ def test_tables_of_a_file_are_those_of_the_trace(both: Trace, tmp_path: Path) ->
     pd.testing.assert_frame_equal(attnviz.tokens_table(again), attnviz.tokens_table(both))
 
 
-def test_labels_are_those_of_the_pictures(both: Trace) -> None:
-    queries, keys = tables.shown_tokens(both, both.block("cross", 0))
-    assert [numbered(group) for group in queries.groups] == DECODER
-    assert [numbered(group) for group in keys.groups] == ENCODER
+def test_a_table_counts_from_0_if_it_is_asked_to(both: Trace) -> None:
+    from_0, from_1 = (attnviz.links_table(both, base=base) for base in (0, 1))
+    assert from_0["query"].iloc[0] == from_0["key"].iloc[0] == "0:[CLS]"
+    for column in ("layer", "head"):
+        assert np.array_equal(from_0[column] + 1, from_1[column])
+    assert np.array_equal(from_0["weight"], from_1["weight"])
+    tokens_from_0, tokens_from_1 = (attnviz.tokens_table(both, base=base) for base in (0, 1))
+    assert list(tokens_from_0.index[:3]) == ["0:[CLS]", "1:the", "2:dog"]
+    for column in ("word", "sentence"):
+        assert list((tokens_from_0[column] + 1).dropna()) == list(tokens_from_1[column].dropna())
+    assert list(attnviz.weights_table(both, "cross", 0, 0, base=0).index) == [
+        f"{number}:{label.partition(':')[2]}" for number, label in enumerate(DECODER)
+    ]
+    with pytest.raises(attnviz.AttnvizError, match="base must be 0 or 1, not 2"):
+        attnviz.tokens_table(both, base=2)  # type: ignore[arg-type]  # this is what must fail

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from attnviz.analysis.behaviour import facts as describe
-from attnviz.analysis.display_tokens import DisplayTokens, faint_rows, left_share, only, shown_weights
+from attnviz.analysis.display_tokens import (
+    DisplayTokens,
+    faint_rows,
+    left_share,
+    only,
+    queries_and_keys,
+    shown_weights,
+)
 from attnviz.errors import AttnvizError
 from attnviz.export.report import fixed_point
 from attnviz.export.report.fixed_point import Codes
@@ -130,9 +137,9 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the two ways in which its tokens are shown."""
     blocks = trace.of_kind(kind)
     stack = np.stack([block.weights for block in blocks])
-    plain = _shown(trace, kind, hide=False)
+    plain = queries_and_keys(trace, kind)
     try:
-        hidden = _shown(trace, kind, hide=True)
+        hidden = queries_and_keys(trace, kind, hide_special=True)
     except AttnvizError:  # nothing but special tokens
         hidden = plain
     ways = {"plain": plain} if not any(side.hides for side in hidden) else {"plain": plain, "hidden": hidden}
@@ -185,15 +192,3 @@ def _explanation(way: Sequence[DisplayTokens]) -> str:
     """How the weights were made from the model's, where queries and keys may be of two texts."""
     queries, keys = way[0].explanation_of_scores, way[-1].explanation  # rows are rescaled by their keys
     return keys if len(way) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
-
-
-def _shown(trace: Trace, kind: Kind, *, hide: bool) -> tuple[DisplayTokens, ...]:
-    """The queries and the keys; one for both where they are the same tokens."""
-    block = trace.of_kind(kind)[0]
-    shown = []
-    if kind != "encoder":
-        text = trace.text if trace.target is None else trace.target
-        shown.append(DisplayTokens(block.query_tokens, text, hide_special=hide, written=trace.written))
-    if kind != "decoder":
-        shown.append(DisplayTokens(block.key_tokens, trace.text, hide_special=hide, second=trace.second))
-    return tuple(shown)

@@ -11,10 +11,10 @@ from typing import Any, Literal, get_args
 
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
-from attnviz.export.report.contents import contents, named
+from attnviz.export.report.contents import contents, kinds_of, named
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
-from attnviz.trace import Block, Kind, Trace, checked_trace, whole
+from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
 
@@ -116,6 +116,7 @@ def show(
     if theme not in get_args(Theme):
         raise AttnvizError(f"There is no theme {theme!r}; there are {', '.join(get_args(Theme))}.")
     style: Style = "matrix" if view == "matrix" else "lines"
+    checked_head(trace, kind or kinds_of(trace)[0], layer, head)
     opening = InitialView(0, kind, whole(layer, "layer"), whole(head, "head"), query, style, hide_special)
     kind = kind_opened([trace], opening)
     if view in (None, "atlas"):

@@ -16,11 +16,11 @@ from attnviz.app import markdown
 from attnviz.app.heads.pronouns import all_heads, computing, figures, headline
 from attnviz.app.jobs import RUNNING, Jobs
 from attnviz.capture import loading
-from attnviz.experiments import pairs, pronouns, relations
+from attnviz.experiments import coreference, pairs, syntax
+from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import Verdicts
-from attnviz.experiments.relations import Grammar
+from attnviz.experiments.syntax import Grammar
 from tests.app.shown import all_sent, clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
@@ -33,8 +33,8 @@ def _few() -> Iterator[None]:
     """Eleven pairs and six sentences, read once for all these tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairs, "bundled", lambda: FEW)
-        sentences = relations.bundled()[:6]
-        patch.setattr(relations, "bundled", lambda: sentences)
+        sentences = syntax.bundled()[:6]
+        patch.setattr(syntax, "bundled", lambda: sentences)
         patch.setattr(computing, "JOBS", SERVED)
         patch.setattr(figures, "FEW", 10)  # so that eleven are not
         yield
@@ -67,7 +67,7 @@ def _fine(weight: float) -> str:
 
 
 def resolved(*which: Pair) -> Verdicts:
-    *_, end = pronouns.resolve(which, loading.load("minilm").trace, "encoder")
+    *_, end = coreference.resolve(which, loading.load("minilm").trace, "encoder")
     return end.found
 
 
@@ -229,8 +229,8 @@ def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(text: str
 def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "FEW", 6)
     app = read(visit("pronouns", part="Grammar", relation="Object"))
-    *_, end = relations.measure(relations.bundled(), loading.load("minilm").trace, "encoder")
-    place = relations.SORTS.index("object")
+    *_, end = syntax.measure(syntax.bundled(), loading.load("minilm").trace, "encoder")
+    place = syntax.SORTS.index("object")
     hits, total = end.found.hits[0, place], end.found.totals[place]
     np.testing.assert_allclose(sent(app, "head_map")["values"], (hits / total).ravel(), rtol=1e-5)
     best_heads = [f"{layer + 1}-{head + 1}" for layer, head in np.argwhere(hits == hits.max())]
@@ -249,7 +249,7 @@ def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.Monke
 def test_the_grammar_lists_what_the_open_head_fails_on_first(direction: str) -> None:
     app = read(visit("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
     told: dict[bool, list[tuple[str, str, str, str]]] = {False: [], True: []}
-    for sentence in relations.bundled():
+    for sentence in syntax.bundled():
         trace = attnviz.trace(sentence.text)
         tokens = trace.block("encoder", 3).key_tokens
         weights = trace.block("encoder", 3).weights[1].copy()
@@ -294,7 +294,7 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
 
     jobs = Jobs()
     monkeypatch.setattr(computing, "JOBS", jobs)
-    monkeypatch.setattr(relations, "measure", waits)
+    monkeypatch.setattr(syntax, "measure", waits)
     app = visit("pronouns", part="Grammar", cases="Successes")
     go_on.set()
     jobs.close()
@@ -304,7 +304,7 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
 
 
 def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve, go_on = pronouns.resolve, threading.Event()
+    resolve, go_on = coreference.resolve, threading.Event()
 
     def waits(asked: Sequence[Pair], *others: Any) -> Iterator[Progress[Verdicts]]:
         for progress in resolve(asked, *others):
@@ -314,7 +314,7 @@ def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPa
 
     jobs = Jobs()
     monkeypatch.setattr(computing, "JOBS", jobs)
-    monkeypatch.setattr(pronouns, "resolve", waits)
+    monkeypatch.setattr(coreference, "resolve", waits)
     app = visit("pronouns")
     while not all_sent(app, "head_map"):
         app.run()

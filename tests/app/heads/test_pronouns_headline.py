@@ -6,7 +6,7 @@ import pytest
 from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.headline import Best, best
 from attnviz.experiments import pairs
-from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
+from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
 from attnviz.experiments.sentences import SkippedSentence
 
 NEAREST, COIN = Baseline("nearest noun", 0.5, 0.0), Baseline("a coin", 0.5, 0.25)

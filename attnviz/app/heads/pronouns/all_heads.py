@@ -18,9 +18,9 @@ from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
 from attnviz.app.saving import save_file
-from attnviz.experiments import pronouns
+from attnviz.experiments import coreference
+from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
 from attnviz.text import head_name, plural
 
 _COIN = 1 / 4  # of the pairs, a coin for each sentence is right in both
@@ -55,7 +55,7 @@ def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, s
     if not found.pairs:
         return
     scores = found.scores(looks)
-    nearest, _, coin = pronouns.baselines(found.pairs)
+    nearest, _, coin = coreference.baselines(found.pairs)
     if still:
         _finding(chosen, scores, looks, nearest, coin, progress.finished)
     left, right = st.columns([5, 7], gap="medium")
@@ -168,7 +168,7 @@ def _chart(chosen: HeadSelection, scores: Scores, nearest: Baseline, coin: Basel
 
 def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     """Draw those heads as a table that resolve most, all of them on demand, and a way to save them."""
-    scores, baselines = found.scores(looks), pronouns.baselines(found.pairs)
+    scores, baselines = found.scores(looks), coreference.baselines(found.pairs)
     rows = scores.ranking
     st.markdown(_lines(scores, looks, rows[:_MOST_LISTED], baselines))
     unless = "" if (scores.given >= HARDLY).any() else ", unless all do"
@@ -180,7 +180,7 @@ def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
         st.markdown(_lines(scores, looks, rows))
         save_file(
             "Save all figures (CSV)",
-            lambda: csv_text(pronouns.COLUMNS, pronouns.table_rows(scores)),
+            lambda: csv_text(coreference.COLUMNS, coreference.table_rows(scores)),
             f"attnviz-pronouns-{_filename_of(chosen)}.csv",
             icon=":material/download:",
         )

@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import DIRECTION, PART, WHO_LOOKS
-from attnviz.experiments import pronouns, relations
+from attnviz.experiments import coreference, syntax
 from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
@@ -53,7 +53,7 @@ def choose() -> HeadSelection:
     return HeadSelection(part, entry, kind, layer, head)
 
 
-def who_looks(chosen: HeadSelection) -> pronouns.Looks:
+def who_looks(chosen: HeadSelection) -> coreference.Looks:
     """Draw the choice whose weights are read; a decoder's nouns cannot look ahead."""
     if chosen.kind == "decoder":
         return "pronoun"
@@ -61,7 +61,7 @@ def who_looks(chosen: HeadSelection) -> pronouns.Looks:
     return "pronoun" if asked == FROM_PRONOUN else "nouns"
 
 
-def which_way() -> relations.Looks:
+def which_way() -> syntax.Looks:
     """Draw the choice which of two related words looks."""
     asked = DIRECTION.segments("Who looks", (FROM_DEPENDENT, FROM_HEAD))
     return "dependent" if asked == FROM_DEPENDENT else "head word"

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from attnviz.app import caches, warm_up
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.jobs import JOBS, Job
-from attnviz.experiments import pronouns, relations
+from attnviz.experiments import coreference, syntax
+from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import Verdicts
-from attnviz.experiments.relations import Grammar
 from attnviz.experiments.sentences import reader
+from attnviz.experiments.syntax import Grammar
 from attnviz.trace import Trace
 
 
@@ -21,7 +21,7 @@ def verdicts(chosen: HeadSelection, asked: Sequence[Pair]) -> Job[Verdicts]:
     """What every head does with these pairs."""
 
     def steps() -> Iterator[Progress[Verdicts]]:
-        yield from pronouns.resolve(asked, _trace(chosen), chosen.kind)
+        yield from coreference.resolve(asked, _trace(chosen), chosen.kind)
 
     written = hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
     return JOBS.find(("pronouns", written, *_model(chosen)), steps)
@@ -31,7 +31,7 @@ def grammar(chosen: HeadSelection) -> Job[Grammar]:
     """What every head finds in the annotated sentences."""
 
     def steps() -> Iterator[Progress[Grammar]]:
-        yield from relations.measure(relations.bundled(), _trace(chosen), chosen.kind)
+        yield from syntax.measure(syntax.bundled(), _trace(chosen), chosen.kind)
 
     return JOBS.find(("relations", *_model(chosen)), steps)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
-from attnviz.experiments.pronouns import Looks, Scores
+from attnviz.experiments.coreference import Looks, Scores
 from attnviz.text import NO_NUMBER, head_name, joined, percent, unbroken
 
 FEW = 30

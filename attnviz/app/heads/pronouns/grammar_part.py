@@ -14,7 +14,7 @@ from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.relations import LOOKS, SORTS, Answers, Grammar, Looks
+from attnviz.experiments.syntax import LOOKS, SORTS, Answers, Grammar, Looks
 
 
 def draw(chosen: HeadSelection) -> None:

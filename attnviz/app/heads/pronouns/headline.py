@@ -10,7 +10,7 @@ import numpy as np
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns.figures import MOST_NAMED, few, fine, interval, luck, names, share, whom
-from attnviz.experiments.pronouns import Baseline, Looks, Scores, Verdicts
+from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
 from attnviz.text import joined, plural
 
 

@@ -9,8 +9,8 @@ from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
 from attnviz.app.heads.pronouns.headline import HARDLY
-from attnviz.experiments import pronouns
-from attnviz.experiments.pronouns import Looks, Verdicts
+from attnviz.experiments import coreference
+from attnviz.experiments.coreference import Looks, Verdicts
 from attnviz.text import plural
 
 
@@ -22,7 +22,7 @@ def draw(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     pairs, sentences, wrong, leans = (
         int(counts[place]) for counts in (scores.pairs, scores.sentences, scores.wrong, scores.leans)
     )
-    nearest, _, coin = pronouns.baselines(found.pairs)
+    nearest, _, coin = coreference.baselines(found.pairs)
     turns = pairs + wrong
     st.header(f"Head {chosen.name}", anchor=False)
     st.markdown(

@@ -15,9 +15,9 @@ from attnviz.app.state.choices import FIRST_MEANT, OTHER, QUERY, SECOND_MEANT, T
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.experiments import pairs, pronouns
+from attnviz.experiments import coreference, pairs
+from attnviz.experiments.coreference import Looks
 from attnviz.experiments.pairs import Pair
-from attnviz.experiments.pronouns import Looks
 from attnviz.text import head_name, plural
 from attnviz.trace import Trace
 
@@ -111,13 +111,13 @@ def _verdict(chosen: HeadSelection, looks: Looks, pair: Pair) -> None:
     def trace(text: str) -> Trace:
         return caches.trace(chosen.entry.name, ModelInput(text))
 
-    *_, end = pronouns.resolve([pair], trace, chosen.kind)
+    *_, end = coreference.resolve([pair], trace, chosen.kind)
     found = end.found
     if not found.pairs:
         raise AttnvizError(found.unread[0].why)
     right = found.right(looks)[0]
     resolved = right.all(axis=0)
-    seen = found.weights[pronouns.LOOKS.index(looks), 0, :, :, chosen.layer, chosen.head]
+    seen = found.weights[coreference.LOOKS.index(looks), 0, :, :, chosen.layer, chosen.head]
     for reading, weights, is_right in zip(
         pair.readings, seen, right[:, chosen.layer, chosen.head], strict=True
     ):

@@ -15,9 +15,9 @@ from attnviz.app.job_view import counted, show_job
 from attnviz.app.state.choices import PAIRS
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
+from attnviz.experiments.coreference import LOOKS, Looks, Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import LOOKS, Looks, Verdicts
 from attnviz.text import plural
 
 

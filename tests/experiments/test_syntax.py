@@ -9,7 +9,7 @@ import torch
 
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.experiments.relations import LOOKS, SORTS, Annotated, Grammar, bundled, count, measure, parse
+from attnviz.experiments.syntax import LOOKS, SORTS, Annotated, Grammar, bundled, count, measure, parse
 from attnviz.trace import Trace
 from tests import reference_bert
 from tests.experiments.hand_made import tokens_of, trace_of

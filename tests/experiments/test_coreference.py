@@ -10,9 +10,9 @@ from attnviz.analysis.words import Span, positions
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
+from attnviz.experiments.coreference import Verdicts, baselines, resolve
 from attnviz.experiments.pairs import Pair, SentenceOfPair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.pronouns import Verdicts, baselines, resolve
 from attnviz.trace import Trace
 from tests import reference_bert
 from tests.experiments.hand_made import tokens_of, trace_of

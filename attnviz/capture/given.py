@@ -1,0 +1,84 @@
+"""What a caller of the library gives: a text or its tokens, and a model's name or a model object."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.capture.loading import borrowed
+from attnviz.capture.model import ModelInput, Writing
+
+
+def model_input(text: object, second: str | None, target: str | None, writing: Writing | None) -> ModelInput:
+    """What the model is given: a text, or the tokens of one."""
+    if isinstance(text, str):
+        return ModelInput(text, second, target, writing)
+    given: Mapping[str, Any] = {"input_ids": text}
+    if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
+        given = text
+    ids, segments = _row(given["input_ids"]), _row(given.get("token_type_ids", ()))
+    if "attention_mask" in given and ids.ndim == 1:
+        read = _row(given["attention_mask"]) != 0  # the others are padding
+        ids, segments = ids[read], segments[read] if segments.size else segments
+    whole = np.issubdtype(ids.dtype, np.integer) or not ids.size
+    if ids.ndim != 1 or not whole or ids.min(initial=0) < 0:
+        raise TypeError(
+            "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
+            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). For many, see trace_many."
+        )
+    if second is not None:
+        raise TypeError(
+            "A pair of sentences is read as text, trace(first, second=second), or as all its tokens, as "
+            "tokenizer(first, second) returns them."
+        )
+    if not segments.any():
+        return ModelInput("", None, target, writing, tuple(ids.tolist()))
+    if segments.shape != ids.shape or segments.tolist() != sorted(segments) or {*segments.tolist()} != {0, 1}:
+        raise TypeError(
+            "token_type_ids must be 0 for each token of the first sentence and then 1 for each token of the "
+            f"second, not {reprlib.repr(segments.tolist())}."
+        )
+    return ModelInput("", None, target, writing, tuple(ids.tolist()), tuple(segments.tolist()))
+
+
+def _row(ids: Any) -> NDArray[np.generic]:
+    """An array of one row; [1, token] too is one."""
+    try:
+        rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
+    except ValueError:
+        rows = np.zeros((0, 0))
+    return rows[0] if rows.ndim == 2 and len(rows) == 1 else rows
+
+
+def inputs_of(texts: Iterable[object]) -> Iterator[ModelInput]:
+    """Those of many texts or pairs, or of what a tokenizer of transformers returns for several."""
+    if isinstance(texts, Mapping):
+        names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in texts]
+        rows = zip(*(texts[name] for name in names), strict=True)
+        texts = (dict(zip(names, row, strict=True)) for row in rows)
+    for text in texts:
+        match text:
+            case [str(first), str(second)]:
+                yield ModelInput(first, second)
+            case _:
+                yield model_input(text, None, None, None)
+
+
+@contextmanager
+def opened(model: object, tokenizer: object) -> Iterator[str]:
+    """The name of a model; a model object gets one while the block lasts."""
+    if not isinstance(model, str | Path):
+        with borrowed(model, tokenizer) as name:
+            yield name
+        return
+    if tokenizer is not None:
+        raise TypeError(
+            "attnviz opens this model with its tokenizer. Give a tokenizer with a model object only."
+        )
+    yield str(model.absolute()) if isinstance(model, Path) else model

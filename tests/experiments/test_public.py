@@ -1,0 +1,77 @@
+"""What is public of the experiments: of an object as of its folder, and kind to what it cannot take."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from transformers import AutoModelForCausalLM
+
+from attnviz import experiments
+from attnviz.capture import loading
+from attnviz.capture.attribution import gradients, occlusion
+from attnviz.capture.stack import expected, stack_of
+from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
+from attnviz.experiments.pairs import EXAMPLE
+from tests.capture.by_transformers import own_tokenizer
+from tests.capture.tiny import SENTENCE, FolderOf
+
+PAIR = "The [hen] {bit > fox | fled > hen} the [fox] so *it* cried."  # for a model that looks only back, too
+RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner the#1>dog"
+
+
+@pytest.mark.parametrize(
+    ("ask", "numbers"),
+    [
+        (lambda **of: experiments.ablate(SENTENCE, place=2, **of), lambda found: found.moved.expected),
+        (lambda **of: experiments.gradients(SENTENCE, place=3, **of), lambda found: found.words_times),
+        (lambda **of: experiments.occlusion(SENTENCE, place=3, **of), lambda found: found.turned),
+        (lambda **of: experiments.pronouns(pairs=PAIR, **of), lambda found: found.weights),
+        (lambda **of: experiments.relations(sentences=RELATIONS, **of), lambda found: found.hits),
+    ],
+    ids=experiments.__all__,
+)
+def test_an_object_gives_what_its_folder_gives(
+    ask: Callable[..., Any], numbers: Callable[[Any], Any], folder_of: FolderOf
+) -> None:
+    folder = folder_of("gpt2")
+    of_folder = numbers(ask(model=folder))
+    network = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True)
+    of_object = numbers(ask(model=network, tokenizer=own_tokenizer(folder)))
+    assert of_folder.size
+    np.testing.assert_allclose(of_object, of_folder, atol=1e-6)
+
+
+def test_slopes_are_those_of_what_is_expected_next(folder_of: FolderOf) -> None:
+    stack = stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE)
+    followed = expected(stack, 3)
+    assert followed is not None
+    *_, (_, _, slopes) = gradients(stack, 3, followed)
+    found = experiments.gradients(SENTENCE, folder_of("gpt2"), place=3)
+    assert [each.tolist() for each in found] == [each.tolist() for each in slopes]
+
+
+@pytest.mark.parametrize("way", ["mask vector", "mean vector", "key masked", "deleted"])
+def test_a_word_is_left_out_in_the_way_that_is_asked_for(way: Any) -> None:
+    stack = stack_of(loading.load("minilm"), "The dog slept.")
+    *_, last = occlusion(stack, 3, None, way)
+    found = experiments.occlusion("The dog slept.", place=3, way=way)
+    np.testing.assert_array_equal(found.turned, last.turned)
+    assert found.replaced_by == ("[MASK]" if way == "mask vector" else None)
+
+
+def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
+    for ask in (experiments.gradients, experiments.occlusion):
+        with pytest.raises(InvalidTrace, match="There is no token 6: counted from 0, the last one is 5"):
+            ask("The dog slept.", place=6)
+    with pytest.raises(AttnvizError, match="by 'mask vector'; there are mean vector, key masked, deleted"):
+        experiments.occlusion(SENTENCE, folder_of("gpt2"), way="mask vector")
+    with pytest.raises(ModelNotSupported, match="expects no tokens"):
+        experiments.ablate("The dog slept.", place=1)
+
+
+def test_pairs_and_sentences_are_one_text() -> None:
+    with pytest.raises(TypeError, match="pairs must be one str, as a file of them holds, not list"):
+        experiments.pronouns(pairs=[EXAMPLE])  # type: ignore[arg-type]  # this is what must fail
+    with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
+        experiments.relations(sentences="  object road>cross")
