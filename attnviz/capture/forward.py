@@ -81,25 +81,39 @@ def blocks(
 
 
 def batch_blocks(
-    network: PreTrainedModel, layers: Sequence[AttentionLayer], sentences: Sequence[tuple[Token, ...]]
+    network: PreTrainedModel,
+    layers: Sequence[AttentionLayer],
+    sentences: Sequence[tuple[Token, ...]],
+    type_ids: Sequence[Sequence[int]] | None = None,
 ) -> Iterator[tuple[Block, ...]]:
     """Runs a model of one stack once over many texts, padded to equal length, and yields the blocks of each.
 
     What was padded is cut away. Where texts differ in length, sums of float32 may round otherwise than those
     of each text alone.
 
+    Args:
+        sentences: the tokens of each text.
+        type_ids: of pairs, which sentence each token belongs to; None: the model is not told.
+
     Raises:
         ModelNotSupported: as `blocks` says.
     """
     longest = max(map(len, sentences))
-    padding = network.config.pad_token_id or 0
-    ids = [[*(token.id for token in each), *[padding] * (longest - len(each))] for each in sentences]
-    read = [[1] * len(each) + [0] * (longest - len(each)) for each in sentences]
-    inputs = {"input_ids": torch.tensor(ids, device=network.device)}
+    inputs = {
+        "input_ids": ([[token.id for token in each] for each in sentences], network.config.pad_token_id)
+    }
     if min(map(len, sentences)) < longest:
-        inputs["attention_mask"] = torch.tensor(read, device=network.device)
+        inputs["attention_mask"] = ([[1] * len(each) for each in sentences], 0)
+    if type_ids is not None:
+        inputs["token_type_ids"] = ([[*each] for each in type_ids], 0)
+    padded = {
+        name: torch.tensor(
+            [each + [padding or 0] * (longest - len(each)) for each in rows], device=network.device
+        )
+        for name, (rows, padding) in inputs.items()
+    }
     with recording() as records, torch.inference_mode():
-        run(network, inputs)
+        run(network, padded)
     refuse_other_modules(network, [record.module for record in records], layers)
     for row, sentence in enumerate(sentences):
         yield _blocks(network, layers, [record.of(row, len(sentence)) for record in records], sentence)

@@ -39,6 +39,7 @@ class TokenizedInput:
         source: the tokens of the encoder, or of the only stack.
         type_ids: which sentence each of them belongs to.
         text: what they stand in.
+        second: the second sentence, if it is a pair.
         target: the decoder's tokens in an encoder–decoder, else none.
         target_text: what those stand in.
         writing: how the last tokens were written.
@@ -49,6 +50,7 @@ class TokenizedInput:
     source: tuple[Token, ...]
     type_ids: tuple[int, ...]
     text: str
+    second: str | None = None
     target: tuple[Token, ...] = ()
     target_text: str | None = None
     writing: Writing | None = None
@@ -86,7 +88,7 @@ class HuggingFaceModel(Model):
         """What the model, or its encoder, reads; see `TextTokenizer.tokenized` for the errors."""
         given = self._supported(text)
         if given.ids is not None:
-            return self.tokenizer.of_ids(given.ids)[1]
+            return self.tokenizer.of_ids(given.ids, given.segments)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
@@ -99,7 +101,7 @@ class HuggingFaceModel(Model):
         return Trace(
             model=self.name,
             text=read.text,
-            second=given.second,
+            second=read.second,
             target=read.target_text,
             written=read.written,
             blocks=blocks,
@@ -107,17 +109,23 @@ class HuggingFaceModel(Model):
         )
 
     def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
-        """As `Model.traces`; texts that are only read, together, and what is written, one by one."""
-        given = [self._supported(text) for text in texts]
-        read = [self._tokenized(each) for each in given]
-        if self._paired or any(
-            each.writing is not None or any(one.type_ids) for each, one in zip(given, read, strict=True)
-        ):
+        """As `Model.traces`; what is only read, together, and what is written, one by one.
+
+        One by one also if some are told which sentence is which: to tell it of others may mean something.
+        """
+        read = [self._tokenized(self._supported(text)) for text in texts]
+        told = [any(one.type_ids) and self._tells_sentences for one in read]
+        if self._paired or any(text.writing is not None for text in texts) or len(set(told)) > 1:
             yield from super().traces(texts)
             return
-        found = forward.batch_blocks(self.network, self.layers, [one.source for one in read])
+        found = forward.batch_blocks(
+            self.network,
+            self.layers,
+            [one.source for one in read],
+            [one.type_ids for one in read] if any(told) else None,
+        )
         for one, blocks in zip(read, found, strict=True):
-            yield Trace(model=self.name, text=one.text, blocks=blocks)
+            yield Trace(model=self.name, text=one.text, second=one.second, blocks=blocks)
 
     def batch_weights(
         self, sentences: Sequence[Sequence[Token]], kind: Kind
@@ -172,7 +180,12 @@ class HuggingFaceModel(Model):
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
-        return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes)
+        given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes)
+        if given.segments is not None and not self._tells_sentences:
+            raise ModelNotSupported(
+                f"{quoted(self.name)} cannot be told which sentence is which. Leave out token_type_ids."
+            )
+        return given
 
     def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
         """What it reads, cached for a while: nothing is written twice."""
@@ -204,10 +217,10 @@ class HuggingFaceModel(Model):
     def _tokenized_and_written(self, given: ModelInput, edits: Edits) -> TokenizedInput:
         if given.ids is None:
             encoded = self.tokenizer.tokenized(given.text, given.second)
-            read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text)
+            read = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
         else:
-            text, tokens = self.tokenizer.of_ids(given.ids)
-            read = TokenizedInput(tokens, (0,) * len(tokens), text)
+            text, second, tokens = self.tokenizer.of_ids(given.ids, given.segments)
+            read = TokenizedInput(tokens, given.segments or (0,) * len(tokens), text, second)
         self._check_rows(read.source)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)

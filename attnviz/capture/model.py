@@ -97,6 +97,7 @@ class ModelInput:
         writing: how a decoder writes on; None: it only reads (an encoder–decoder without a target takes the
             likeliest token each time).
         ids: the tokens of the text, rows of the vocabulary, in place of it; special tokens included.
+        segments: of a pair of sentences, to which of them each of these tokens belongs: first 0, then 1.
 
     Raises:
         TypeError: something is of another type; the message says what is needed.
@@ -107,6 +108,7 @@ class ModelInput:
     target: str | None = None
     writing: Writing | None = None
     ids: tuple[int, ...] | None = None
+    segments: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
