@@ -29,9 +29,9 @@ from attnviz.errors import (
 )
 from attnviz.export.report.notebook import Figure, show
 from attnviz.export.tables import links_table, tokens_table, weights_table
+from attnviz.importing import need_extra
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, resolve
-from attnviz.models.importing import need_extra
 from attnviz.trace import Block, Kind, Token, Trace
 
 if TYPE_CHECKING:

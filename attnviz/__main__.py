@@ -14,10 +14,11 @@ import typer
 from typer.core import TyperGroup
 
 import attnviz
+from attnviz import importing
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed, importing
+from attnviz.models import allowed
 
 # In the order of the help. Each file in `cli` adds its commands to `app`, and imports torch only to run one.
 MODULES = ("trace", "report", "models", "heads", "pronouns", "relations", "verdicts", "translators")

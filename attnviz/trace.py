@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import reprlib
 from collections import Counter
@@ -11,13 +12,18 @@ from dataclasses import asdict, dataclass, replace
 from operator import index
 from os import PathLike
 from types import NoneType
-from typing import IO, Any, Literal, SupportsIndex, TypeVar, get_args, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
+from attnviz.importing import gate, need
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from xarray import DataArray
 
 Kind = Literal["encoder", "decoder", "cross"]
 Floats = NDArray[np.float32]
@@ -27,6 +33,8 @@ Array = TypeVar("Array", bound=NDArray[np.generic])
 
 WEIGHTS_ALONE = "weights alone"
 """What the model of a trace is called that has no vectors, unless somebody names it."""
+
+_MOST_SHOWN = 200  # characters of a text in a notebook
 
 ROW_ROUNDING = 0.02
 """How far a row's sum may be from 1: many weights in bfloat16, of 8 bits each, are off together."""
@@ -253,9 +261,20 @@ class Trace:
         )
 
     def __repr__(self) -> str:
+        return f"<attnviz.Trace of {self.model!r}: {'; '.join(self._kinds())}>"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook, with the texts."""
+        texts = (self.text, self.second, self.target)
+        told = (
+            f"“{text[:_MOST_SHOWN]}{'…' * (len(text) > _MOST_SHOWN)}”" for text in texts if text is not None
+        )
+        lines = (f"attnviz.Trace of {self.model}", *told, *self._kinds())
+        return f"<div>{'<br>'.join(map(html.escape, lines))}</div>"
+
+    def _kinds(self) -> list[str]:
         kinds = Counter(block.kind for block in self.blocks)
-        told = [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
-        return f"<attnviz.Trace of {self.model!r}: {'; '.join(told)}>"
+        return [f"{kind} {layers} × {_sizes(self.of_kind(kind)[0])}" for kind, layers in kinds.items()]
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -302,6 +321,44 @@ class Trace:
     def stack(self, kind: Kind | None = None) -> Floats:
         """All weights of one kind, [layer, head, query, key]; a kind is needed where there are several."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
+
+    def to_torch(self, kind: Kind | None = None) -> Tensor:
+        """What `stack` gives, as a tensor: float32 [layer, head, query, key], a copy that may be written to.
+
+        Raises:
+            InvalidTrace: as `stack` does.
+        """
+        with gate:
+            import torch
+
+        return torch.tensor(self.stack(kind))
+
+    def to_xarray(self, kind: Kind | None = None) -> DataArray:
+        """What `stack` gives, as an array of xarray with named axes: layer, head, query, key; a copy.
+
+        Layers and heads are called by their numbers from 0, queries and keys by the spelling of their tokens,
+        which need not differ.
+
+        Raises:
+            InvalidTrace: as `stack` does.
+            AttnvizError: xarray is not installed.
+        """
+        need("xarray")
+        from xarray import DataArray
+
+        blocks = self.of_kind(kind)
+        sides = {"query": blocks[0].query_tokens, "key": blocks[0].key_tokens}
+        return DataArray(
+            self.stack(kind).copy(),
+            dims=("layer", "head", "query", "key"),
+            coords={
+                "layer": [block.layer for block in blocks],
+                "head": range(len(blocks[0].query)),
+                **{side: [token.text for token in tokens] for side, tokens in sides.items()},
+            },
+            name="weights",
+            attrs={"model": self.model, "kind": blocks[0].kind, "text": self.text},
+        )
 
     def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "weights"] = "all") -> None:
         """Write it to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.

@@ -18,7 +18,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 import attnviz
-from attnviz.models import importing
+from attnviz import importing
 from tests.browser.server import ROOT, Server, running
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

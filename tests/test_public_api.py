@@ -28,7 +28,7 @@ def test_importing_loads_nothing_heavy() -> None:
 IMPORTS = """
 import contextlib, sys
 import attnviz
-from attnviz.models.importing import gate
+from attnviz.importing import gate
 
 outside = set()
 

@@ -1,13 +1,18 @@
 import math
+import sys
 from dataclasses import FrozenInstanceError, replace
+from importlib import metadata
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.errors import InvalidTrace
+from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.trace import Trace
 from tests.formula import D_HEAD, D_MODEL, D_VALUE, HEADS, KEYS, QUERIES, attention, block
 
@@ -173,6 +178,58 @@ def test_a_trace_and_a_block_are_told_in_one_line() -> None:
     )
     assert repr(block()) == f"<attnviz.Block: cross, layer 1, {HEADS} heads, {QUERIES} × {KEYS} tokens>"
     assert "\n" not in repr(replace(trace(), model="two\nlines"))
+
+
+def test_a_notebook_is_told_the_texts_and_no_html_of_theirs() -> None:
+    shown = replace(trace(), model="a<b", text="<script>x</script> & so", target="long" * 99)._repr_html_()
+    lines = shown.removeprefix("<div>").removesuffix("</div>").split("<br>")
+    assert lines[:2] == ["attnviz.Trace of a&lt;b", "“&lt;script&gt;x&lt;/script&gt; &amp; so”"]
+    assert lines[2] == f"“{'long' * 50}…”"
+    assert lines[3:] == [
+        f"cross 2 × {HEADS} heads, {QUERIES} × {KEYS} tokens",
+        f"encoder 1 × {HEADS} heads, {QUERIES} × {QUERIES} tokens",
+    ]
+
+
+def test_a_tensor_is_a_copy_that_may_be_written_to() -> None:
+    one = trace()
+    expected = one.stack("cross").copy()
+    tensor = one.to_torch("cross")
+    assert (tensor.dtype, tuple(tensor.shape)) == (torch.float32, expected.shape)
+    assert np.array_equal(tensor.numpy(), expected)
+    tensor.zero_()
+    assert np.array_equal(one.stack("cross"), expected)
+    with pytest.raises(InvalidTrace, match="Name one kind"):
+        one.to_torch()
+
+
+def test_an_array_of_xarray_has_its_axes_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call alone: xarray itself is not installed here."""
+    monkeypatch.setattr(sys.modules["attnviz.trace"], "need", Mock())
+    given: dict[str, Any] = {}
+    told = SimpleNamespace(DataArray=lambda values, **named: given.update(named, values=values))
+    monkeypatch.setitem(sys.modules, "xarray", told)
+    one = trace()
+    one.to_xarray("cross")
+    assert np.array_equal(given["values"], one.stack("cross"))
+    assert given["values"].flags.writeable
+    assert given["dims"] == ("layer", "head", "query", "key")
+    tokens = {
+        side: [token.text for token in getattr(one.block("cross"), f"{side}_tokens")]
+        for side in ("query", "key")
+    }
+    assert {axis: list(names) for axis, names in given["coords"].items()} == {
+        "layer": [0, 1],
+        "head": list(range(HEADS)),
+        **tokens,
+    }
+    assert given["attrs"] == {"model": "m", "kind": "cross", "text": one.text}
+
+
+def test_without_xarray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "version", Mock(side_effect=metadata.PackageNotFoundError))
+    with pytest.raises(AttnvizError, match=r'xarray is not installed\. .* pip install "xarray"'):
+        trace().to_xarray("cross")
 
 
 def test_a_model_cannot_have_written_less_than_nothing() -> None:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from attnviz import importing
 from attnviz.capture.model import Model, ModelInput, as_model_input
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edits
-from attnviz.models import allowed, catalogue, hub, importing, limits, resolve
+from attnviz.models import allowed, catalogue, hub, limits, resolve
 from attnviz.models.tokenizer import patch_tokens, tokenizer_of
 from attnviz.trace import Token, Trace
 from attnviz.trained.translator import reading

@@ -12,7 +12,7 @@ from typing import Any
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.behaviour import BehaviourFindings, Counted, Engine, Measure, Part, measure_part
-from attnviz.models.importing import need_extra
+from attnviz.importing import need_extra
 
 HERE = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""

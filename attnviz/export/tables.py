@@ -14,7 +14,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys
 from attnviz.analysis.table import numbered
 from attnviz.errors import AttnvizError, InvalidTrace
-from attnviz.models.importing import need_extra
+from attnviz.importing import need_extra
 from attnviz.trace import Block, Kind, Token, Trace, checked_head, checked_trace
 
 if TYPE_CHECKING:

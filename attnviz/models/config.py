@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
+from attnviz.importing import gate
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.importing import gate
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz import readable
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
+from attnviz.importing import gate
 from attnviz.models import catalogue
-from attnviz.models.importing import gate
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
 

@@ -19,11 +19,12 @@ from PIL import Image
 
 import attnviz
 from attnviz import __main__ as command_line
+from attnviz import importing
 from attnviz.app import serve
 from attnviz.capture.loading import Tell
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
-from attnviz.models import allowed, catalogue, importing
+from attnviz.models import allowed, catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import contest, distance, measures, splits, training
 from attnviz.trained.translator.training import Settings

@@ -5,8 +5,8 @@ from importlib import metadata
 
 import pytest
 
+from attnviz import importing
 from attnviz.errors import AttnvizError
-from attnviz.models import importing
 
 
 @pytest.mark.parametrize("outside", [">=99", "<1"])
