@@ -93,6 +93,8 @@ def trace(
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
     tokenizer: object = None,
+    dtype: object = None,
+    device: object = None,
 ) -> Trace:
     """Run a model over a text and return what its attention did.
 
@@ -112,8 +114,8 @@ def trace(
             ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns,
             which tells a pair by `token_type_ids`.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
-            It runs in float32, however it is stored; with "#bfloat16" or "#float16" behind a folder or an id,
-            in these. The first call with a name loads that model, which takes some seconds.
+            It runs in float32, however it is stored, and on the processor. The first call with a name loads
+            that model, which takes some seconds.
             Or a model object of transformers, with or without adapters of peft: it runs as it is, in `eval`
             mode, on its device; see `borrowed`, which says what that does to the object.
         second: a second sentence, which a model like BERT reads together with the first.
@@ -123,6 +125,9 @@ def trace(
             head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
             the last one counts. The trace's weights are those that the model went on with.
         tokenizer: of transformers, for a model object; None: the tokens are given.
+        dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
+        device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
+            wherever one is taken: "owner/name#bfloat16#cuda".
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text cannot be read as it is.
@@ -134,12 +139,17 @@ def trace(
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
         TypeError: an argument is of another type, such as a list of texts.
     """
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         return loading.trace(name, model_input(text, second, target, writing), _edits(edits))
 
 
 def trace_many(
-    texts: Iterable[object], model: object = "minilm", batch_size: int = 32, tokenizer: object = None
+    texts: Iterable[object],
+    model: object = "minilm",
+    batch_size: int = 32,
+    tokenizer: object = None,
+    dtype: object = None,
+    device: object = None,
 ) -> Iterator[Trace]:
     """The traces of many texts, in their order; only those of one batch are in memory at once.
 
@@ -153,7 +163,7 @@ def trace_many(
     Args:
         texts: each as `trace` takes it, or a pair, (text, second); or what a tokenizer of transformers
             returns for several.
-        model, tokenizer: as `trace` takes them.
+        model, tokenizer, dtype, device: as `trace` takes them.
         batch_size: how many texts are read in one forward pass.
 
     Raises:
@@ -163,7 +173,7 @@ def trace_many(
         raise TypeError("texts must be several texts, such as [text], not one str. For one, call trace.")
     if batch_size < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         waiting = inputs_of(texts)
         while batch := list(islice(waiting, batch_size)):
             yield from loading.load(name).traces(batch)
@@ -177,13 +187,15 @@ def predictions(
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
     tokenizer: object = None,
+    dtype: object = None,
+    device: object = None,
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
 
     Args:
-        text, model, second, target, writing, edits, tokenizer: as `trace` takes them. A model like BERT
-            expects something where its masked token is typed: "The [MASK] slept." for BERT, "The <mask>
-            slept." for RoBERTa; `python -m attnviz models NAME` tells which one it is.
+        text, model, second, target, writing, edits, tokenizer, dtype, device: as `trace` takes them. A model
+            like BERT expects something where its masked token is typed: "The [MASK] slept." for BERT, "The
+            <mask> slept." for RoBERTa; `python -m attnviz models NAME` tells which one it is.
 
     Returns:
         A prediction for each place. There are none if no masked token was typed, nor if the model expects
@@ -194,7 +206,7 @@ def predictions(
         AttnvizError, TypeError: as `trace` does.
     """
     given, changes = model_input(text, second, target, writing), _edits(edits)
-    with opened(model, tokenizer) as name:
+    with opened(model, tokenizer, dtype, device) as name:
         return loading.load(name).predictions(given, edits=changes)
 
 

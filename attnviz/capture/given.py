@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from attnviz.capture.loading import borrowed
 from attnviz.capture.model import ModelInput, Writing
+from attnviz.models.resolve import with_settings
 
 
 def model_input(text: object, second: str | None, target: str | None, writing: Writing | None) -> ModelInput:
@@ -71,9 +72,14 @@ def inputs_of(texts: Iterable[object]) -> Iterator[ModelInput]:
 
 
 @contextmanager
-def opened(model: object, tokenizer: object) -> Iterator[str]:
+def opened(model: object, tokenizer: object, dtype: object = None, device: object = None) -> Iterator[str]:
     """The name of a model; a model object gets one while the block lasts."""
     if not isinstance(model, str | Path):
+        if (dtype, device) != (None, None):
+            raise TypeError(
+                "A model object runs in its own numbers and where it is: move it with model.to(…), and leave "
+                "out dtype and device."
+            )
         with borrowed(model, tokenizer) as name:
             yield name
         return
@@ -81,4 +87,4 @@ def opened(model: object, tokenizer: object) -> Iterator[str]:
         raise TypeError(
             "attnviz opens this model with its tokenizer. Give a tokenizer with a model object only."
         )
-    yield str(model.absolute()) if isinstance(model, Path) else model
+    yield with_settings(str(model.absolute()) if isinstance(model, Path) else model, dtype, device)

@@ -73,6 +73,7 @@ class HuggingFaceModel(Model):
     def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer) -> None:
         self.name = entry.name
         self.dtype = entry.dtype
+        self.device = str(network.device)
         self.entry = entry
         self.tokenizer = tokenizer
         self.network = network

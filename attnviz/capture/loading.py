@@ -192,8 +192,8 @@ def _downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     def told(came: int, total: int) -> None:
         tell(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
 
-    behind, dtype = resolve.target(name)
-    hub.download(behind, name, told, dtype)
+    wanted = resolve.target(name)
+    hub.download(wanted.model, name, told, wanted.dtype)
     return resolve.entry(name)
 
 
@@ -235,4 +235,5 @@ def _open(entry: catalogue.Entry) -> Model:
     from attnviz.capture.huggingface import HuggingFaceModel
     from attnviz.capture.network import open_network
 
-    return HuggingFaceModel(entry, open_network(folder, entry.name, entry.dtype), tokenizer_of(entry))
+    network = open_network(folder, entry.name, entry.dtype, entry.device)
+    return HuggingFaceModel(entry, network, tokenizer_of(entry))

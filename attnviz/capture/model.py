@@ -218,10 +218,12 @@ class Model(ABC):
     Attributes:
         name: what it is called, in links and messages.
         dtype: in which numbers it runs.
+        device: where it runs, as torch calls it.
     """
 
     name: str
     dtype: DType = "float32"
+    device: str = "cpu"
 
     @abstractmethod
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
@@ -299,6 +301,18 @@ class Model(ABC):
             if asked is not None and not can:
                 raise ModelNotSupported(f"{quoted(self.name)} {otherwise}")
         return given
+
+    def need_processor(self) -> None:
+        """Refuse what is computed on the processor alone, if it runs elsewhere.
+
+        Raises:
+            ModelNotSupported: it does.
+        """
+        if self.device != "cpu":
+            raise ModelNotSupported(
+                f"{quoted(self.name)} runs on {self.device}, and this is computed on the processor. Leave "
+                "the device out, or call model.cpu()."
+            )
 
     def refuse_prediction(self, position: int | None) -> None:
         """Refuse to say what it expects, since it expects nothing.

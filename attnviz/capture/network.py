@@ -39,16 +39,20 @@ _MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
 _UNUSED = "pooler."  # a layer behind the last one, which many files leave out; no attention depends on it
 
 
-def open_network(folder: Path, name: str | None = None, dtype: DType = "float32") -> PreTrainedModel:
+def open_network(
+    folder: Path, name: str | None = None, dtype: DType = "float32", device: str = "cpu"
+) -> PreTrainedModel:
     """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
 
     Args:
         folder: where its config and its weights are.
         name: what messages call it, which do not tell where it lies; None: as the folder is called.
         dtype: in which numbers it is to run.
+        device: where it is to run, as torch calls it.
 
     Raises:
-        ModelNotSupported: its attention cannot be shown exactly, or transformers does not know it.
+        ModelNotSupported: its attention cannot be shown exactly, transformers does not know it, or it cannot
+            be brought to the device.
         ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
     """
     name = name or folder.name
@@ -69,6 +73,13 @@ def open_network(folder: Path, name: str | None = None, dtype: DType = "float32"
         )
     if custom_attention.has(config.model_type):
         custom_attention.listen(network)
+    try:
+        network.to(device)  # type: ignore[arg-type]  # a device's name is one, too
+    except (RuntimeError, AssertionError) as error:  # torch was built without it, or there is no room
+        raise ModelNotSupported(
+            f"{quoted(name)} cannot be brought to {device}: {_first_line(error, folder)} Without #{device} "
+            "it runs on the processor."
+        ) from error
     return network
 
 

@@ -44,7 +44,7 @@ class SeeingModel(Model):
 
     def __init__(self, entry: Entry, folder: Path) -> None:
         self.name = entry.name
-        self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype)
+        self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype, entry.device)
         self._processor = _processor(folder, entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
         self._tokens = patch_tokens(entry.grid)
@@ -96,7 +96,7 @@ class SeeingModel(Model):
 
     def _inputs(self, picture: Image.Image) -> Mapping[str, Tensor]:
         pixels = self._processor(upright(picture), return_tensors="pt")["pixel_values"]
-        return {"pixel_values": pixels.to(self.network.dtype)}
+        return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
 
 
 def opened(picture: Picture) -> Image.Image:

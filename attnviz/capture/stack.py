@@ -98,6 +98,7 @@ def stack_of(model: Model, text: str) -> Stack:
         ModelNotSupported: the model cannot be given word vectors, or makes something else of them than of
             the tokens.
     """
+    model.need_processor()
     if isinstance(model, HuggingFaceModel):
         return _published(model, text)
     if isinstance(model, ScratchModel):

@@ -27,13 +27,14 @@ from attnviz.cli.output import (
     write_table,
     written,
 )
-from attnviz.cli.reading import STDIN, Model
+from attnviz.cli.reading import STDIN, Device, Model, Numbers
 from attnviz.cli.resuming import resumable, run_key
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import findings_file, on_ray
 from attnviz.experiments.behaviour import PART, BehaviourFindings, Engine, locally
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
+from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, percent, plural
 
 PIPED = "standard input"
@@ -57,6 +58,8 @@ def run(
         ),
     ],
     model: Model = "minilm",
+    dtype: Numbers = None,
+    device: Device = None,
     top: Annotated[int, typer.Option(metavar="N", help="How many heads to print for each rule.")] = 5,
     out: Annotated[
         Path | None,
@@ -91,6 +94,7 @@ def run(
     standard deviation of the sentences' scores (of all n of them, divided by n), and what a head would get
     that shares its attention evenly. Ctrl-C keeps what is done; the same command goes on from there.
     """
+    model = with_settings(model, dtype, device)
     worker = _engine(engine, workers, address)
     if top < 1:
         raise AttnvizError("--top needs a number of heads: 1 or more.")

@@ -22,10 +22,11 @@ from attnviz.cli.output import (
     left_out,
     progress,
 )
-from attnviz.cli.reading import Model, reader_of
+from attnviz.cli.reading import Device, Model, Numbers, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import coreference, pairs
 from attnviz.experiments.coreference import COLUMNS, Looks, Scores, Verdicts
+from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, interval, part_of, percent, plural
 
 _WIDTH = 100  # characters of a line
@@ -46,6 +47,8 @@ def run(
         ),
     ] = None,
     model: Model = "minilm",
+    dtype: Numbers = None,
+    device: Device = None,
     looks: Annotated[
         Looks, typer.Option(help="Who looks: the pronoun at the two nouns, or they at the pronoun.")
     ] = "pronoun",
@@ -58,6 +61,7 @@ def run(
     Pairs of sentences differ in a word or a few, which decide what the pronoun stands for. For every head: in
     how many pairs is it right in both sentences, and in how many sentences?
     """
+    model = with_settings(model, dtype, device)
     inputs = [] if pairs_file is None else [pairs_file]
     check_out(out, force, begins_with(COLUMNS), "table of heads", ".csv", inputs=inputs)
     every = pairs.bundled() if pairs_file is None else pairs.read(pairs_file)

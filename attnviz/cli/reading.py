@@ -44,9 +44,20 @@ Model = Annotated[
     str,
     typer.Option(
         metavar="MODEL",
-        help="A name that `models` lists, a folder, or a Hugging Face id like owner/name. It runs in "
-        "float32, or with “#bfloat16” or “#float16” behind a folder or an id in that.",
+        help="A name that `models` lists, a folder, or a Hugging Face id like owner/name.",
     ),
+]
+Numbers = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        metavar="DTYPE",
+        help="In which numbers a folder or an id runs: float32 (the default), bfloat16 or float16.",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(metavar="DEVICE", help="Where it runs: cpu (the default), cuda, cuda:1, xpu or mps."),
 ]
 Second = Annotated[
     str | None,

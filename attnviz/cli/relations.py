@@ -19,16 +19,19 @@ from attnviz.cli.output import (
     give,
     left_out,
 )
-from attnviz.cli.reading import Model, reader_of
+from attnviz.cli.reading import Device, Model, Numbers, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import syntax
 from attnviz.experiments.syntax import CALLED, COLUMNS, LOOKS, SORTS, Grammar, Looks
+from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, interval, part_of, plural
 
 
 @app.command("relations", epilog="Example: python -m attnviz relations --model minilm --out grammar.csv")
 def run(
     model: Model = "minilm",
+    dtype: Numbers = None,
+    device: Device = None,
     looks: Annotated[
         Looks, typer.Option(help="Who looks: the dependent word at its head word, or that at it.")
     ] = "dependent",
@@ -44,6 +47,7 @@ def run(
     Determiner, possessive, auxiliary, subject, object, preposition: how often is the word that a head looks
     at most the one that it depends on? As in table 1 of Clark et al. 2019.
     """
+    model = with_settings(model, dtype, device)
     check_out(out, force, begins_with(COLUMNS), "table of relations", ".csv")
     kind, trace = reader_of(model)
     *_, end = syntax.measure(syntax.bundled(), trace, kind)

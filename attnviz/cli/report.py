@@ -15,6 +15,7 @@ from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, written
 from attnviz.errors import AttnvizError
 from attnviz.export.report.page import MARK, InitialView, View, report
+from attnviz.models.resolve import with_settings
 from attnviz.trace import Kind, Trace
 
 _HEAD = 4096  # bytes in which a page says what it is
@@ -49,6 +50,8 @@ def _repeated(option: str, arguments: Sequence[str]) -> Iterator[str]:
 def run(
     text: reading.TextOrNone = None,
     model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
+    device: reading.Device = None,
     second: reading.Second = None,
     target: reading.Target = None,
     write: reading.Write = None,
@@ -84,6 +87,7 @@ def run(
     check_out(out, force, is_page, "page of attnviz", ".html", inputs=[*reading.picture_of(text), *files])
     if (text is None) == (not files):
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
+    model = with_settings(model, dtype, device)
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     traces = [_loaded(file) for file in files]
     if text is not None:

@@ -15,6 +15,7 @@ from attnviz.analysis.sentence import name_of
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, readable, written
 from attnviz.interventions.edit import Edit
+from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
 
@@ -30,6 +31,8 @@ MOST_LINKS = 3
 def run(
     text: reading.Text,
     model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
+    device: reading.Device = None,
     second: reading.Second = None,
     target: reading.Target = None,
     write: reading.Write = None,
@@ -57,6 +60,7 @@ def run(
     check_out(
         out, force, readable(Trace.load), "trace of this attnviz", ".npz", inputs=reading.picture_of(text)
     )
+    model = with_settings(model, dtype, device)
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     edits = [Edit.parse(each) for each in edit or ()]
     trace = reading.read(model, text, second, target, writing, edits)

@@ -23,9 +23,10 @@ from attnviz.cli.output import (
     write_table,
     written,
 )
-from attnviz.cli.reading import Model
+from attnviz.cli.reading import Model, Numbers
 from attnviz.experiments import behaviour, verdicts, verdicts_file
 from attnviz.experiments.verdicts import HeadVerdicts, Part, Removed, Verdict
+from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, decimal, head_name, percent
 
 _WIDTH = 100  # characters of a line
@@ -39,6 +40,7 @@ _COLUMNS = (
 @app.command("verdicts", epilog="Example: python -m attnviz verdicts --model minilm --out verdicts.json")
 def run(
     model: Model = "minilm",
+    dtype: Numbers = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The file to write, with all numbers (.csv or .json).")
     ] = None,
@@ -51,6 +53,7 @@ def run(
     is replaced, once with the head and once without it: does it change the output less without? It takes
     minutes. What the words mean stands below the table.
     """
+    model = with_settings(model, dtype)
     as_table = out is not None and out.suffix.lower() == ".csv"
     if as_table:
         check_out(out, force, begins_with(verdicts.COLUMNS), "table of verdicts", ".csv")

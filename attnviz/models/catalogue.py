@@ -164,6 +164,7 @@ class Entry:
         grid: how many rows and columns of patches it cuts a picture into; None: it reads texts.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
+        device: where it runs, as torch calls it.
         origin: where its files come from.
     """
 
@@ -185,6 +186,7 @@ class Entry:
     grid: tuple[int, int] | None = None
     stored: str = "float32"
     dtype: DType = "float32"
+    device: str = "cpu"
     origin: Package | Trained | Folder | Hub | Borrowed
 
     @property

@@ -6,14 +6,22 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, NamedTuple
 
-from attnviz.errors import ModelNotSupported, UnknownModel, quoted
+from attnviz.errors import AttnvizError, ModelNotSupported, UnknownModel, quoted
 from attnviz.models import allowed, catalogue, folder, hub
 from attnviz.models.catalogue import Entry
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 KindOfName = Literal["catalogue", "folder", "id", "unknown"]
+
+_SETTING = re.compile(
+    rf"#(?:(?P<dtype>{'|'.join(BYTES_OF_A_NUMBER)})|(?P<device>cpu|mps|(?:cuda|xpu)(?::\d+)?))$"
+)
+_POSSIBLE = {
+    "dtype": " or ".join(BYTES_OF_A_NUMBER),
+    "device": "cpu, cuda, xpu or mps, or one of several, such as cuda:1",
+}
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -48,15 +56,63 @@ def kind_of_name(name: str) -> KindOfName:
     return "id" if hub.is_id(name) else "unknown"
 
 
-def target(name: str) -> tuple[str, DType]:
-    """What stands behind a name, and in which numbers that is to run: float32, if the name does not say.
+class Target(NamedTuple):
+    """What stands behind a name.
+
+    Attributes:
+        model: a name of the catalogue, a folder or an id.
+        dtype: in which numbers it is to run.
+        device: where, as torch calls it.
+    """
+
+    model: str
+    dtype: DType = "float32"
+    device: str = "cpu"
+
+
+def target(name: str) -> Target:
+    """What stands behind a name; in float32 and on the processor, if the name does not say otherwise.
 
     Raises:
         UnknownModel, WrongSetting: as `allowed.check` says.
     """
-    behind = allowed.target(name)
-    model, _, dtype = behind.rpartition("#")
-    return (model, cast("DType", dtype)) if model and dtype in BYTES_OF_A_NUMBER else (behind, "float32")
+    model, said = _said(allowed.target(name))
+    return Target(model, **said)
+
+
+def with_settings(name: str, dtype: object = None, device: object = None) -> str:
+    """The name of the same model in these numbers and on this device; None: as the name says.
+
+    Raises:
+        AttnvizError: there are no such numbers or devices, or the name says something else.
+    """
+    if dtype is None and device is None:
+        return name
+    model, said = _said(name)
+    asked = {"dtype": dtype, "device": device}
+    for setting, value in asked.items():
+        if value is None:
+            continue
+        wanted = str(value).removeprefix("torch.")
+        match = _SETTING.fullmatch(f"#{wanted}")
+        if match is None or match[setting] is None:
+            raise AttnvizError(f"{setting} must be {_POSSIBLE[setting]}, not {quoted(wanted)}.")
+        if said.setdefault(setting, wanted) != wanted:
+            raise AttnvizError(
+                f"{quoted(name)} says #{said[setting]}, but {setting} is {wanted}. Leave one of them out."
+            )
+    return model + "".join(
+        f"#{said[setting]}" for setting in asked if said.get(setting, "cpu") not in {"float32", "cpu"}
+    )
+
+
+def _said(name: str) -> tuple[str, dict[str, Any]]:
+    """A name without what stands behind a # at its end, and what that says."""
+    said: dict[str, Any] = {}
+    while (match := _SETTING.search(name)) and match.start() and match.lastgroup not in said:
+        said[str(match.lastgroup)] = match[0].removeprefix("#")
+        name = name[: match.start()]
+    return name, said
 
 
 def entry(name: str) -> Entry:
@@ -65,7 +121,8 @@ def entry(name: str) -> Entry:
     Args:
         name: a name of the catalogue; or else a folder; or else a Hugging Face id "owner/name", with
             "@revision" behind it if it is to stay as it was. "#bfloat16" or "#float16" behind a folder or an
-            id: it runs in these numbers. Where the operator has made a list of models, a name on that list.
+            id: it runs in these numbers; "#cuda" and the like: it runs there. Where the operator has made a
+            list of models, a name on that list.
 
     Raises:
         UnknownModel: nothing goes by this name, or it is not on the operator's list.
@@ -75,7 +132,7 @@ def entry(name: str) -> Entry:
     """
     if name in BORROWED:
         return BORROWED[name]
-    behind, dtype = target(name)
+    behind, dtype, device = target(name)
     kind = kind_of_name(behind)
     if kind == "catalogue":
         if dtype != "float32":
@@ -83,13 +140,15 @@ def entry(name: str) -> Entry:
                 f"{quoted(behind)} comes with attnviz and runs in float32. Leave out #{dtype}."
             )
         found = catalogue.entry(behind)
-        return found if name == behind else replace(found, name=name, title=name)
+        if device != "cpu" and found.engine != "transformers":
+            raise ModelNotSupported(f"{quoted(behind)} runs on the processor. Leave out #{device}.")
+        return found if name == behind else replace(found, name=name, title=name, device=device)
     if kind == "folder":
         expanded = _expanded(behind)
         assert expanded is not None  # noqa: S101 - or it were no folder
-        return folder.entry(expanded, name, dtype)
+        return replace(folder.entry(expanded, name, dtype), device=device)
     if kind == "id":
-        return hub.entry(behind, name, dtype)
+        return replace(hub.entry(behind, name, dtype), device=device)
     raise UnknownModel(_unknown(name))
 
 

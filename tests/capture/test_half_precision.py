@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import PreTrainedModel
 
 import attnviz
 from attnviz.capture import loading
 from attnviz.capture.residual_stream import residual_stream
+from attnviz.capture.stack import stack_of
 from attnviz.errors import ModelNotSupported, ModelTooLarge, UnknownModel
 from attnviz.models import allowed, limits, resolve
 from attnviz.models.limits import DType
@@ -110,3 +112,48 @@ def test_an_operator_can_list_a_model_in_each_precision(
     monkeypatch.setenv(allowed.SETTING, f"{stored}, {stored}#bfloat16, small={stored}#float16")
     assert [resolve.entry(name).dtype for name in allowed.names()] == ["float32", "bfloat16", "float16"]
     assert allowed.names() == ("llama", "llama#bfloat16", "small")
+
+
+def test_the_numbers_may_be_said_as_an_argument(stored: Path) -> None:
+    expected = attnviz.trace(SENTENCE, f"{stored}#bfloat16")
+    for dtype in ("bfloat16", torch.bfloat16):
+        found = attnviz.trace(SENTENCE, stored, dtype=dtype, device="cpu")
+        assert found.model == expected.model
+        assert np.array_equal(found.stack(), expected.stack())
+    [many] = attnviz.trace_many([SENTENCE], stored, dtype="bfloat16")
+    assert np.array_equal(many.stack(), expected.stack())
+    assert attnviz.predictions(SENTENCE, stored, dtype="bfloat16") == attnviz.predictions(
+        SENTENCE, f"{stored}#bfloat16"
+    )
+    with pytest.raises(TypeError, match=r"A model object runs in its own numbers .* model\.to"):
+        attnviz.trace(SENTENCE, torch.nn.Linear(2, 2), dtype="bfloat16")
+
+
+def test_a_model_goes_to_its_device(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def to(network: PreTrainedModel, device: object) -> PreTrainedModel:
+        asked.append(device)
+        return network
+
+    monkeypatch.setattr(PreTrainedModel, "to", to)
+    assert attnviz.trace(SENTENCE, stored, device="xpu:7").model == f"{stored}#xpu:7"
+    assert asked == ["xpu:7"]
+
+
+def test_a_device_that_is_not_there_is_told(stored: Path) -> None:
+    said = r"cannot be brought to cuda:99: .+\. Without #cuda:99 it runs on the processor"
+    with pytest.raises(ModelNotSupported, match=said):
+        attnviz.trace(SENTENCE, stored, device="cuda:99")
+
+
+def test_what_is_computed_on_the_processor_alone_says_so(
+    stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = loading.load(str(stored))
+    monkeypatch.setattr(model, "device", "cuda:0")
+    said = r"runs on cuda:0, and this is computed on the processor\. Leave the device out, or call model\.cpu"
+    with pytest.raises(ModelNotSupported, match=said):
+        residual_stream(model, SENTENCE, 3, "decoder")
+    with pytest.raises(ModelNotSupported, match=said):
+        stack_of(model, SENTENCE)

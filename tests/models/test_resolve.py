@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import attnviz
 from attnviz.capture import loading
-from attnviz.errors import UnknownModel
+from attnviz.errors import AttnvizError, ModelNotSupported, UnknownModel
 from attnviz.models import allowed, catalogue, resolve
 from attnviz.models.catalogue import Downloaded, Folder
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -166,3 +167,47 @@ def test_a_name_on_the_operators_list_stands_for_what_the_list_says(
     assert attnviz.trace(SENTENCE, model="small").model == "small"
     scratch = resolve.entry("scratch")
     assert (scratch.name, scratch.engine) == ("scratch", "scratch")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "device", "expected", "target"),
+    [
+        ("minilm", None, None, "minilm", ("minilm", "float32", "cpu")),
+        ("a/b#float32", None, None, "a/b#float32", ("a/b", "float32", "cpu")),
+        ("minilm", "float32", "cpu", "minilm", ("minilm", "float32", "cpu")),
+        ("a/b", "bfloat16", None, "a/b#bfloat16", ("a/b", "bfloat16", "cpu")),
+        ("a/b@v1", None, "cuda:1", "a/b@v1#cuda:1", ("a/b@v1", "float32", "cuda:1")),
+        ("a/b#cuda", "float16", "cuda", "a/b#float16#cuda", ("a/b", "float16", "cuda")),
+        ("a/b#mps#bfloat16", "bfloat16", None, "a/b#bfloat16#mps", ("a/b", "bfloat16", "mps")),
+        ("a/b", torch.float16, torch.device("xpu", 3), "a/b#float16#xpu:3", ("a/b", "float16", "xpu:3")),
+    ],
+)
+def test_settings_stand_behind_a_name(
+    name: str, dtype: object, device: object, expected: str, target: tuple[str, str, str]
+) -> None:
+    assert resolve.with_settings(name, dtype, device) == expected
+    assert resolve.target(expected) == target
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "said"),
+    [
+        ("a/b#bfloat16", {"dtype": "float16"}, "“a/b#bfloat16” says #bfloat16, but dtype is float16"),
+        ("a/b#cuda:1", {"device": "cuda"}, "“a/b#cuda:1” says #cuda:1, but device is cuda. Leave one"),
+        ("a/b", {"dtype": "int8"}, "dtype must be float32 or bfloat16 or float16, not “int8”"),
+        ("a/b", {"dtype": "cuda"}, "dtype must be float32"),
+        ("a/b", {"device": "gpu"}, "device must be cpu, cuda, xpu or mps, or one of several, such as cuda:1"),
+        ("a/b", {"device": "meta"}, "device must be cpu"),
+    ],
+)
+def test_settings_that_there_are_not_or_that_contradict_the_name(
+    name: str, asked: dict[str, str], said: str
+) -> None:
+    with pytest.raises(AttnvizError, match=said):
+        resolve.with_settings(name, **asked)
+
+
+@pytest.mark.parametrize("name", ["translator", "minilm-scratch"])
+def test_our_own_models_run_on_the_processor(name: str) -> None:
+    with pytest.raises(ModelNotSupported, match=f"“{name}” runs on the processor. Leave out #cuda"):
+        resolve.entry(f"{name}#cuda")
