@@ -353,7 +353,7 @@ class Trace:
             dims=("layer", "head", "query", "key"),
             coords={
                 "layer": [block.layer for block in blocks],
-                "head": range(len(blocks[0].query)),
+                "head": list(range(len(blocks[0].query))),
                 **{side: [token.text for token in tokens] for side, tokens in sides.items()},
             },
             name="weights",

@@ -27,7 +27,7 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
         """Where a function and a submodule have one name, give it to the function, as Python does here."""
         loader.resolve_aliases(external=False)  # other names are found by way of the submodules
-        for package in (pkg, pkg["analysis"], pkg["experiments"]):
+        for package in (pkg, pkg["analysis"]):
             for name, member in list(package.members.items()):
                 if name in (package.exports or ()) and member.is_module:
                     own = self.functions.get(f"{package.path}.{name}")

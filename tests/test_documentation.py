@@ -65,7 +65,6 @@ def test_the_reference_has_all_public_names() -> None:
     parts = {"analysis": analysis.__all__, "experiments": experiments.__all__}
     public = [*attnviz.__all__, *(f"{part}.{name}" for part, names in parts.items() for name in names)]
     returned = [
-        "analysis.behaviour.Behaviour",
         "capture.attribution.Gradients",
         "capture.residual_stream.Decomposition",
         "experiments.ablation.Ablation",

@@ -5,7 +5,7 @@ All of it is computed from a trace, or from weights, without a model; what runs 
 need it.
 """
 
-from attnviz.analysis.behaviour import behaviour
+from attnviz.analysis.behaviour import Behaviour, behaviour
 from attnviz.analysis.distance import jensen_shannon, total_variation
 from attnviz.analysis.divergence import divergence
 from attnviz.analysis.entropy import attention_distance, entropy
@@ -13,6 +13,7 @@ from attnviz.analysis.flow import flow, rollout
 from attnviz.analysis.norms import head_norms, layer_norms
 
 __all__ = [
+    "Behaviour",
     "attention_distance",
     "behaviour",
     "divergence",

@@ -54,16 +54,13 @@ FILTERS = tuple(rule for rule in RULES if rule.least is not None)
 def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
     """What heads do in one text, rule by rule: look at the token before, at punctuation and so on.
 
-    The rules, but for some of them, are those that Clark et al. (2019, section 3) count.
+    Of each rule that means something in this text you get its `name`, the `sentence` that says what it
+    measures, the `score` of every head [layer, head], what `even` attention would score [layer], and which
+    heads are `found` by it, as on Explore, [layer, head]. Clark et al. (2019, section 3) count such things.
 
     Args:
         trace: of any model.
         kind: "encoder", "decoder" or "cross"; None: the only one that there is.
-
-    Returns:
-        Of each rule that means something in this text: its `name`, the `sentence` that says what it measures,
-        the `score` of every head [layer, head], what `even` attention would score [layer], and which heads
-        are `found` by it, as on Explore, [layer, head].
 
     Raises:
         InvalidTrace: there is no such attention, or several kinds and none is named.

@@ -460,12 +460,12 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     command: str, refuse: Say, tmp_path: Path
 ) -> None:
     (tmp_path / "dog.txt").write_text("The dog slept.\n", "utf-8")
-    more = {
+    more: dict[str, list[object]] = {
         "trace": ["Hi."],
         "report": ["Hi.", "--out", tmp_path / "h.html"],
         "heads": [tmp_path / "dog.txt"],
     }
-    asked = [command, *more.get(command, []), "--model"]
+    asked: list[object] = [command, *more.get(command, []), "--model"]
     said = refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
     assert "“a/b#bfloat16” says #bfloat16, but dtype is float16. Leave one of them out." in said
     if command != "verdicts":  # which are computed on the processor alone
