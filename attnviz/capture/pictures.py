@@ -43,7 +43,7 @@ class SeeingModel(Model):
     """
 
     def __init__(self, entry: Entry, folder: Path) -> None:
-        self.name = entry.name
+        self.name, self.device = entry.name, entry.device
         self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype, entry.device)
         self._processor = _processor(folder, entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from attnviz.capture import loading
 from attnviz.capture.given import model_input, opened
 from attnviz.capture.model import Way
+from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import ablation, coreference, syntax
 from attnviz.experiments import pairs as pairs_of_sentences
 from attnviz.experiments.ablation import Ablation, WordOcclusion
@@ -59,6 +60,11 @@ def ablate(
     """
     given = model_input(text, second, target, None)
     with opened(model, tokenizer) as name:
+        if place is not None and place not in (loaded := loading.load(name)).prediction_positions(given):
+            raise AttnvizError(
+                f"{quoted(loaded.name)} expects nothing at token {place}, counted from 0. Leave the place "
+                "out, or choose one of which attnviz.predictions tells something."
+            )
         *_, last = ablation.ablate(name, given, place)
     return last.found
 
@@ -92,7 +98,7 @@ def gradients(text: str, model: object = "minilm", place: int = 0, tokenizer: ob
             from attnviz.capture import attribution
             from attnviz.capture.stack import expected, stack_of
 
-        stack = stack_of(loaded, text)
+        stack = stack_of(loaded, _one_text(text, "text"))
         followed = expected(stack, checked_place(place, len(stack.tokens)))
         *_, (_, _, last) = attribution.gradients(stack, place, followed)
     return last
@@ -124,7 +130,7 @@ def occlusion(
         AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or not this way.
     """
     with opened(model, tokenizer) as name:
-        return ablation.words_left_out(name, text, place, way)
+        return ablation.words_left_out(name, _one_text(text, "text"), place, way)
 
 
 def pronouns(model: object = "minilm", pairs: str | None = None, tokenizer: object = None) -> Verdicts:
@@ -190,4 +196,4 @@ def relations(model: object = "minilm", sentences: str | None = None, tokenizer:
 def _one_text(given: object, name: str) -> str:
     if isinstance(given, str):
         return given
-    raise TypeError(f"{name} must be one str, as a file of them holds, not {type(given).__name__}.")
+    raise TypeError(f"{name} must be one str, not {type(given).__name__}.")

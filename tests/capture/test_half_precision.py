@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel
 
 import attnviz
+from attnviz.app.learn.positions.compute import positions
 from attnviz.capture import loading
 from attnviz.capture.residual_stream import residual_stream
 from attnviz.capture.stack import stack_of
@@ -157,3 +158,5 @@ def test_what_is_computed_on_the_processor_alone_says_so(
         residual_stream(model, SENTENCE, 3, "decoder")
     with pytest.raises(ModelNotSupported, match=said):
         stack_of(model, SENTENCE)
+    with pytest.raises(ModelNotSupported, match=said):
+        positions(str(stored))

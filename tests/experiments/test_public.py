@@ -11,7 +11,7 @@ from attnviz import experiments
 from attnviz.capture import loading
 from attnviz.capture.attribution import gradients, occlusion
 from attnviz.capture.stack import expected, stack_of
-from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
+from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.experiments.pairs import EXAMPLE
 from tests.capture.by_transformers import own_tokenizer
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -66,12 +66,16 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
             ask("The dog slept.", place=6)
     with pytest.raises(AttnvizError, match="by 'mask vector'; there are mean vector, key masked, deleted"):
         experiments.occlusion(SENTENCE, folder_of("gpt2"), way="mask vector")
-    with pytest.raises(ModelNotSupported, match="expects no tokens"):
-        experiments.ablate("The dog slept.", place=1)
+    for model, place in (("minilm", 1), (folder_of("gpt2"), 99), (folder_of("gpt2"), -1)):
+        with pytest.raises(AttnvizError, match=f"expects nothing at token {place}, counted from 0"):
+            experiments.ablate(SENTENCE, model, place)
 
 
-def test_pairs_and_sentences_are_one_text() -> None:
-    with pytest.raises(TypeError, match="pairs must be one str, as a file of them holds, not list"):
+def test_texts_pairs_and_sentences_are_one_text_each() -> None:
+    for ask in (experiments.gradients, experiments.occlusion):
+        with pytest.raises(TypeError, match="text must be one str, not list"):
+            ask([101, 102])  # type: ignore[operator]  # this is what must fail
+    with pytest.raises(TypeError, match="pairs must be one str, not list"):
         experiments.pronouns(pairs=[EXAMPLE])  # type: ignore[arg-type]  # this is what must fail
     with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
         experiments.relations(sentences="  object road>cross")

@@ -327,6 +327,7 @@ def positions(name: str) -> Positions:
         AttnvizError: there is no such model, or it tells places apart in a way that attnviz does not know.
     """
     model = loading.load(name)
+    model.need_processor()
     if isinstance(model, ScratchModel):
         learned = owned(model.bert.embeddings.positions.table.detach())
         return Positions((Table(None, learned, learned=True),))
