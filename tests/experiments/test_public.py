@@ -72,9 +72,10 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
 
 
 def test_texts_pairs_and_sentences_are_one_text_each() -> None:
-    for ask in (experiments.gradients, experiments.occlusion):
+    asks: tuple[Callable[..., object], ...] = (experiments.gradients, experiments.occlusion)
+    for ask in asks:
         with pytest.raises(TypeError, match="text must be one str, not list"):
-            ask([101, 102])  # type: ignore[operator]  # this is what must fail
+            ask([101, 102])
     with pytest.raises(TypeError, match="pairs must be one str, not list"):
         experiments.pronouns(pairs=[EXAMPLE])  # type: ignore[arg-type]  # this is what must fail
     with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
