@@ -130,14 +130,9 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the two ways in which its tokens are shown."""
     blocks = trace.of_kind(kind)
     stack = np.stack([block.weights for block in blocks])
-    plain = _shown(trace, kind, hide=False)
-    try:
-        hidden = _shown(trace, kind, hide=True)
-    except AttnvizError:  # nothing but special tokens
-        hidden = plain
-    ways = {"plain": plain} if not any(side.hides for side in hidden) else {"plain": plain, "hidden": hidden}
-    weights = {name: shown_weights(stack, *way) for name, way in ways.items()}
-    left = {name: None if name == "plain" else left_share(stack, *way) for name, way in ways.items()}
+    shown = ways(trace, kind)
+    weights = {name: shown_weights(stack, *way) for name, way in shown.items()}
+    left = {name: None if name == "plain" else left_share(stack, *way) for name, way in shown.items()}
     codes = np.stack([fixed_point.codes(block.weights, block.mask) for block in blocks])
     return {
         "kind": kind,
@@ -158,7 +153,7 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
                 "explanation": f"{_explanation(way)}{faint_rows(way[-1].hidden)}",
                 "hidden": way[-1].hidden,
             }
-            for name, way in ways.items()
+            for name, way in shown.items()
         },
     }
 
@@ -187,8 +182,21 @@ def _explanation(way: Sequence[DisplayTokens]) -> str:
     return keys if len(way) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
+def ways(trace: Trace, kind: Kind) -> dict[str, tuple[DisplayTokens, ...]]:
+    """How the tokens can be shown: "plain" and, where special ones can be left out, "hidden".
+
+    Returns:
+        the queries and the keys of each; one for both where they are the same tokens.
+    """
+    plain = _shown(trace, kind, hide=False)
+    try:
+        hidden = _shown(trace, kind, hide=True)
+    except AttnvizError:  # nothing but special tokens
+        hidden = plain
+    return {"plain": plain, "hidden": hidden} if any(side.hides for side in hidden) else {"plain": plain}
+
+
 def _shown(trace: Trace, kind: Kind, *, hide: bool) -> tuple[DisplayTokens, ...]:
-    """The queries and the keys; one for both where they are the same tokens."""
     block = trace.of_kind(kind)[0]
     shown = []
     if kind != "encoder":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from attnviz.errors import AttnvizError
 from attnviz.export.report.contents import contents, named
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
+from attnviz.export.report.still import still
 from attnviz.trace import Block, Kind, Trace, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
@@ -37,20 +39,30 @@ class Figure:
 
     Attributes:
         page: the HTML page inside the frame.
+        picture: what it shows first, as SVG, for where no script runs.
         height: of the frame, in CSS pixels.
         title: what it shows, in words.
     """
 
     page: str
+    picture: str
     height: int
     title: str
 
     def _repr_html_(self) -> str:
+        # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
+        # trust, or no script may run in them, so that they stay transparent, the picture is what is seen.
+        picture = base64.b64encode(self.picture.encode()).decode()
+        title = html.escape(self.title)
         # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
         return (
-            f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.page)}" '
+            '<div style="display: grid; grid-template-columns: minmax(0, 1fr)">'
+            f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
+            f"<p>{title}. Trust this notebook to interact.</p>"
+            f'<img alt="{title}" src="data:image/svg+xml;base64,{picture}" style="max-width: 100%"></div>'
+            f'<iframe title="{title}" srcdoc="{html.escape(self.page)}" '
             f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
-            'style="border: 0; display: block"></iframe>'
+            'style="grid-area: 1/1; border: 0; display: block"></iframe></div>'
         )
 
     def __repr__(self) -> str:
@@ -125,8 +137,11 @@ def show(
         shown = contents([replace(trace, blocks=(trace.block(kind, layer),))])
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
+    picture = still(trace, kind, opening, atlas=view == "atlas", theme=theme)
     what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
-    return Figure(drawn, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}")
+    return Figure(
+        drawn, picture, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}"
+    )
 
 
 def _height(blocks: Sequence[Block], view: View | None) -> int:

@@ -46,9 +46,12 @@ def test_no_text_breaks_out_of_the_page(text: str) -> None:
 def test_no_text_breaks_out_of_a_figure(text: str) -> None:
     figure = show(encoder(text, model=text))
     parsed = Elements(figure._repr_html_())
-    [(tag, attributes)] = parsed.found
-    assert tag == "iframe"
+    assert [tag for tag, _ in parsed.found] == ["div", "div", "p", "img", "iframe"]
+    [(attributes, _)] = parsed.of("iframe")
     assert attributes["srcdoc"] == figure.page
+    [(picture, _)] = parsed.of("img")
+    assert base64.b64decode(str(picture["src"]).partition(",")[2]).decode() == figure.picture
+    assert picture["alt"] == attributes["title"] == figure.title
     assert attributes["sandbox"] == "allow-scripts allow-downloads"
 
 
