@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,19 @@ _ROWS: dict[View | None, tuple[int, int, int]] = {
     "atlas": (56, 56 * 96, 265),
 }
 
+# What the frame begins with: a page that unpacks the figure's own, a third as large, and becomes it.
+_UNPACK = """<!doctype html><script>
+new Response(
+  new Blob([Uint8Array.from(atob("{packed}"), (letter) => letter.charCodeAt(0))])
+    .stream()
+    .pipeThrough(new DecompressionStream("gzip")),
+).text().then((page) => {{
+  document.open();
+  document.write(page);
+  document.close();
+}});
+</script>"""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -53,6 +67,7 @@ class Figure:
         # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
         # trust, or no script may run in them, so that they stay transparent, the picture is what is seen.
         picture = base64.b64encode(self.picture.encode()).decode()
+        packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
         # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
         return (
@@ -60,9 +75,9 @@ class Figure:
             f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
             f"<p>{title}. Trust this notebook to interact.</p>"
             f'<img alt="{title}" src="data:image/svg+xml;base64,{picture}" style="max-width: 100%"></div>'
-            f'<iframe title="{title}" srcdoc="{html.escape(self.page)}" '
+            f'<iframe title="{title}" srcdoc="{html.escape(_UNPACK.format(packed=packed))}" '
             f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
-            'style="grid-area: 1/1; border: 0; display: block"></iframe></div>'
+            'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
         )
 
     def __repr__(self) -> str:

@@ -19,7 +19,8 @@ from attnviz.text import percent
 from attnviz.trace import Floats, Kind, Trace
 
 MOST_LINES = 300
-"""The strongest of a head; more would be a cloud, and a large file."""
+LEAST_LINE = 0.01
+"""The strongest weights of a head, from 1 % on; more would be a cloud, and a large file."""
 
 # In pixels of the picture.
 _WIDTH = 640
@@ -66,18 +67,14 @@ def _lines(
 ) -> tuple[list[str], float]:
     """Curves from query to key, as strong as the figure's own (`strengths` in lines.js)."""
     row = min(26, _TALLEST / max(weights.shape))
-    strengths = weights**0.7
-    if query is not None:
-        strengths = strengths * (np.arange(len(weights)) == query)[:, None]
-    strongest = np.argsort(strengths, axis=None)[-MOST_LINES:]  # they are drawn last, on top
-    middle, parts = (_LEFT + _RIGHT) // 2, []
-    for i, j in zip(*np.unravel_index(strongest, weights.shape), strict=True):
-        if (strong := strengths[i, j]) > 0.004:
-            start, end = (round(float(place + 0.5) * row, 1) for place in (i, j))
-            curve = f"M{_LEFT} {start}C{middle} {start} {middle} {end} {_RIGHT} {end}"
-            parts.append(
-                f'<path d="{curve}" opacity="{strong:.3f}" stroke-width="{0.9 + 3.4 * strong:.1f}"/>'
-            )
+    followed = np.ones(len(weights), np.bool_) if query is None else np.arange(len(weights)) == query
+    wanted = np.where(followed[:, None] & (weights >= LEAST_LINE), weights, 0)
+    strongest = np.argsort(wanted, axis=None)[wanted.size - min(MOST_LINES, np.count_nonzero(wanted)) :]
+    # In rows and half widths: there are many lines, and each stands in the notebook.
+    parts = [f'<g transform="translate({_LEFT} {row / 2}) scale({(_RIGHT - _LEFT) / 2} {row})">']
+    for i, j in zip(*np.unravel_index(strongest, weights.shape), strict=True):  # the strongest last, on top
+        parts.append(f'<path d="M0 {i}C1 {i} 1 {j} 2 {j}" style="--s:{weights[i, j] ** 0.7:.3f}"/>')
+    parts.append("</g>")
     for names, x, anchor in ((queries, _LEFT - 8, "end"), (keys, _RIGHT + 8, "start")):
         parts += [_text(name, x, (at + 0.5) * row, row, anchor) for at, name in enumerate(names)]
     if numbers is not None:
@@ -153,6 +150,7 @@ def _style(theme: Theme) -> str:
     )
     chosen = {"light": light, "dark": dark, "auto": f"{light}@media(prefers-color-scheme:dark){{{dark}}}"}
     return (
-        "text{font:14px system-ui,sans-serif;dominant-baseline:central}path{fill:none}"
+        "text{font:14px system-ui,sans-serif;dominant-baseline:central}path{fill:none;opacity:var(--s);"
+        "stroke-width:calc(.9px + 3.4px*var(--s));vector-effect:non-scaling-stroke}"
         f"image{{image-rendering:pixelated}}{chosen[theme]}"
     )

@@ -17,7 +17,6 @@ from attnviz.trace import Trace
 from tests.export.report.made import TEXT, block, encoder, tokens, translator
 
 SVG = "{http://www.w3.org/2000/svg}"
-ROW = 26  # pixels, of few tokens
 
 
 def drawing(trace: Trace, **chosen: Any) -> ET.Element:
@@ -25,12 +24,11 @@ def drawing(trace: Trace, **chosen: Any) -> ET.Element:
 
 
 def lines(trace: Trace, **chosen: Any) -> dict[tuple[int, int], float]:
-    """The opacity of each line, by the rows in which it begins and ends."""
-    svg = drawing(trace, view="lines", **chosen)
+    """How strong each line is, by the rows in which it begins and ends."""
     found = {}
-    for path in svg.iter(f"{SVG}path"):
-        _, start, *_, end = path.attrib["d"].replace("C", " ").split()
-        found[int(float(start) / ROW), int(float(end) / ROW)] = float(path.attrib["opacity"])
+    for path in drawing(trace, view="lines", **chosen).iter(f"{SVG}path"):
+        _, query, *_, key = path.attrib["d"].replace("C", " ").split()
+        found[int(query), int(key)] = float(path.attrib["style"].removeprefix("--s:"))
     return found
 
 
@@ -50,9 +48,9 @@ def test_lines_are_the_trace_s_weights(hide: bool) -> None:
     shown = DisplayTokens(trace.blocks[0].query_tokens, TEXT, hide_special=hide)
     weights = shown_weights(trace.block("encoder", 1).weights, shown)[2]
     found = lines(trace, layer=1, head=2, hide_special=hide)
-    assert set(found) == set(zip(*np.nonzero(weights**0.7 > 0.004), strict=True))
-    for (query, key), opacity in found.items():
-        assert opacity == pytest.approx(weights[query, key] ** 0.7, abs=6e-4)
+    assert set(found) == set(zip(*np.nonzero(weights >= 0.01), strict=True))
+    for (query, key), strength in found.items():
+        assert strength == pytest.approx(weights[query, key] ** 0.7, abs=6e-4)
 
 
 def test_the_lines_of_one_query_carry_its_numbers() -> None:
