@@ -44,10 +44,34 @@ new Response(
 }});
 </script>"""
 
+# Stands beside each figure. JupyterLab, nbconvert, VS Code and Colab say in these ways whether they are dark,
+# other pages by their own colour scheme. A frame cannot look out, so it asks, and is told now and whenever it
+# changes. A frame that asks also draws: the picture below it is then neither printed nor read out.
+_AROUND = """<style>
+[data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
+[data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,
+.vscode-high-contrast:not(.vscode-high-contrast-light) .attnviz { color-scheme: dark }
+</style>
+<script>
+window.attnviz ??= (() => {
+  const tell = (asks) => {
+    for (const frame of document.querySelectorAll(".attnviz iframe")) {
+      if (frame.contentWindow === asks) frame.previousElementSibling.style.visibility = "hidden";
+      const said = getComputedStyle(frame.parentElement).colorScheme;
+      frame.contentWindow?.postMessage({ attnviz: said === "normal" ? "light" : said }, "*");
+    }
+  };
+  addEventListener("message", ({ data, source }) => data === "attnviz" && tell(source));
+  const watched = new MutationObserver(tell);
+  for (const part of [document.documentElement, document.body]) watched.observe(part, { attributes: true });
+  return watched;
+})();
+</script>"""
+
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture that a notebook draws when it is the last thing in a cell.
+    """A picture that a notebook draws when it is the last thing in a cell, or by `display`.
 
     It stands in a frame of its own, so that several figures do not disturb each other, nor the notebook.
 
@@ -71,17 +95,33 @@ class Figure:
         title = html.escape(self.title)
         # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
         return (
-            '<div style="display: grid; grid-template-columns: minmax(0, 1fr)">'
+            '<div class="attnviz" style="display: grid; grid-template-columns: minmax(0, 1fr)">'
             f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
             f"<p>{title}. Trust this notebook to interact.</p>"
             f'<img alt="{title}" src="data:image/svg+xml;base64,{picture}" style="max-width: 100%"></div>'
             f'<iframe title="{title}" srcdoc="{html.escape(_UNPACK.format(packed=packed))}" '
             f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
             'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
+            f"{_AROUND}"
         )
 
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
+
+    def display(self) -> None:
+        """Show it now: in a loop, or above the last line of a cell.
+
+        Raises:
+            AttnvizError: IPython is not installed, without which there is no notebook.
+        """
+        try:
+            from IPython.display import display
+        except ImportError:
+            raise AttnvizError(
+                "A figure is displayed in a notebook, by IPython, which is not installed here. "
+                'Save it, and open the file in a browser: figure.save("figure.html").'
+            ) from None
+        display(self)
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file that any browser opens; it replaces what is there already.
@@ -104,7 +144,7 @@ def show(
     view: View | None = None,
     hide_special: bool = False,
     height: int | None = None,
-    theme: Theme = "light",
+    theme: Theme = "auto",
 ) -> Figure:
     """A figure of a trace, to point at and to click.
 
@@ -123,8 +163,8 @@ def show(
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: leave out the tokens that the tokenizer added.
         height: of the figure, in CSS pixels; None: what its pictures need.
-        theme: "light", "dark", or "auto": as the reader's machine is set up. A figure cannot see whether the
-            notebook around it is dark; most are light, also on a dark machine.
+        theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
+            nbconvert made; where the figure cannot know that, as the reader's machine is set up.
 
     Raises:
         AttnvizError: there is no such view or theme, or the text is too long for a figure.

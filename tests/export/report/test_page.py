@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import re
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -53,7 +54,7 @@ def page_in(figure: Figure) -> str:
 def test_no_text_breaks_out_of_a_figure(text: str) -> None:
     figure = show(encoder(text, model=text))
     parsed = Elements(figure._repr_html_())
-    assert [tag for tag, _ in parsed.found] == ["div", "div", "p", "img", "iframe"]
+    assert [tag for tag, _ in parsed.found] == ["div", "div", "p", "img", "iframe", "style", "script"]
     [(attributes, _)] = parsed.of("iframe")
     assert page_in(figure) == figure.page
     [(picture, _)] = parsed.of("img")
@@ -230,12 +231,12 @@ def test_a_figure_holds_what_it_shows(view: Any) -> None:
     )
 
 
-def test_a_figure_is_light_unless_asked_otherwise() -> None:
+def test_a_figure_has_the_theme_that_was_asked_for() -> None:
     for theme, told in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
         drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]  # a str for a Literal
         assert facts_of(drawn)["theme"] == theme
         assert f'<meta name="color-scheme" content="{told}">' in drawn
-    assert show(encoder()).page == show(encoder(), theme="light").page
+    assert show(encoder()).page == show(encoder(), theme="auto").page
     assert facts_of(report(encoder()))["theme"] == "auto"
     with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
         show(encoder(), theme="pink")  # type: ignore[arg-type]  # this is what must fail
@@ -251,6 +252,16 @@ def test_a_figure_is_saved_as_a_page(tmp_path: Any) -> None:
     figure.save(tmp_path / "figure.html")
     assert (tmp_path / "figure.html").read_text("utf-8") == figure.page
     assert page_in(figure) == figure.page
+
+
+def test_a_figure_is_displayed_where_there_is_ipython(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(encoder()).display()
+    assert capsys.readouterr().out == "<attnviz: Layer 1, head 1 of made>\n"
+    monkeypatch.setitem(sys.modules, "IPython.display", None)
+    with pytest.raises(AttnvizError, match=r"IPython, which is not installed here\. Save it"):
+        show(encoder()).display()
 
 
 def test_changes_to_the_weights_are_told() -> None:
