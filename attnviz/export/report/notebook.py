@@ -46,17 +46,18 @@ new Response(
 
 # Stands beside each figure. JupyterLab, nbconvert, VS Code and Colab say in these ways whether they are dark,
 # other pages by their own colour scheme. A frame cannot look out, so it asks, and is told now and whenever it
-# changes. A frame that asks also draws: the picture below it is then neither printed nor read out.
+# changes. What lies below a frame that asks, and so will draw, is not read out, nor printed.
 _AROUND = """<style>
 [data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
 [data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,
 .vscode-high-contrast:not(.vscode-high-contrast-light) .attnviz { color-scheme: dark }
+@media print { .attnviz [aria-hidden] { visibility: hidden } }
 </style>
 <script>
 window.attnviz ??= (() => {
   const tell = (asks) => {
     for (const frame of document.querySelectorAll(".attnviz iframe")) {
-      if (frame.contentWindow === asks) frame.previousElementSibling.style.visibility = "hidden";
+      if (frame.contentWindow === asks) frame.previousElementSibling.ariaHidden = "true";
       const said = getComputedStyle(frame.parentElement).colorScheme;
       frame.contentWindow?.postMessage({ attnviz: said === "normal" ? "light" : said }, "*");
     }
