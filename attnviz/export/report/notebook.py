@@ -122,7 +122,7 @@ class Figure:
                 "A figure is displayed in a notebook, by IPython, which is not installed here. "
                 'Save it, and open the file in a browser: figure.save("figure.html").'
             ) from None
-        display(self)
+        display(self)  # type: ignore[no-untyped-call]  # IPython has no types for it
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file that any browser opens; it replaces what is there already.

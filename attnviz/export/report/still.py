@@ -69,11 +69,12 @@ def _lines(
     row = min(26, _TALLEST / max(weights.shape))
     followed = np.ones(len(weights), np.bool_) if query is None else np.arange(len(weights)) == query
     wanted = np.where(followed[:, None] & (weights >= LEAST_LINE), weights, 0)
-    strongest = np.argsort(wanted, axis=None)[wanted.size - min(MOST_LINES, np.count_nonzero(wanted)) :]
+    strongest = np.argsort(wanted, axis=None)[-MOST_LINES:]
     # In rows and half widths: there are many lines, and each stands in the notebook.
     parts = [f'<g transform="translate({_LEFT} {row / 2}) scale({(_RIGHT - _LEFT) / 2} {row})">']
     for i, j in zip(*np.unravel_index(strongest, weights.shape), strict=True):  # the strongest last, on top
-        parts.append(f'<path d="M0 {i}C1 {i} 1 {j} 2 {j}" style="--s:{weights[i, j] ** 0.7:.3f}"/>')
+        if weight := wanted[i, j]:
+            parts.append(f'<path d="M0 {i}C1 {i} 1 {j} 2 {j}" style="--s:{weight**0.7:.3f}"/>')
     parts.append("</g>")
     for names, x, anchor in ((queries, _LEFT - 8, "end"), (keys, _RIGHT + 8, "start")):
         parts += [_text(name, x, (at + 0.5) * row, row, anchor) for at, name in enumerate(names)]
