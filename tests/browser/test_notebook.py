@@ -131,6 +131,16 @@ def test_where_scripts_are_forbidden_the_picture_is_seen(
     faults.seen.clear()
 
 
+def test_an_unpacked_figure_may_ask_nobody_for_anything(context: BrowserContext, faults: Faults) -> None:
+    page = framed(context, "<body>", show(encoder())._repr_html_())
+    expect(page.frame_locator("iframe").locator("canvas").first).to_be_visible()
+    [_, inside] = page.frames
+    assert inside.evaluate("fetch('data:,').then(() => 'answered', () => 'refused')") == "refused"
+    assert faults.seen
+    assert all("Content Security Policy" in fault for fault in faults.seen)
+    faults.seen.clear()
+
+
 def test_a_figure_that_is_drawn_covers_its_picture(context: BrowserContext) -> None:
     page = framed(context, "<body>", show(encoder())._repr_html_())
     expect(page.frame_locator("iframe").locator("canvas").first).to_be_visible()

@@ -31,7 +31,7 @@ _ROWS: dict[View | None, tuple[int, int, int]] = {
     "atlas": (56, 56 * 96, 265),
 }
 
-# What the frame begins with: a page that unpacks the figure's own, a third as large, and becomes it.
+# What the frame begins with: a page that unpacks the figure's own and becomes it.
 _UNPACK = """<!doctype html><script>
 new Response(
   new Blob([Uint8Array.from(atob("{packed}"), (letter) => letter.charCodeAt(0))])
@@ -90,7 +90,8 @@ class Figure:
 
     def _repr_html_(self) -> str:
         # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
-        # trust, or no script may run in them, so that they stay transparent, the picture is what is seen.
+        # trust, or no script may run in them, so that they stay transparent, the picture is what is seen. A
+        # frame is transparent only in the colour scheme of the page that unpacks.
         picture = base64.b64encode(self.picture.encode()).decode()
         packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
