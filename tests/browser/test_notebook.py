@@ -1,17 +1,20 @@
-"""The example notebook runs from top to bottom, finds what it says, and its figures are drawn."""
+"""The example notebook runs and finds what it says; its figures are drawn in its theme, or at least seen."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
+from attnviz.export.report.notebook import show
 from tests.browser.server import ROOT
 from tests.browser.visit import COLOURS, Faults
+from tests.export.report.made import encoder
 
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 
@@ -75,6 +78,12 @@ def test_the_repository_keeps_no_outputs() -> None:
     assert not any(code_cells(NOTEBOOK).values())
 
 
+def test_a_figure_in_a_loop_is_shown(outputs: Outputs) -> None:
+    shown = [output["data"] for output in outputs["doubt"] if output["output_type"] == "display_data"]
+    assert [data["text/plain"] for data in shown] == [["<attnviz: Layer 4, head 2 of minilm>"]] * 2
+    assert all("<iframe" in "".join(data["text/html"]) for data in shown)
+
+
 def test_its_figures_are_drawn(
     outputs: Outputs, context: BrowserContext, faults: Faults, folder: Path
 ) -> None:
@@ -92,3 +101,93 @@ def test_its_figures_are_drawn(
     expect(matrix.locator("h2")).to_have_text("Layer 4 · Head 2")
     for figure in (look, tired, matrix):
         assert figure.locator("canvas").first.evaluate(COLOURS) > 20
+
+
+def framed(context: BrowserContext, around: str, figure: str) -> Page:
+    """A page with a figure in its body."""
+    page = context.new_page()
+    page.set_content(f"<!doctype html>{around}{figure}")
+    return page
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_where_scripts_are_forbidden_the_picture_is_seen(
+    context: BrowserContext, faults: Faults, theme: Any
+) -> None:
+    figure = show(encoder(), view="matrix", theme=theme)._repr_html_()
+    # What JupyterLab and GitHub leave of a figure that they do not trust.
+    left = re.sub("<(style|script|iframe).*?</\\1>", "", figure, flags=re.DOTALL)
+    untrusted = framed(context, "<body>", left).get_by_role("img")
+    expect(untrusted.locator("..")).to_have_text("Layer 1, head 1 of made. Trust this notebook to interact.")
+    seen = untrusted.screenshot()
+    assert untrusted.evaluate("picture => picture.naturalWidth") == 640
+    policy = "<meta http-equiv=Content-Security-Policy content=\"script-src 'self'\">"
+    forbidden = framed(context, f"{policy}<body>", figure)
+    expect(forbidden.locator("iframe")).to_be_visible()
+    assert forbidden.get_by_role("img").screenshot() == seen
+    assert faults.seen
+    assert all("violates" in fault for fault in faults.seen)
+    faults.seen.clear()
+
+
+def test_an_unpacked_figure_may_ask_nobody_for_anything(context: BrowserContext, faults: Faults) -> None:
+    page = framed(context, "<body>", show(encoder())._repr_html_())
+    expect(page.frame_locator("iframe").locator("canvas").first).to_be_visible()
+    [_, inside] = page.frames
+    assert inside.evaluate("fetch('data:,').then(() => 'answered', () => 'refused')") == "refused"
+    assert faults.seen
+    assert all("Content Security Policy" in fault for fault in faults.seen)
+    faults.seen.clear()
+
+
+def test_a_figure_that_is_drawn_covers_its_picture(context: BrowserContext) -> None:
+    page = framed(context, "<body>", show(encoder())._repr_html_())
+    expect(page.frame_locator("iframe").locator("canvas").first).to_be_visible()
+    expect(page.get_by_role("img")).to_have_count(0)
+    [figure, frame] = [page.locator(part).bounding_box() for part in (".attnviz", "iframe")]
+    assert figure == frame
+    page.emulate_media(media="print")
+    expect(page.get_by_text("Trust this notebook")).to_be_hidden()
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("around", "expected"),
+    [
+        ("<body>", "light"),
+        ("<body data-jp-theme-light=true>", "light"),
+        ("<body data-jp-theme-light=false>", "dark"),
+        ("<body class=vscode-light>", "light"),
+        ("<body class=vscode-dark>", "dark"),
+        ("<body class='vscode-high-contrast'>", "dark"),
+        ("<body class='vscode-high-contrast vscode-high-contrast-light'>", "light"),
+        ("<html theme=dark><body>", "dark"),
+        ("<body style='color-scheme: dark'>", "dark"),
+    ],
+)
+def test_a_figure_follows_the_notebook_s_theme(context: BrowserContext, around: str, expected: str) -> None:
+    page = framed(context, around, show(encoder(), view="lines")._repr_html_())
+    inside = page.frame_locator("iframe").locator("html[data-drawn]")
+    expect(inside).to_have_attribute("data-theme", expected)
+    if around == "<body>":
+        page.evaluate("document.body.dataset.jpThemeLight = false")
+        expect(inside).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_where_the_page_tells_no_theme_it_is_the_machine_s(
+    context: BrowserContext, colour_scheme: str
+) -> None:
+    # Some notebooks run no script but those in frames.
+    silent = re.sub("<script>\\nwindow.*?</script>", "", show(encoder())._repr_html_(), flags=re.DOTALL)
+    page = framed(context, "<body class=vscode-dark>", silent)
+    inside = page.frame_locator("iframe").locator("html[data-drawn]")
+    expect(inside).to_have_attribute("data-theme", colour_scheme)
+
+
+def test_a_theme_that_was_asked_for_stays(context: BrowserContext) -> None:
+    page = framed(context, "<body class=vscode-light>", show(encoder(), theme="dark")._repr_html_())
+    inside = page.frame_locator("iframe").locator("html[data-drawn]")
+    expect(page.get_by_role("img")).to_have_count(0)  # it has asked, and was told
+    expect(inside).to_have_attribute("data-theme", "dark")

@@ -137,14 +137,9 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
     """One kind of attention: its layers, and the two ways in which its tokens are shown."""
     blocks = trace.of_kind(kind)
     stack = np.stack([block.weights for block in blocks])
-    plain = queries_and_keys(trace, kind)
-    try:
-        hidden = queries_and_keys(trace, kind, hide_special=True)
-    except AttnvizError:  # nothing but special tokens
-        hidden = plain
-    ways = {"plain": plain} if not any(side.hides for side in hidden) else {"plain": plain, "hidden": hidden}
-    weights = {name: shown_weights(stack, *way) for name, way in ways.items()}
-    left = {name: None if name == "plain" else left_share(stack, *way) for name, way in ways.items()}
+    shown = ways(trace, kind)
+    weights = {name: shown_weights(stack, *way) for name, way in shown.items()}
+    left = {name: None if name == "plain" else left_share(stack, *way) for name, way in shown.items()}
     codes = np.stack([fixed_point.codes(block.weights, block.mask) for block in blocks])
     return {
         "kind": kind,
@@ -165,7 +160,7 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
                 "explanation": f"{_explanation(way)}{faint_rows(way[-1].hidden)}",
                 "hidden": way[-1].hidden,
             }
-            for name, way in ways.items()
+            for name, way in shown.items()
         },
     }
 
@@ -192,3 +187,17 @@ def _explanation(way: Sequence[DisplayTokens]) -> str:
     """How the weights were made from the model's, where queries and keys may be of two texts."""
     queries, keys = way[0].explanation_of_scores, way[-1].explanation  # rows are rescaled by their keys
     return keys if len(way) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
+
+
+def ways(trace: Trace, kind: Kind) -> dict[str, tuple[DisplayTokens, ...]]:
+    """How the tokens can be shown: "plain" and, where special ones can be left out, "hidden".
+
+    Returns:
+        the queries and the keys of each; one for both where they are the same tokens.
+    """
+    plain = queries_and_keys(trace, kind)
+    try:
+        hidden = queries_and_keys(trace, kind, hide_special=True)
+    except AttnvizError:  # nothing but special tokens
+        hidden = plain
+    return {"plain": plain, "hidden": hidden} if any(side.hides for side in hidden) else {"plain": plain}

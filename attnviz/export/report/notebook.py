@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +16,7 @@ from attnviz.errors import AttnvizError
 from attnviz.export.report.contents import contents, kinds_of, named
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
+from attnviz.export.report.still import still
 from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
@@ -28,33 +31,99 @@ _ROWS: dict[View | None, tuple[int, int, int]] = {
     "atlas": (56, 56 * 96, 265),
 }
 
+# What the frame begins with: a page that unpacks the figure's own and becomes it.
+_UNPACK = """<!doctype html><script>
+new Response(
+  new Blob([Uint8Array.from(atob("{packed}"), (letter) => letter.charCodeAt(0))])
+    .stream()
+    .pipeThrough(new DecompressionStream("gzip")),
+).text().then((page) => {{
+  document.open();
+  document.write(page);
+  document.close();
+}});
+</script>"""
+
+# Stands beside each figure. JupyterLab, nbconvert, VS Code and Colab say in these ways whether they are dark,
+# other pages by their own colour scheme. A frame cannot look out, so it asks, and is told now and whenever it
+# changes. What lies below a frame that asks, and so will draw, is not read out, nor printed.
+_AROUND = """<style>
+[data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
+[data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,
+.vscode-high-contrast:not(.vscode-high-contrast-light) .attnviz { color-scheme: dark }
+@media print { .attnviz [aria-hidden] { visibility: hidden } }
+</style>
+<script>
+window.attnviz ??= (() => {
+  const tell = (asks) => {
+    for (const frame of document.querySelectorAll(".attnviz iframe")) {
+      if (frame.contentWindow === asks) frame.previousElementSibling.ariaHidden = "true";
+      const said = getComputedStyle(frame.parentElement).colorScheme;
+      frame.contentWindow?.postMessage({ attnviz: said === "normal" ? "light" : said }, "*");
+    }
+  };
+  addEventListener("message", ({ data, source }) => data === "attnviz" && tell(source));
+  const watched = new MutationObserver(tell);
+  for (const part of [document.documentElement, document.body]) watched.observe(part, { attributes: true });
+  return watched;
+})();
+</script>"""
+
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture that a notebook draws when it is the last thing in a cell.
+    """A picture that a notebook draws when it is the last thing in a cell, or by `display`.
 
     It stands in a frame of its own, so that several figures do not disturb each other, nor the notebook.
 
     Attributes:
         page: the HTML page inside the frame.
+        picture: what it shows first, as SVG, for where no script runs.
         height: of the frame, in CSS pixels.
         title: what it shows, in words.
     """
 
     page: str
+    picture: str
     height: int
     title: str
 
     def _repr_html_(self) -> str:
+        # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
+        # trust, or no script may run in them, so that they stay transparent, the picture is what is seen. A
+        # frame is transparent only in the colour scheme of the page that unpacks.
+        picture = base64.b64encode(self.picture.encode()).decode()
+        packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
+        title = html.escape(self.title)
         # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
         return (
-            f'<iframe title="{html.escape(self.title)}" srcdoc="{html.escape(self.page)}" '
+            '<div class="attnviz" style="display: grid; grid-template-columns: minmax(0, 1fr)">'
+            f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
+            f"<p>{title}. Trust this notebook to interact.</p>"
+            f'<img alt="{title}" src="data:image/svg+xml;base64,{picture}" style="max-width: 100%"></div>'
+            f'<iframe title="{title}" srcdoc="{html.escape(_UNPACK.format(packed=packed))}" '
             f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
-            'style="border: 0; display: block"></iframe>'
+            'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
+            f"{_AROUND}"
         )
 
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
+
+    def display(self) -> None:
+        """Show it now: in a loop, or above the last line of a cell.
+
+        Raises:
+            AttnvizError: IPython is not installed, without which there is no notebook.
+        """
+        try:
+            from IPython.display import display
+        except ImportError:
+            raise AttnvizError(
+                "A figure is displayed in a notebook, by IPython, which is not installed here. "
+                'Save it, and open the file in a browser: figure.save("figure.html").'
+            ) from None
+        display(self)  # type: ignore[no-untyped-call]  # IPython has no types for it
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file that any browser opens; it replaces what is there already.
@@ -77,7 +146,7 @@ def show(
     view: View | None = None,
     hide_special: bool = False,
     height: int | None = None,
-    theme: Theme = "light",
+    theme: Theme = "auto",
 ) -> Figure:
     """A figure of a trace, to point at and to click.
 
@@ -96,8 +165,8 @@ def show(
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
         hide_special: leave out the tokens that the tokenizer added.
         height: of the figure, in CSS pixels; None: what its pictures need.
-        theme: "light", "dark", or "auto": as the reader's machine is set up. A figure cannot see whether the
-            notebook around it is dark; most are light, also on a dark machine.
+        theme: "light", "dark", or "auto": as the notebook is, in JupyterLab, VS Code, Colab and a page that
+            nbconvert made; where the figure cannot know that, as the reader's machine is set up.
 
     Raises:
         AttnvizError: there is no such view or theme, or the text is too long for a figure.
@@ -126,8 +195,11 @@ def show(
         shown = contents([replace(trace, blocks=(trace.block(kind, layer),))])
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
+    picture = still(trace, kind, opening, atlas=view == "atlas", theme=theme)
     what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
-    return Figure(drawn, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}")
+    return Figure(
+        drawn, picture, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}"
+    )
 
 
 def _height(blocks: Sequence[Block], view: View | None) -> int:

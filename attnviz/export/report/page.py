@@ -24,7 +24,7 @@ View = Literal["lines", "matrix"]
 Part = Literal["atlas", "head"]
 Theme = Literal["light", "dark", "auto"]
 
-_STYLE = Path(__file__).with_name("report.css")
+STYLE = Path(__file__).with_name("report.css").read_text("utf-8")
 MARK = '<meta name="generator" content="attnviz">'
 """What every page has in its head, and no other file."""
 
@@ -125,13 +125,12 @@ def page(
             "hide": opening.hide_special,
         },
     }
-    style = _STYLE.read_text("utf-8")
     script = code.bundle("report")
     policy = "; ".join(
         [
             "default-src 'none'",
             f"script-src {_hash(script)}",
-            f"style-src {_hash(style)}",
+            f"style-src {_hash(STYLE)}",
             "img-src blob: data:",  # pictures that are saved are drawn in the page itself
             "base-uri 'none'",
             "form-action 'none'",
@@ -147,7 +146,7 @@ def page(
             f'<meta name="color-scheme" content="{"light dark" if theme == "auto" else theme}">',
             MARK,
             "<title>Attention</title>",
-            f"<style>{style}</style>",
+            f"<style>{STYLE}</style>",
             "<noscript>This page draws its pictures with JavaScript. Please allow it.</noscript>",
             '<main id="report"></main>',
             f'<script type="application/json" id="facts">{_inert(facts)}</script>',

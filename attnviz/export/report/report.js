@@ -190,10 +190,13 @@ const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).t
 const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 const whole = (text) => text.typed + text.written;
 
+/** @type {"light" | "dark" | null} */
+let around = null; // what a notebook says of itself
+
 /** Says to the style sheet whether the page is dark. */
 function colour(theme) {
-  const dark = theme === "dark" || (theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
+  const machine = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  document.documentElement.dataset.theme = theme === "auto" ? (around ?? machine) : theme;
 }
 
 class Report {
@@ -215,10 +218,17 @@ class Report {
       this.follow();
       this.render();
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    const recolour = () => {
       colour(this.facts.theme);
       this.render();
+    };
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+    window.addEventListener("message", ({ source, data }) => {
+      if (source !== window.parent || !["light", "dark"].includes(data?.attnviz)) return;
+      around = data.attnviz;
+      recolour();
     });
+    if (FRAMED) window.parent.postMessage("attnviz", "*"); // _AROUND of notebook.py answers
     window.addEventListener("beforeprint", () => this.print());
     // A browser's tools can show the paper without printing.
     matchMedia("print").addEventListener("change", ({ matches }) => matches && this.print());
@@ -609,6 +619,7 @@ async function start() {
   const facts = JSON.parse(document.getElementById("facts").textContent);
   colour(facts.theme);
   const bytes = await unpacked(document.getElementById("numbers").textContent);
+  colour(facts.theme); // it may have changed meanwhile, and only from here on is that heard
   new Report(facts, bytes);
   document.documentElement.dataset.drawn = String(performance.now());
 }

@@ -1,9 +1,10 @@
 """A page that is one file: small, repeatable, closed to the network, and deaf to what a text says."""
 
 import base64
+import gzip
 import hashlib
-import html
 import re
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_wei
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.export.report import contents as module
 from attnviz.export.report.fixed_point import PRINTED, printed
-from attnviz.export.report.notebook import VIEWS, show
+from attnviz.export.report.notebook import VIEWS, Figure, show
 from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
 from tests.export.report.held import Elements, facts_of, weights_in
@@ -42,13 +43,23 @@ def test_no_text_breaks_out_of_the_page(text: str) -> None:
     assert page.isascii() or text not in page
 
 
+def page_in(figure: Figure) -> str:
+    """What a browser unpacks in a figure's frame."""
+    [(frame, _)] = Elements(figure._repr_html_()).of("iframe")
+    [packed] = re.findall(r'atob\("([\w+/=]*)"\)', str(frame["srcdoc"]))
+    return gzip.decompress(base64.b64decode(packed)).decode()
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_breaks_out_of_a_figure(text: str) -> None:
     figure = show(encoder(text, model=text))
     parsed = Elements(figure._repr_html_())
-    [(tag, attributes)] = parsed.found
-    assert tag == "iframe"
-    assert attributes["srcdoc"] == figure.page
+    assert [tag for tag, _ in parsed.found] == ["div", "div", "p", "img", "iframe", "style", "script"]
+    [(attributes, _)] = parsed.of("iframe")
+    assert page_in(figure) == figure.page
+    [(picture, _)] = parsed.of("img")
+    assert base64.b64decode(str(picture["src"]).partition(",")[2]).decode() == figure.picture
+    assert picture["alt"] == attributes["title"] == figure.title
     assert attributes["sandbox"] == "allow-scripts allow-downloads"
 
 
@@ -220,12 +231,12 @@ def test_a_figure_holds_what_it_shows(view: Any) -> None:
     )
 
 
-def test_a_figure_is_light_unless_asked_otherwise() -> None:
+def test_a_figure_has_the_theme_that_was_asked_for() -> None:
     for theme, told in {"light": "light", "dark": "dark", "auto": "light dark"}.items():
         drawn = show(encoder(), theme=theme).page  # type: ignore[arg-type]  # a str for a Literal
         assert facts_of(drawn)["theme"] == theme
         assert f'<meta name="color-scheme" content="{told}">' in drawn
-    assert show(encoder()).page == show(encoder(), theme="light").page
+    assert show(encoder()).page == show(encoder(), theme="auto").page
     assert facts_of(report(encoder()))["theme"] == "auto"
     with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
         show(encoder(), theme="pink")  # type: ignore[arg-type]  # this is what must fail
@@ -240,7 +251,17 @@ def test_a_figure_is_saved_as_a_page(tmp_path: Any) -> None:
     figure = show(encoder())
     figure.save(tmp_path / "figure.html")
     assert (tmp_path / "figure.html").read_text("utf-8") == figure.page
-    assert html.unescape(figure._repr_html_()).count(figure.page) == 1
+    assert page_in(figure) == figure.page
+
+
+def test_a_figure_is_displayed_where_there_is_ipython(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(encoder()).display()
+    assert capsys.readouterr().out == "<attnviz: Layer 1, head 1 of made>\n"
+    monkeypatch.setitem(sys.modules, "IPython.display", None)
+    with pytest.raises(AttnvizError, match=r"IPython, which is not installed here\. Save it"):
+        show(encoder()).display()
 
 
 def test_changes_to_the_weights_are_told() -> None:

@@ -1,0 +1,72 @@
+"""A notebook file with ten figures, beside the same ten by BertViz and CircuitsVis.
+
+The numbers are those of the bundled BERT on fifteen tokens. A figure shows one layer's heads, or all 72. What
+it loads from other hosts is not counted: BertViz's libraries, and the code of CircuitsVis if "online".
+
+Run: python -m benchmarks.notebook_size [--smoke]
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import attnviz
+from benchmarks.all_heads import notebook
+from benchmarks.report import parser
+
+TEXT = "The dog did not cross the road as it was too tired."
+FIGURES = 10
+
+Figure = Callable[[int, int], str]  # of a layer and a head
+
+
+def size(figure: Figure, layers: int) -> int:
+    """Bytes of a notebook in which each of ten cells has such a figure."""
+    outputs = [
+        {"data": {"text/html": figure(at % layers, at)}, "metadata": {}, "output_type": "display_data"}
+        for at in range(FIGURES)
+    ]
+    cells = [{"cell_type": "code", "metadata": {}, "outputs": [output], "source": ""} for output in outputs]
+    return len(json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5}, ensure_ascii=False).encode())
+
+
+def figures() -> dict[str, Figure]:
+    """Who draws, and what: HTML of a layer and a head."""
+    import torch
+
+    trace = attnviz.trace(TEXT)
+    tokens = [token.text for token in trace.tokens]
+    layers = [torch.from_numpy(layer.copy())[None] for layer in trace.stack()]
+
+    def ours(view: Any) -> Figure:
+        return lambda layer, head: attnviz.show(trace, layer=layer, head=head, view=view)._repr_html_()
+
+    found = {f"attnviz, {view}": ours(view) for view in ("lines", "matrix", "atlas")}
+    if find_spec("bertviz"):
+        with notebook():
+            bertviz = importlib.import_module("bertviz")
+        options = {"tokens": tokens, "html_action": "return"}
+        found["BertViz, head_view of one layer"] = lambda layer, head: (
+            bertviz.head_view(layers, include_layers=[layer], heads=[head], **options).data
+        )
+        found["BertViz, model_view"] = lambda *_: bertviz.model_view(layers, **options).data
+    if find_spec("circuitsvis"):
+        heads = importlib.import_module("circuitsvis.attention").attention_heads
+        found["CircuitsVis, online"] = lambda layer, _: heads(layers[layer][0], tokens).cdn_src
+        found["CircuitsVis, offline"] = lambda layer, _: heads(layers[layer][0], tokens).local_src
+    return found
+
+
+def main() -> None:
+    """Print how large each is."""
+    parser(__doc__).parse_args()
+    for name, figure in figures().items():
+        print(f"{name:34} {size(figure, 6) / 1e6:7.2f} MB")
+
+
+if __name__ == "__main__":
+    main()
