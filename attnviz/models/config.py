@@ -211,8 +211,8 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
 
 
 def _token_limit(config: PreTrainedConfig, longest: object) -> int:
-    """The rows of its table of places; for a model without a table, what its tokenizer says; or less."""
-    table = getattr(config, "max_position_embeddings", None)
+    """How many places it can tell, or else what its tokenizer says; or less."""
+    table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, MOST_TOKENS))

@@ -34,7 +34,21 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 
-ONLY_SILENCED = frozenset({"bloom", "codegen", "deberta", "deberta-v2", "gpt_neo", "gptj", "mpnet"})
+_VARIANTS: Mapping[str, tuple[str, str]] = {
+    "falcon": (
+        "alibi",
+        "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`",
+    ),
+    "roformer": ("rotary_value", "it turns its values by their places too, not only queries and keys"),
+}
+"""A setting of a family that is shown, with which it is refused, and why."""
+
+ONLY_SILENCED = frozenset(
+    {
+        *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
+        "roformer",
+    }
+)
 """Families that compute attention in a way of their own: heads can be silenced, but not pointed elsewhere."""
 
 _ATTENTION_LAYERS = frozenset(
@@ -70,6 +84,9 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
     for reason, families in REFUSED.items():
         if model_type in families:
             return reason
+    setting, reason = _VARIANTS.get(model_type, ("", ""))
+    if config.get(setting):
+        return reason
     if config.get("attn_logit_softcapping"):
         return _SOFT_CAPPING
     layers = config.get("layer_types")

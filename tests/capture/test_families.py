@@ -91,6 +91,47 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("variant", "shared"),
+    [
+        ({"multi_query": False, "bias": True, "parallel_attn": False}, 1),
+        ({"new_decoder_architecture": True, "num_kv_heads": 2}, 3),
+        ({"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 100.0}}, 6),
+    ],
+)
+def test_falcons_heads_may_share_keys_in_three_ways(variant: dict[str, Any], shared: int) -> None:
+    torch.manual_seed(2)
+    sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 2}
+    config = AutoConfig.for_model("falcon", **sizes, **variant)
+    auto: Any = AutoModelForCausalLM
+    model = auto.from_config(config, attn_implementation="eager").eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter.data, std=0.3)
+    ids = torch.arange(3, 17)[None]
+    with torch.inference_mode():
+        expected = model(ids, output_attentions=True).attentions
+    for block, weights in zip(attnviz.trace(ids, model).blocks, expected, strict=True):
+        assert np.array_equal(block.weights, weights[0])
+        _, formula = attention(block.query, block.key, block.mask, block.scale, block.bias)
+        np.testing.assert_allclose(formula, block.weights, atol=1e-6, rtol=0)
+        assert [len(np.unique(each, axis=0)) for each in (block.key, block.value)] == [6 // shared] * 2
+
+
+def test_falcon_with_alibi_is_refused_as_transformers_computes_it_in_two_ways() -> None:
+    outputs = []
+    for implementation in ("eager", "sdpa"):
+        torch.manual_seed(2)
+        sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 1}
+        config = AutoConfig.for_model("falcon", **sizes, alibi=True, initializer_range=0.5)
+        auto: Any = AutoModelForCausalLM
+        model = auto.from_config(config, attn_implementation=implementation).eval()
+        with torch.inference_mode():
+            outputs.append(model(torch.arange(3, 17)[None]).logits)
+    assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # if they agree, it can be shown
+    with pytest.raises(ModelNotSupported, match="twice if computed by `eager` and once if by `sdpa`"):
+        attnviz.trace([3, 4, 5], model)
+
+
 def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: FolderOf) -> None:
     block = captured(folder_of("llama")).blocks[0]
     assert block.key.shape == block.value.shape == (6, 14, 10)
@@ -237,12 +278,12 @@ def test_an_attention_that_was_not_recorded_is_missed(
         load_again(folder_of("gpt2"))
 
 
-@pytest.mark.parametrize("family", ["falcon", "megatron-bert"])
+@pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
 def test_an_attention_of_its_own_that_nobody_reads_is_refused(
     folder_of: FolderOf, tmp_path: Path, family: str
 ) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
-    auto: Any = AutoModelForCausalLM if family == "falcon" else AutoModelForMaskedLM
+    auto: Any = AutoModelForCausalLM if family == "openai-gpt" else AutoModelForMaskedLM
     auto.from_config(AutoConfig.for_model(family, **sizes)).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
@@ -274,10 +315,12 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"attn_logit_softcapping": None}, None),
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
+        ({"model_type": "roformer", "rotary_value": True}, "it turns its values by their places too"),
+        ({"model_type": "roformer", "rotary_value": False}, None),
     ],
 )
 def test_what_a_config_tells_is_enough_to_refuse(config: dict[str, Any], reason: str | None) -> None:
-    found = catalogue_of_families.refusal("llama", config)
+    found = catalogue_of_families.refusal(config.get("model_type", "llama"), config)
     assert (found is None) == (reason is None)
     assert (reason or "") in (found or "")
 

@@ -26,7 +26,7 @@ IT = 5
 PAIRED = ("bart", "marian", "t5")
 NORMED_AFTER = (
     *("bert", "roberta", "distilbert", "albert", "electra", "bart", "marian", "deberta", "deberta-v2"),
-    *("mpnet", "minilm", "minilm-scratch", "translator"),
+    *("mpnet", "roformer", "minilm", "minilm-scratch", "translator"),
 )
 
 

@@ -177,6 +177,9 @@ _RECIPES: dict[str, Recipe] = {
         attention_types=[[["global", "local"], 1]],
         window_size=5,
     ),
+    "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
+    "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
+    "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
 }
 
 REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next", "whisper")
@@ -198,9 +201,9 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "batches": ("bert", "mistral", "t5", "mpnet"),
     "word vectors": ("bert", "gpt2", "t5", "gptj"),
     "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),
-    "positions": ("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
+    "positions": ("roformer", "marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
     "tables of positions": ("roberta", "opt", "marian"),
-    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama"),
+    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama", "roformer"),
     "writing": ("mistral", "bart"),
     "silence": ("gpt2", "t5", "mpnet", "opt"),
     "silence of their own": ("mpnet", "gptj"),
@@ -262,6 +265,8 @@ def _spread(network: nn.Module, spread: float) -> None:
     """Random weights that keep a unit input's size about `spread`; biases that cannot be overlooked."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
+            if not parameter.requires_grad:
+                continue  # sines and cosines
             if parameter.dim() > 1:
                 parameter.normal_(0, spread / (parameter.numel() / parameter.shape[0]) ** 0.5)
             elif name.endswith("bias"):

@@ -61,6 +61,9 @@ NAMES = {
     "gptj": "GPT-J",
     "codegen": "CodeGen",
     "gpt_neo": "GPT-Neo",
+    "roformer": "RoFormer",
+    "mpt": "MPT",
+    "falcon": "Falcon",
 }
 
 WAYS = {

@@ -29,6 +29,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
     "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # a d_head of its own
     "bloom": (0, 2, 3, 15, 5, config.MOST_TOKENS, False, "next"),  # no table of places
+    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no table, but a longest bias
     "t5": (3, 2, 3, 14, 5, config.MOST_TOKENS, False, "next"),
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
     "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),

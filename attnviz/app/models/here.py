@@ -100,11 +100,11 @@ def how_to_run_a_server() -> None:
 SHOWN = {
     "Encoders": (
         *("bert", "roberta", "distilbert", "albert", "electra", "modernbert"),
-        *("mpnet", "deberta", "deberta-v2"),
+        *("mpnet", "deberta", "deberta-v2", "roformer"),
     ),
     "Decoders": (
         *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3"),
-        *("gpt_neo", "gptj", "codegen", "bloom"),
+        *("gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit",),
