@@ -457,7 +457,7 @@ def _plain_tokens(texts: Sequence[str]) -> tuple[Token, ...]:
 def _weights_alone(
     kind: Kind, layers: Any, rows: tuple[Token, ...], columns: tuple[Token, ...], normalise: bool
 ) -> list[Block]:
-    """A block without vectors for each layer; a decoder whose tokens never look forwards has such a mask."""
+    """A block for each layer."""
     blocks = []
     for layer, given in enumerate(layers):
         where = f"{kind} layer {layer + 1}"
@@ -467,20 +467,33 @@ def _weights_alone(
                 f"The weights of {where} are of {weights.shape[1]} × {weights.shape[2]} tokens, but there "
                 f"are {len(rows)} × {len(columns)} tokens."
             )
-        mask = np.ones(weights.shape[1:], dtype=np.bool_)
-        blocks.append(
-            Block(
-                kind=kind,
-                layer=layer,
-                query_tokens=rows,
-                key_tokens=columns,
-                weights=weights,
-                mask=np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask,
-                scale=1.0,
-                **_no_vectors(len(weights), rows, columns),
-            )
-        )
+        blocks.append(weights_block(kind, layer, rows, columns, weights))
     return blocks
+
+
+def mask_of_weights(kind: Kind, weights: Floats) -> Mask:
+    """[query, key] for weights [..., query, key] whose mask nobody knows.
+
+    A decoder whose tokens never look forwards has such a mask, others none.
+    """
+    mask = np.ones(weights.shape[-2:], dtype=np.bool_)
+    return np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask
+
+
+def weights_block(
+    kind: Kind, layer: int, rows: tuple[Token, ...], columns: tuple[Token, ...], weights: Floats
+) -> Block:
+    """A block of weights alone, [head, query, key]."""
+    return Block(
+        kind=kind,
+        layer=layer,
+        query_tokens=rows,
+        key_tokens=columns,
+        weights=weights,
+        mask=mask_of_weights(kind, weights),
+        scale=1.0,
+        **_no_vectors(len(weights), rows, columns),
+    )
 
 
 def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:

@@ -231,7 +231,11 @@ def _open(entry: catalogue.Entry) -> Model:
         from attnviz.capture.pictures import SeeingModel
 
         return SeeingModel(entry, folder)
-    from attnviz.capture.huggingface import HuggingFaceModel
     from attnviz.capture.network import open_network
+    from attnviz.capture.weights_alone import opened
 
-    return HuggingFaceModel(entry, open_network(folder, entry.name, entry.dtype), tokenizer_of(entry))
+    return opened(
+        entry,
+        lambda alone: open_network(folder, entry.name, entry.dtype, weights_alone=alone),
+        tokenizer_of(entry),
+    )

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from attnviz.errors import ModelNotSupported
+from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.changes import attended
 
 IMPLEMENTATION = "attnviz"
@@ -168,7 +168,7 @@ def _refuse_what_is_not_understood(
     name = type(module).__name__
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
     if unknown or getattr(module, "sinks", None) is not None:
-        raise ModelNotSupported(
+        raise AttentionNotRead(
             f"{name} changes its scores by {', '.join(unknown) or 'sinks'}, which attnviz does not compute. "
             "Its weights would be wrong, so they are not shown."
         )

@@ -212,6 +212,7 @@ def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact sum of "
             f"its parts. Leave out #{model.dtype}."
         )
+    model.need_vectors()
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":

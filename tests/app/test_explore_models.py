@@ -52,6 +52,27 @@ def facts(table: str) -> tuple[dict[str, str], list[list[str]]]:
     return told, [row for row in rows if row and not row[0].startswith("#")]
 
 
+# Models that give their weights alone
+
+
+@pytest.mark.parametrize("family", ["gemma2", "gpt_oss"])
+def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open, family: str) -> None:
+    model = opened(family)
+    app = visit("explore", model=model, text=PROMPT, stage="scaled")
+    [told] = [info.value for info in app.info if "Weights only" in info.value]
+    assert "Its weights, which transformers returns, are shown alone" in told
+    assert {"gemma2": "squeezes its scores through a tanh", "gpt_oss": "a learned sink"}[family] in told
+    assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
+    trace = loading.trace(model, ModelInput(PROMPT))
+    assert all(block.weights_alone for block in trace.blocks)
+    for page in ("plane", "intervene", "positions", "masks"):
+        other = try_page(page, model=model, text=PROMPT, in_your_model="true")
+        said = " ".join(each.value for each in (*other.error, *other.warning))
+        assert "Its weights, which transformers returns, are shown alone" in said, page
+    for page in ("behaviour", "compare"):
+        clean(try_page(page, model=model, text=PROMPT))
+
+
 # Models that are decoders only
 
 

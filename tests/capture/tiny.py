@@ -177,15 +177,28 @@ _RECIPES: dict[str, Recipe] = {
         attention_types=[[["global", "local"], 1]],
         window_size=5,
     ),
+    "gemma2": _recipe(
+        *(_NEXT, "llama", _LLAMA), attn_logit_softcapping=2.0, query_pre_attn_scalar=7, sliding_window=5
+    ),
+    "gpt_oss": _recipe(
+        *(_NEXT, "gpt2", _LLAMA),
+        intermediate_size=12,  # torch multiplies experts of a multiple of four only
+        num_local_experts=2,
+        num_experts_per_tok=1,
+        sliding_window=5,
+    ),
     "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
     "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
     "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
 }
 
-REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next", "whisper")
+WEIGHTS_ALONE: tuple[str, ...] = ("gemma2", "gpt_oss")
+"""Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
+
+REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "whisper")
 """Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
-FAMILIES: tuple[str, ...] = tuple(_RECIPES)
+FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in WEIGHTS_ALONE)
 """Families that it shows."""
 
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
@@ -235,7 +248,7 @@ def tiny(family: str, folder: Path) -> Path:
     a refused family, the config alone). The same family gives the same numbers every time.
 
     Args:
-        family: one of `FAMILIES` or `REFUSED`.
+        family: one of `FAMILIES`, `WEIGHTS_ALONE` or `REFUSED`.
         folder: made if it is missing.
     """
     if family in REFUSED:

@@ -88,6 +88,7 @@ def choose() -> HeadSelection:
     """
     text, entry = choosing.sentence_and_model()
     given = ModelInput(text)
+    caches.need_vectors(caches.trace(entry.name, given))
     kind = attention.choose(entry.name)
     head_column, token_column = st.columns([2, 1])
     with head_column:

@@ -335,6 +335,7 @@ def positions(name: str) -> Positions:
         waves = owned(sinusoidal(TOKEN_LIMIT, model.translator.sizes.d_model))
         return Positions((Table("encoder", waves, learned=False), Table("decoder", waves, learned=False)))
     assert isinstance(model, HuggingFaceModel | SeeingModel)  # noqa: S101 - there is no other kind
+    model.need_vectors()
     return positions_of(model.network)
 
 
