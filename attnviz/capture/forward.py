@@ -148,6 +148,7 @@ def _blocks(
                 weights=owned(weights[0]),
                 mask=masks[key],
                 scale=record.scale,
+                cap=record.cap,
                 bias=None if record.bias is None else owned(record.bias[0]),
                 projection=layer.projection,
             )

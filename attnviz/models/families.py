@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_SOFT_CAPPING = (
-    "it squeezes its scores through a tanh (soft-capping) before the softmax, so softmax(q·k·scale) is not "
-    "what it does"
-)
-
 WEIGHTS_ALONE: Mapping[str, tuple[str, ...]] = {
-    _SOFT_CAPPING: ("gemma2", "vaultgemma"),
     "each of its heads also looks at a learned sink that is no token, so the weights of a row add up to "
     "less than 1": ("gpt_oss",),
 }
@@ -31,7 +25,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
-    "it squeezes its scores through a tanh (soft-capping), and has two configs in one": ("t5gemma",),
+    "it has two configs in one, each with sizes of its own": ("t5gemma",),
     "it reads or writes sounds, and attnviz reads texts and pictures": (
         *("whisper", "speech_to_text", "moonshine", "wav2vec2", "hubert", "wavlm", "bark", "musicgen"),
     ),
@@ -84,8 +78,6 @@ def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
         model_type, config: as `refusal` takes them.
     """
     reason = next((why for why, families in WEIGHTS_ALONE.items() if model_type in families), None)
-    if config.get("attn_logit_softcapping"):
-        reason = _SOFT_CAPPING
     if model_type == "roformer" and config.get("rotary_value"):
         reason = "it turns its values by their places too, not only queries and keys"
     told = f"The attention of a model of the family “{model_type}” cannot be taken apart: {reason}."

@@ -48,7 +48,10 @@ _MIXERS = {
     "roformer": ["attention.output.dense"],
     "opt": ["self_attn.out_proj"],
     "phi": ["self_attn.dense"],
-    **{family: ["self_attn.o_proj"] for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3")},
+    **{
+        family: ["self_attn.o_proj"]
+        for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3")
+    },
     "bart": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "marian": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "t5": ["SelfAttention.o", "EncDecAttention.o"],

@@ -30,6 +30,7 @@ TURNING = (
     "qwen2",
     "qwen3",
     "gemma",
+    "gemma2",
     "phi",
     "phi3",
     "roformer",

@@ -192,7 +192,7 @@ _RECIPES: dict[str, Recipe] = {
     "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
 }
 
-WEIGHTS_ALONE: tuple[str, ...] = ("gemma2", "gpt_oss")
+WEIGHTS_ALONE: tuple[str, ...] = ("gpt_oss",)
 """Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
 
 REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "whisper")
@@ -207,7 +207,19 @@ TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
     # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
-    "weights": ("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"),
+    "weights": (
+        "bert",
+        "gpt2",
+        "llama",
+        "mistral",
+        "modernbert",
+        "t5",
+        "vit",
+        "bloom",
+        "gptj",
+        "gemma2",
+        "deberta-v2",
+    ),
     "pairs": ("bert", "roberta"),
     "objects": ("bert", "gpt2", "t5", "bloom"),
     "many at once": ("bert", "mistral", "t5", "deberta-v2"),
@@ -227,6 +239,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "without a head": ("gpt2",),
     "forged scale": ("bert", "deberta"),
     "forged mask": ("gpt2", "bloom"),
+    "forged cap": ("gemma2",),
     "forged bias": ("t5", "mpnet"),
     "forged key": ("llama", "vit"),
 }

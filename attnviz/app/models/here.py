@@ -103,7 +103,7 @@ SHOWN = {
         *("mpnet", "deberta", "deberta-v2", "roformer"),
     ),
     "Decoders": (
-        *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3"),
+        *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3"),
         *("gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),

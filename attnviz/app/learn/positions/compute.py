@@ -390,4 +390,4 @@ def scores_by_distance(
     distances = np.arange(-reach, ahead + 1)
     keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
     there = turns.turned(keys, distances - (key - query))
-    return distances, there @ block.query[head, query] * np.float32(block.scale)
+    return distances, block.capped(there @ block.query[head, query] * np.float32(block.scale))
