@@ -171,8 +171,8 @@ attnviz shows any model that transformers can run and whose attention it can sho
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
 those that transformers returns for the same text with `attn_implementation="eager"`; so were those of the
 model as an object in memory, and of a trace of the returned weights alone. In each family,
-softmax(q·k·scale + bias), capped before the softmax where the family does so, gives the weights again over the
-cells that the mask leaves open, up to rounding (10⁻⁶).
+softmax(q·k·scale + bias), with the scores capped where the family caps them, gives the weights again over
+the cells that the mask leaves open, up to rounding (10⁻⁶).
 
 Other families that are built in the same way work as well. Every model is checked like this when it is
 loaded. If a weight is off by more than {tolerance:g}, the weights that transformers returns are shown alone.

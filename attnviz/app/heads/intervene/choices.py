@@ -63,7 +63,6 @@ def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerato
     Returns:
         What is chosen, and the place right below the buttons that silence; only narrow windows show it.
     """
-    caches.need_vectors(caches.trace(entry.name, given))
     _preset(entry)
     mending.follow_words(entry, given)
     st.header("Change a head", anchor=False)
