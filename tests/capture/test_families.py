@@ -19,11 +19,13 @@ from torch import Tensor
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
-from attnviz.capture import inspection, loading, recorder
+from attnviz.capture import inspection, loading, recorder, weights_alone
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.weights_alone import WeightsModel
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.interventions.edit import Edit
 from attnviz.models import families as catalogue_of_families
 from attnviz.models import resolve
 from attnviz.trace import Block, Floats, Mask
@@ -306,6 +308,43 @@ REASONS = {
     "qwen3_next": "linear-attention",
     "whisper": "it reads or writes sounds",
 }
+
+
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_weights_alone_are_those_of_eager_in_one_stack_and_in_two(
+    folder_of: FolderOf, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
+    model = loading._open(resolve.entry(str(folder_of(family))))
+    assert isinstance(model, WeightsModel)
+    given = ModelInput(SENTENCE, target=TARGET if family == "t5" else None)
+    found = model.trace(given)
+    for kind, layers in own_weights(folder_of(family)).items():
+        for block, weights in zip(found.of_kind(kind), layers, strict=True):
+            assert np.array_equal(block.weights, weights)
+            assert block.weights_alone
+            assert weights.shape[1:] == (len(block.query_tokens), len(block.key_tokens))
+    for block, of_layer in zip(
+        found.of_kind("encoder"), model.batch_weights([found.tokens] * 2, "encoder")[0], strict=True
+    ):
+        np.testing.assert_allclose(of_layer, np.stack([block.weights] * 2), atol=2e-6)
+    for asked in (
+        lambda: model.trace(given, edits=(Edit.parse("encoder 1-1"),)),
+        lambda: model.outcomes(given, [(Edit.parse("encoder 1-1"),)]),
+    ):
+        with pytest.raises(
+            ModelNotSupported, match=r"It is not taken apart\..* nothing can be changed in it"
+        ):
+            asked()
+
+
+def test_a_model_that_returns_no_weights_either_is_refused(
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
+    monkeypatch.setattr(weights_alone, "weights_of", lambda *_: ())
+    with pytest.raises(ModelNotSupported, match="Nor does transformers return its weights"):
+        loading._open(resolve.entry(str(folder_of("bert"))))
 
 
 def test_the_refused_families_are_families_of_transformers() -> None:
