@@ -129,9 +129,9 @@ def families() -> None:
     )
     alone = "; ".join(f"{_listed(names)}, since {reason}" for reason, names in WEIGHTS_ALONE.items())
     st.markdown(
-        "Where the two differ by more than rounding, or attention cannot be taken apart, the weights that transformers returns are "
-        f"shown alone, without queries, keys, values and scores. So it is with {alone}. A model of which "
-        "transformers returns no weights is refused."
+        "Where the two differ by more than rounding, or attention cannot be taken apart, the weights that "
+        "transformers returns are shown alone, without queries, keys, values and scores. So it is with "
+        f"{alone}. A model of which transformers returns no weights is refused."
     )
     with st.expander("Refused families, and why"):
         st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))
