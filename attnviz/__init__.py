@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -109,6 +110,9 @@ def trace(
     >>> float(trace(tired, edits=["encoder 4-2"]).block("encoder", layer=3).weights[1].max())  # silent
     0.0
 
+    Of a model whose attention cannot be taken apart, the trace has the weights that transformers returns,
+    alone, as `Trace.from_weights` makes it; a warning says why.
+
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
             ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns,
@@ -140,7 +144,10 @@ def trace(
         TypeError: an argument is of another type, such as a list of texts.
     """
     with opened(model, tokenizer, dtype, device) as name:
-        return loading.trace(name, model_input(text, second, target, writing), _edits(edits))
+        found = loading.trace(name, model_input(text, second, target, writing), _edits(edits))
+        if found.blocks[0].weights_alone:
+            warnings.warn(str(loading.load(name).weights_alone), stacklevel=2)
+        return found
 
 
 def trace_many(
@@ -176,6 +183,8 @@ def trace_many(
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
     with opened(model, tokenizer, dtype, device) as name:
         waiting = inputs_of(texts)
+        if (why := loading.load(name).weights_alone) is not None:
+            warnings.warn(why, stacklevel=2)
         while batch := list(islice(waiting, batch_size)):
             yield from loading.load(name).traces(batch)
 

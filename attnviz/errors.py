@@ -53,6 +53,10 @@ class ModelNotSupported(AttnvizError):
     """The model runs, but its attention cannot be shown exactly, so it is not shown at all."""
 
 
+class AttentionNotRead(ModelNotSupported):
+    """The model's attention cannot be taken apart; its weights may be shown all the same, alone."""
+
+
 class ModelTooLarge(AttnvizError):
     """The model needs more memory than the operator of this attnviz allows.
 

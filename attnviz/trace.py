@@ -82,6 +82,8 @@ class Block:
         scale: what q·k is multiplied by.
         bias: [head, query, key] added to the scaled scores, or None.
         projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
+        cap: where the model caps its scores softly, what they are squeezed between, −cap and cap (Gemma 2:
+            Gemma Team 2024, §2); else None.
 
     Raises:
         InvalidTrace: a shape does not fit the tokens, a number is not finite, a weight is not from 0 to 1, or
@@ -100,6 +102,7 @@ class Block:
     scale: float
     bias: Floats | None = None
     projection: Floats | None = None
+    cap: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("query", "key", "value", "weights", "bias", "projection"):
@@ -109,6 +112,8 @@ class Block:
         object.__setattr__(self, "mask", _read_only(self.mask, np.bool_, "mask"))
         if not np.isfinite(self.scale):
             raise InvalidTrace(f"scale is {self.scale}, which is not a finite number.")
+        if self.cap is not None and not (np.isfinite(self.cap) and self.cap > 0):
+            raise InvalidTrace(f"cap is {self.cap}, which is not a finite number above 0.")
         heads, _, d_head = _shape(self.query, 3, "query")
         d_value = _shape(self.value, 3, "value")[2]
         d_model = 0 if self.projection is None else _shape(self.projection, 3, "projection")[2]
@@ -145,14 +150,27 @@ class Block:
 
     @property
     def scores(self) -> Floats:
-        """[head, query, key]: query·key × scale (+ bias), before the mask.
+        """[head, query, key]: query·key × scale (+ bias), capped where the model does so, before the mask.
+
+        Raises:
+            InvalidTrace: there are weights alone.
+        """
+        return _frozen(self.capped(self.scaled))
+
+    @property
+    def scaled(self) -> Floats:
+        """[head, query, key]: the scores before they are capped.
 
         Raises:
             InvalidTrace: there are weights alone.
         """
         self.need_vectors()
-        scores = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
-        return _frozen(scores if self.bias is None else scores + self.bias)
+        scaled = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
+        return scaled if self.bias is None else scaled + self.bias
+
+    def capped(self, scaled: Floats) -> Floats:
+        """What the cap makes of scores: cap · tanh(score / cap); without one, the same."""
+        return scaled if self.cap is None else np.tanh(scaled / np.float32(self.cap)) * np.float32(self.cap)
 
     @property
     def output(self) -> Floats:
@@ -453,6 +471,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
                 "d_head": block.query.shape[2],
                 "d_value": block.value.shape[2],
                 "d_model": None if block.projection is None else block.projection.shape[2],
+                **({} if block.cap is None else {"cap": float(block.cap)}),  # older files have no such place
                 **shared,
             }
         )
@@ -499,6 +518,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
                 query_tokens=rows,
                 key_tokens=columns,
                 scale=fields["scale"],
+                cap=fields.get("cap"),
                 **numbers,
             )
         )
@@ -520,7 +540,7 @@ def _plain_tokens(texts: Sequence[str]) -> tuple[Token, ...]:
 def _weights_alone(
     kind: Kind, layers: Any, rows: tuple[Token, ...], columns: tuple[Token, ...], normalise: bool
 ) -> list[Block]:
-    """A block without vectors for each layer; a decoder whose tokens never look forwards has such a mask."""
+    """A block for each layer."""
     blocks = []
     for layer, given in enumerate(layers):
         where = f"{kind} layer {layer + 1}"
@@ -530,20 +550,33 @@ def _weights_alone(
                 f"The weights of {where} are of {weights.shape[1]} × {weights.shape[2]} tokens, but there "
                 f"are {len(rows)} × {len(columns)} tokens."
             )
-        mask = np.ones(weights.shape[1:], dtype=np.bool_)
-        blocks.append(
-            Block(
-                kind=kind,
-                layer=layer,
-                query_tokens=rows,
-                key_tokens=columns,
-                weights=weights,
-                mask=np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask,
-                scale=1.0,
-                **_no_vectors(len(weights), rows, columns),
-            )
-        )
+        blocks.append(weights_block(kind, layer, rows, columns, weights))
     return blocks
+
+
+def mask_of_weights(kind: Kind, weights: Floats) -> Mask:
+    """[query, key] for weights [..., query, key] whose mask nobody knows.
+
+    A decoder whose tokens never look forwards has such a mask, others none.
+    """
+    mask = np.ones(weights.shape[-2:], dtype=np.bool_)
+    return np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask
+
+
+def weights_block(
+    kind: Kind, layer: int, rows: tuple[Token, ...], columns: tuple[Token, ...], weights: Floats
+) -> Block:
+    """A block of weights alone, [head, query, key]."""
+    return Block(
+        kind=kind,
+        layer=layer,
+        query_tokens=rows,
+        key_tokens=columns,
+        weights=weights,
+        mask=mask_of_weights(kind, weights),
+        scale=1.0,
+        **_no_vectors(len(weights), rows, columns),
+    )
 
 
 def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
@@ -581,11 +614,11 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
 
 def _bare(block: Block) -> Block:
     """Its weights and mask alone."""
-    vectors: dict[str, Any] = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
-    return replace(block, **vectors, bias=None, projection=None)
+    vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
+    return replace(block, **vectors, bias=None, projection=None, cap=None)
 
 
-def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Floats]:
+def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:
     return {
         name: np.zeros((heads, len(tokens), 0), dtype=np.float32)
         for name, tokens in (("query", rows), ("key", columns), ("value", columns))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import frame
+from attnviz.app import caches, frame
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import choices, effect, mending, outputs, patched, picture, ranking, together
 from attnviz.app.heads.tool import tool
@@ -12,6 +12,7 @@ frame.require()
 mending.drop_what_is_no_edit()
 with tool("intervene"):
     text, entry = choosing.sentence_and_model()
+    caches.need_vectors(caches.trace(entry.name, ModelInput(text)))
     changing, moving = (
         column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
     )

@@ -8,12 +8,22 @@ from attnviz.trace import Block, Floats, Mask, Token
 
 
 def attention(
-    query: Floats, key: Floats, mask: Mask, scale: float, bias: Floats | None = None
+    query: Floats,
+    key: Floats,
+    mask: Mask,
+    scale: float,
+    bias: Floats | None = None,
+    cap: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """The scores, and softmax(QKᵀ · scale + bias), exactly 0 where the mask forbids; [head, query, key]."""
+    """The scores, and softmax(QKᵀ · scale + bias), exactly 0 where the mask forbids; [head, query, key].
+
+    With a cap, the softmax is that of cap · tanh(score / cap).
+    """
     scores = query @ key.transpose(0, 2, 1) * np.float32(scale)
     if bias is not None:
         scores = scores + bias
+    if cap is not None:
+        scores = np.float32(cap) * np.tanh(scores / np.float32(cap))
     allowed = np.where(mask, scores, -np.inf)
     exponentials = np.exp(allowed - allowed.max(axis=-1, keepdims=True))
     return scores, exponentials / exponentials.sum(axis=-1, keepdims=True)
@@ -22,7 +32,8 @@ def attention(
 def attending(**fields: Any) -> Block:
     """A block with the weights that its other numbers give."""
     query, key, mask, scale = (fields[name] for name in ("query", "key", "mask", "scale"))
-    return Block(weights=attention(query, key, mask, scale, fields.get("bias"))[1], **fields)
+    weights = attention(query, key, mask, scale, fields.get("bias"), fields.get("cap"))[1]
+    return Block(weights=weights, **fields)
 
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13

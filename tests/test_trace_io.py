@@ -111,6 +111,14 @@ def test_what_was_read_can_be_sent_to_another_process() -> None:
     assert same(again, made(1))
 
 
+def test_a_cap_is_written_and_what_has_none_says_nothing_of_it() -> None:
+    trace = made(2)
+    capped = replace(trace, blocks=tuple(replace(block, cap=1.5) for block in trace.blocks))
+    assert [block.cap for block in read(written(capped)).blocks] == [1.5] * len(trace.blocks)
+    assert same(read(written(capped)), capped)
+    assert b'"cap"' not in np.load(io.BytesIO(written(trace)))["header"].tobytes()
+
+
 def test_what_blocks_share_is_kept_once_and_shared_again() -> None:
     trace = made(3)
     one, other = trace.blocks[0], replace(trace.blocks[1], mask=trace.blocks[0].mask)

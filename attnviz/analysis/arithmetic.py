@@ -46,10 +46,11 @@ class WeightArithmetic:
         query_vector, key_vector: [d_head].
         products: [d_head], query · key dimension by dimension.
         dot_product: their sum.
-        scale, bias: score = dot_product · scale + bias; bias is None where the model has none.
-        score: the scaled score.
+        scale, bias: scaled = dot_product · scale + bias; bias is None where the model has none.
+        cap: score = cap · tanh(scaled / cap); None where the model caps none, and score = scaled.
+        scaled, score: before the cap, and after it.
         mask_row: [key], where the query may look.
-        score_row: [key], the scaled scores of the whole row, before the mask.
+        score_row: [key], the scores of the whole row, before the mask.
         softmax: the softmax of that row.
         weight: exponential / total: the model's weight between the two tokens.
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
@@ -67,6 +68,8 @@ class WeightArithmetic:
     dot_product: float
     scale: float
     bias: float | None
+    cap: float | None
+    scaled: float
     score: float
     mask_row: Mask
     score_row: Floats
@@ -121,6 +124,8 @@ def why(
         dot_product=dot_product,
         scale=block.scale,
         bias=bias,
+        cap=block.cap,
+        scaled=float(block.scaled[head, i, j]),
         score=score,
         mask_row=mask_row,
         score_row=score_row,

@@ -31,22 +31,31 @@ STAGES = (
 def stages(block: Block) -> tuple[Stage, ...]:
     """The stages of this block, each explained with what this model does there."""
     dot_product, _, masked, weights = STAGES
+    if block.weights_alone:
+        return (weights,)
     divides = np.isclose(block.scale * block.query.shape[-1] ** 0.5, 1, rtol=1e-4)
-    if divides and block.bias is None:
+    if divides and block.bias is None and block.cap is None:
         return STAGES
     scale = "q · k divided by √d_head" if divides else f"q · k times {block.scale:.4g}"
-    if block.bias is None:
-        return dot_product, Stage("scaled", scale, "score"), masked, weights
-    bias = Stage("bias", "what is added to each score for where the two tokens stand", "score")
-    return dot_product, bias, Stage("scaled", f"{scale}, plus the bias", "score"), masked, weights
+    between = [Stage("scaled", scale if block.bias is None else f"{scale}, plus the bias", "score")]
+    if block.bias is not None:
+        between.insert(
+            0, Stage("bias", "what is added to each score for where the two tokens stand", "score")
+        )
+    if block.cap is not None:
+        how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}): no score is beyond ±{block.cap:g}"
+        between.append(Stage("capped", how, "score"))
+        masked = Stage("masked", "the capped scores, with −∞ wherever the query may not look", "score")
+    return dot_product, *between, masked, weights
 
 
 def at_stage(block: Block, name: str) -> Floats:
     """The numbers of one stage, float32 [head, query, key].
 
     "bias" is what is added to the scaled dot product, 0 where a block has none.
-    "dot product" is QKᵀ, computed so that `dot product · scale + bias` is `block.scores`; "masked" holds
-    −inf in the cells that the mask forbids (Vaswani et al. 2017, eq. 1, from the inside out).
+    "dot product" is QKᵀ, computed so that `dot product · scale + bias` is `block.scaled`; "capped" is
+    `block.scores`; "masked" holds −inf in the cells that the mask forbids (Vaswani et al. 2017, eq. 1, from
+    the inside out).
 
     Raises:
         AttnvizError: there is no such stage.
@@ -57,6 +66,8 @@ def at_stage(block: Block, name: str) -> Floats:
         case "bias":
             return np.zeros_like(block.scores) if block.bias is None else block.bias
         case "scaled":
+            return block.scaled
+        case "capped":
             return block.scores
         case "masked":
             return np.where(block.mask, block.scores, np.float32(-np.inf))

@@ -293,6 +293,16 @@ def trace(model: str, given: ModelInput) -> Trace:
     return read
 
 
+def need_vectors(read: Trace) -> None:
+    """Refuse what is computed from queries, keys, values or masks, where the model gives its weights alone.
+
+    Raises:
+        ModelNotSupported: it does; the message says why.
+    """
+    if read.blocks[0].weights_alone:
+        loading.load(read.model).need_vectors()
+
+
 @cached(named)
 def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
     """What the model expects, place by place; empty where it has no head for it.

@@ -14,8 +14,9 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.network import expects, in_our_words, refuse_rounding
+from attnviz.capture.network import expects, in_our_words, refuse_rounding, refuse_unreadable
 from attnviz.capture.recorder import IMPLEMENTATION
+from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
 from attnviz.models.catalogue import Borrowed
@@ -41,23 +42,31 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel:
     theirs = _inner(model)
     name = Path(theirs.name_or_path or "").name or type(theirs).__name__
     _check(theirs, name)
-    network = _copied(theirs)
-    with in_our_words(Path(name), name):
-        own = custom_attention.has(network.config.model_type)
-        network.set_attn_implementation("eager" if own else IMPLEMENTATION)
-    if own:
-        custom_attention.listen(network)
-    facts = config.facts_of(network.config, name, getattr(wrapper, "model_max_length", None))
+    facts = config.facts_of(theirs.config, name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
-        rows = len(network.get_input_embeddings().get_parameter("weight"))
+        rows = len(theirs.get_input_embeddings().get_parameter("weight"))
         reads = tokenizer.numbers(rows, facts.token_limit)
     else:
-        types = getattr(network.config, "type_vocab_size", None)
+        types = getattr(theirs.config, "type_vocab_size", None)
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
-    learned = Counter[str]({_dtype(network): sum(parameter.numel() for parameter in network.parameters())})
-    entry = folder.described(name, name, facts, learned, _dtype(network), Borrowed(next(_numbers)))
+    learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
+    entry = folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
     pairs = facts.joins and folder.joins(reads)
-    return HuggingFaceModel(replace(entry, pairs=pairs, expects=expects(network)), network, reads)
+    entry = replace(entry, pairs=pairs, expects=expects(theirs))
+    return opened(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads)
+
+
+def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
+    """A copy to run, recorded or not; raises as `network.open_network`."""
+    if not weights_alone:
+        refuse_unreadable(theirs.config)
+    network = _copied(theirs)
+    own = custom_attention.has(network.config.model_type)
+    with in_our_words(Path(name), name):
+        network.set_attn_implementation("eager" if own or weights_alone else IMPLEMENTATION)
+    if own and not weights_alone:
+        custom_attention.listen(network)
+    return network
 
 
 def _check(network: PreTrainedModel, name: str) -> None:

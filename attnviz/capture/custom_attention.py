@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -138,6 +139,39 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     return Record(module, query, key, value, mask, 1.0, None, weights)
 
 
+def _roformer(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """RoFormer: scaled dot products of queries and keys that it has turned (Su et al. 2021)."""
+    states, heads = inputs["hidden_states"], module.num_attention_heads
+    query, key, value = (
+        _heads(projection(states), heads) for projection in (module.query, module.key, module.value)
+    )
+    query, key = module.apply_rotary_position_embeddings(inputs["sinusoidal_pos"], query, key)
+    scale = module.attention_head_size**-0.5
+    return Record(module, query, key, value, inputs["attention_mask"], scale, None, weights)
+
+
+def _mpt(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """MPT: scaled dot products and ALiBi, a bias that ends with 0 at the last key (Press et al. 2022)."""
+    projected = module.Wqkv(inputs["hidden_states"])
+    if module.clip_qkv:
+        projected = projected.clamp(-module.clip_qkv, module.clip_qkv)
+    query, key, value = (_heads(part, module.n_heads) for part in projected.chunk(3, dim=-1))
+    bias = inputs["position_bias"][..., -weights.shape[-1] :].expand_as(weights)
+    mask = _additive(~inputs["attention_mask"])
+    return Record(module, query, key, value, mask, module.softmax_scale, bias, weights)
+
+
+def _falcon(module: Any, inputs: Arguments, weights: Tensor) -> Record:
+    """Falcon: scaled dot products of turned queries and keys, some or all heads sharing a key and a value."""
+    projected = module.query_key_value(inputs["hidden_states"])
+    parts = module._split_heads(projected)  # noqa: SLF001 - how the three lie in one is its own affair
+    query, key, value = (part.transpose(1, 2).expand(-1, module.num_heads, -1, -1) for part in parts)
+    turn = sys.modules[type(module).__module__].apply_rotary_pos_emb
+    query, key = turn(query, key, *inputs["position_embeddings"])
+    scale = module.inv_norm_factor
+    return Record(module, query, key, value, inputs["attention_mask"], scale, None, weights)
+
+
 def _heads(projected: Tensor, number: int) -> Tensor:
     """[batch, token, head · d_head] → [batch, head, token, d_head]."""
     return projected.reshape(*projected.shape[:2], number, -1).transpose(1, 2)
@@ -145,7 +179,7 @@ def _heads(projected: Tensor, number: int) -> Tensor:
 
 def _additive(allowed: Tensor) -> Tensor:
     """A mask of ones and zeros as what is added to the scores."""
-    return torch.zeros(allowed.shape).masked_fill(~allowed.bool(), _FORBIDDEN)
+    return torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed.bool(), _FORBIDDEN)
 
 
 # The class that computes attention, and what reads its steps, by transformers' `model_type`.
@@ -154,7 +188,10 @@ _READERS: dict[str, tuple[str, Read]] = {
     "codegen": ("CodeGenAttention", _gptj),
     "deberta": ("DisentangledSelfAttention", _deberta),
     "deberta-v2": ("DisentangledSelfAttention", _deberta_v2),
+    "falcon": ("FalconAttention", _falcon),
     "gpt_neo": ("GPTNeoSelfAttention", _gpt_neo),
     "gptj": ("GPTJAttention", _gptj),
     "mpnet": ("MPNetSelfAttention", _mpnet),
+    "mpt": ("MptAttention", _mpt),
+    "roformer": ("RoFormerSelfAttention", _roformer),
 }

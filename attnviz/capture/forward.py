@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -27,6 +27,8 @@ from attnviz.interventions.edit import Edit, Edits, by_place
 from attnviz.interventions.editing import edit_weights, replace_outputs
 from attnviz.trace import Block, Floats, Kind, Mask, Token
 from attnviz.transformer.multi_head import join_heads, split_heads
+
+Side = TypeVar("Side")
 
 # A context variable, because one model serves many threads: each call gets its own vectors.
 _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_states", default=None)
@@ -119,6 +121,11 @@ def batch_blocks(
         yield _blocks(network, layers, [record.of(row, len(sentence)) for record in records], sentence)
 
 
+def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
+    """Of each kind of attention, who looks and who is looked at; without an encoder, the two are the same."""
+    return {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+
+
 def _blocks(
     network: PreTrainedModel,
     layers: Sequence[AttentionLayer],
@@ -128,11 +135,7 @@ def _blocks(
     edits: Edits = (),
 ) -> tuple[Block, ...]:
     """What was recorded of one text, layer by layer."""
-    sides: dict[Kind, tuple[tuple[Token, ...], tuple[Token, ...]]] = {
-        "encoder": (source, source),
-        "decoder": (target or source, target or source),
-        "cross": (target, source),
-    }
+    looks = sides(source, target or source)
     custom = custom_attention.has(network.config.model_type)
     # Layers that share a mask in the model share it in the trace.
     masks: dict[tuple[object, ...], Mask] = {}
@@ -151,14 +154,15 @@ def _blocks(
             Block(
                 kind=layer.kind,
                 layer=layer.layer,
-                query_tokens=sides[layer.kind][0],
-                key_tokens=sides[layer.kind][1],
+                query_tokens=looks[layer.kind][0],
+                key_tokens=looks[layer.kind][1],
                 query=owned(record.query[0]),
                 key=owned(record.key[0]),
                 value=owned(record.value[0]),
                 weights=owned(weights[0]),
                 mask=masks[key],
                 scale=record.scale,
+                cap=record.cap,
                 bias=None if record.bias is None else owned(record.bias[0]),
                 projection=layer.projection,
             )

@@ -14,14 +14,14 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import forward
 from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
-from attnviz.capture.inspection import inspected
+from attnviz.capture.inspection import AttentionLayer, inspected
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
 from attnviz.capture.network import expects
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import TextTokenizer
-from attnviz.trace import Floats, Kind, Mask, Token, Trace
+from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 
 LIKELIEST = Writing(tokens=40)
 """How an encoder–decoder writes when it is given no target."""
@@ -80,7 +80,7 @@ class HuggingFaceModel(Model):
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
-        self.layers = inspected(self.network, self._sample(), entry)
+        self.layers = self._inspected()
         forward.prepare(self.network, self.layers)
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only
@@ -96,9 +96,7 @@ class HuggingFaceModel(Model):
         """One forward pass over the text, and over what the model has written; see `Model.trace`."""
         given = self._supported(text)
         read = self._tokenized(given, edits)
-        blocks = forward.blocks(
-            self.network, self.layers, self._arguments(read), read.source, read.target, edits
-        )
+        blocks = self._blocks(read, edits)
         return Trace(
             model=self.name,
             text=read.text,
@@ -178,6 +176,14 @@ class HuggingFaceModel(Model):
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.tokenizer.readable(number) for number in ids)
+
+    def _inspected(self) -> tuple[AttentionLayer, ...]:
+        return inspected(self.network, self._sample(), self.entry)
+
+    def _blocks(self, read: TokenizedInput, edits: Edits) -> tuple[Block, ...]:
+        return forward.blocks(
+            self.network, self.layers, self._arguments(read), read.source, read.target, edits
+        )
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"

@@ -17,7 +17,7 @@ from transformers.pytorch_utils import Conv1D
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
-from attnviz.errors import ModelNotSupported
+from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
@@ -89,7 +89,7 @@ def inspected(
             run(network, inputs)
         expected = _by_transformers(network, inputs)
         if not records:
-            raise ModelNotSupported(
+            raise AttentionNotRead(
                 f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot "
                 f"read. {_NOT_EXACT}"
             )
@@ -126,6 +126,11 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
         ) from error
 
 
+def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
+    """Of what a model returned, each layer's weights of one kind; none, if it returned none."""
+    return next((found for key in _RETURNED[kind] if (found := getattr(returned, key, None))), ())
+
+
 def compare(record: Record, weights: Tensor, where: str) -> None:
     """Whether softmax(q·k·scale + bias + mask) of what was recorded is the weights that the model returned.
 
@@ -133,10 +138,10 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
         ModelNotSupported: they differ by more than `TOLERANCE`.
     """
     with exactly(record.query.device):
-        _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias)
+        _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias, record.cap)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
-        raise ModelNotSupported(
+        raise AttentionNotRead(
             f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}. "
             f"{_NOT_EXACT}"
         )
@@ -235,11 +240,11 @@ def _compare_all(
     name: str, layers: tuple[AttentionLayer, ...], records: list[Record], expected: object, entry: Entry
 ) -> None:
     for kind in dict.fromkeys((*entry.kinds, *(layer.kind for layer in layers))):
-        returned = next((found for key in _RETURNED[kind] if (found := getattr(expected, key, None))), ())
+        returned = weights_of(expected, kind)
         ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]
         wanted = entry.layers_of(kind) if kind in entry.kinds else 0
         if not len(ours) == len(returned) == wanted:
-            raise ModelNotSupported(
+            raise AttentionNotRead(
                 f"{name} should have {wanted} layers of {kind} attention, but {len(ours)} could be recorded. "
                 f"It computes the others in a way of its own, or it is not what its config says. {_NOT_EXACT}"
             )

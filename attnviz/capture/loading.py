@@ -232,8 +232,11 @@ def _open(entry: catalogue.Entry) -> Model:
         from attnviz.capture.pictures import SeeingModel
 
         return SeeingModel(entry, folder)
-    from attnviz.capture.huggingface import HuggingFaceModel
     from attnviz.capture.network import open_network
+    from attnviz.capture.weights_alone import opened
 
-    network = open_network(folder, entry.name, entry.dtype, entry.device)
-    return HuggingFaceModel(entry, network, tokenizer_of(entry))
+    return opened(
+        entry,
+        lambda alone: open_network(folder, entry.name, entry.dtype, entry.device, weights_alone=alone),
+        tokenizer_of(entry),
+    )

@@ -219,11 +219,22 @@ class Model(ABC):
         name: what it is called, in links and messages.
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
+        weights_alone: why it gives its weights and nothing else of its attention; None: it gives all.
     """
 
     name: str
     dtype: DType = "float32"
     device: str = "cpu"
+    weights_alone: str | None = None
+
+    def need_vectors(self) -> None:
+        """Refuse what is computed from queries, keys, values or masks.
+
+        Raises:
+            ModelNotSupported: it gives its weights alone.
+        """
+        if self.weights_alone is not None:
+            raise ModelNotSupported(self.weights_alone)
 
     @abstractmethod
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:

@@ -27,7 +27,7 @@ from transformers.utils import logging
 
 from attnviz.capture import custom_attention
 from attnviz.capture.recorder import IMPLEMENTATION
-from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
+from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
@@ -40,7 +40,12 @@ _UNUSED = "pooler."  # a layer behind the last one, which many files leave out; 
 
 
 def open_network(
-    folder: Path, name: str | None = None, dtype: DType = "float32", device: str = "cpu"
+    folder: Path,
+    name: str | None = None,
+    dtype: DType = "float32",
+    device: str = "cpu",
+    *,
+    weights_alone: bool = False,
 ) -> PreTrainedModel:
     """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
 
@@ -49,10 +54,12 @@ def open_network(
         name: what messages call it, which do not tell where it lies; None: as the folder is called.
         dtype: in which numbers it is to run.
         device: where it is to run, as torch calls it.
+        weights_alone: it will not be recorded, and only returns its weights.
 
     Raises:
-        ModelNotSupported: its attention cannot be shown exactly, transformers does not know it, or it cannot
-            be brought to the device.
+        AttentionNotRead: it cannot be recorded.
+        ModelNotSupported: it cannot be shown, transformers does not know it, or it cannot be brought to the
+            device.
         ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
     """
     name = name or folder.name
@@ -62,16 +69,20 @@ def open_network(
         if reason is not None:
             raise ModelNotSupported(reason)
         refuse_rounding(config.model_type, name, dtype)
-        network, missing = _load(_with_head(config), folder, config, dtype)
+        own = custom_attention.has(config.model_type)
+        if not weights_alone:
+            refuse_unreadable(config)
+        attention = "eager" if own or weights_alone else IMPLEMENTATION
+        network, missing = _load(_with_head(config), folder, config, dtype, attention)
         if missing:  # the file may be the model alone, under the name of the model with its head
-            network, missing = _load(AutoModel, folder, config, dtype)
+            network, missing = _load(AutoModel, folder, config, dtype, attention)
     missing = {name for name in missing if not (name.startswith(_UNUSED) or _computed(network, name))}
     if missing:
         raise ModelFilesDamaged(
             f"Weights are missing in the model {quoted(name)}: {min(missing)}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Save or download it again."
         )
-    if custom_attention.has(config.model_type):
+    if own and not weights_alone:
         custom_attention.listen(network)
     try:
         network.to(device)  # type: ignore[arg-type]  # a device's name is one, too
@@ -81,6 +92,17 @@ def open_network(
             "it runs on the processor."
         ) from error
     return network
+
+
+def refuse_unreadable(config: PreTrainedConfig) -> None:
+    """Whether a config says that attention cannot be taken apart.
+
+    Raises:
+        AttentionNotRead: it does.
+    """
+    reason = families.weights_alone(config.model_type, config.to_dict())
+    if reason is not None:
+        raise AttentionNotRead(reason)
 
 
 def refuse_rounding(family: str, name: str, dtype: str) -> None:
@@ -125,13 +147,13 @@ def _computed(network: PreTrainedModel, name: str) -> bool:
 
 
 def _load(
-    auto: Any, folder: Path, config: PreTrainedConfig, dtype: DType
+    auto: Any, folder: Path, config: PreTrainedConfig, dtype: DType, attention: str
 ) -> tuple[PreTrainedModel, set[str]]:
     """The model, and the names of the weights that the file lacks and chance would have filled in."""
     network, found = auto.from_pretrained(
         folder,
         config=config,
-        attn_implementation="eager" if custom_attention.has(config.model_type) else IMPLEMENTATION,
+        attn_implementation=attention,
         dtype=getattr(torch, dtype),
         local_files_only=True,
         trust_remote_code=False,
@@ -170,9 +192,8 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
             raise ModelNotSupported(
                 f"transformers cannot build the model {quoted(name)}: {error} is missing."
             ) from error
-        raise ModelNotSupported(
-            f"{quoted(name)} computes attention in a way of its own, which attnviz cannot read. What cannot "
-            "be shown exactly is not shown."
+        raise AttentionNotRead(
+            f"{quoted(name)} computes attention in a way of its own, which attnviz cannot read."
         ) from error
     except (ValueError, ImportError, AttributeError, TypeError) as error:
         raise ModelNotSupported(

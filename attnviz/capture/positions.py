@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,12 +15,15 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.recorder import recording
+from attnviz.capture.inspection import run
+from attnviz.capture.recorder import Record, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Floats
 
 Part = Literal["encoder", "decoder"]
 Distances = Int[np.ndarray, " distance"]
+
+_ADDED_TO_SCORES = frozenset({"slopes", "biases", "relative"})  # kinds of ways
 
 # How modules and parameters are called that hold a vector for each place.
 _TABLES = ("position_embeddings", "embed_positions", "wpe")
@@ -159,19 +162,34 @@ def positions_of(network: PreTrainedModel) -> Positions:
         ModelNotSupported: it tells places apart in a way that attnviz does not know.
     """
     with torch.inference_mode():
+        records = _of_one_token(network)
         found: tuple[Way, ...] = (
             *_tables(network),
             *_turns(network),
             *_turns_by_table(network),
-            *_slopes(network),
+            *_slopes(records),
             *_biases(network),
             *_relative(network),
         )
-        if not found and not _places_are_alike(network):
-            raise ModelNotSupported(
-                f"{type(network).__name__} tells places apart in a way that attnviz does not know, so its "
-                "positions cannot be shown. Its attention can."
-            )
+    unknown = not found
+    if records:
+        # What a model holds, it need not use, or not so: RoFormer's table of places is what it turns by.
+        added = _differ(records[0].value)
+        moved = [_differ(record.query) or _differ(record.key) for record in records]
+        biased = any(record.bias is not None for record in records)
+        does = {"table": added, "turns": any(moved), **dict.fromkeys(_ADDED_TO_SCORES, biased)}
+        found = tuple(way for way in found if does[way.kind])
+        kinds = {way.kind for way in found}
+        unknown = (
+            (added and "table" not in kinds)
+            or (moved[0] and not kinds & {"table", "turns"})
+            or (biased and not kinds & _ADDED_TO_SCORES)
+        )
+    if unknown:
+        raise ModelNotSupported(
+            f"{type(network).__name__} tells places apart in a way that attnviz does not know, so its "
+            "positions cannot be shown. Its attention can."
+        )
     return Positions(found)
 
 
@@ -223,11 +241,14 @@ def _turns(network: PreTrainedModel) -> Iterator[Turns]:
 
 
 def _turns_by_table(network: PreTrainedModel) -> Iterator[Turns]:
-    """GPT-J and CodeGen keep the sines and then the cosines of every place, in each layer the same."""
+    """GPT-J, CodeGen and RoFormer keep the sines and then the cosines of every place, for all layers."""
     config = network.config
     tables = [
         buffer for name, buffer in network.named_buffers() if name.rpartition(".")[2] == "embed_positions"
     ]
+    if _roformers_turn(network) is not None:
+        base: Any = network.base_model
+        tables.append(base.encoder.embed_positions.weight)
     if tables:
         sines, cosines = tables[0].chunk(2, dim=-1)
         yield Turns(
@@ -242,12 +263,13 @@ def _turns_by_table(network: PreTrainedModel) -> Iterator[Turns]:
         )
 
 
-def _slopes(network: PreTrainedModel) -> Iterator[Slopes]:
-    for name, module in network.named_modules():
-        if hasattr(module, "build_alibi_tensor"):  # BLOOM's adds slope · key's place: in a row the same
-            heads, two_tokens = network.config.n_head, torch.ones(1, 2)
-            of_keys = module.build_alibi_tensor(two_tokens, heads, torch.float32)  # [head, 1, key]
-            yield Slopes(_part(network, name), _owned(of_keys[:, 0, 1] - of_keys[:, 0, 0]))
+def _slopes(records: Sequence[Record]) -> Iterator[Slopes]:
+    """Where what is added to the scores grows by the same number from each key to the next."""
+    if records and records[0].bias is not None:
+        steps = records[0].bias[0].diff(dim=-1)  # [head, query, key − 1]
+        slopes = steps[:, 0, 0]
+        if torch.allclose(steps, slopes[:, None, None]):
+            yield Slopes(None, _owned(slopes))
 
 
 def _biases(network: PreTrainedModel) -> Iterator[Biases]:
@@ -301,22 +323,33 @@ def _relative(network: PreTrainedModel) -> Iterator[Relative]:
         )
 
 
-def _places_are_alike(network: PreTrainedModel) -> bool:
-    """Whether the first attention gets the same query and key from the same token at any place."""
+def _of_one_token(network: PreTrainedModel) -> Sequence[Record]:
+    """What the attentions are given if one token stands at five places; none of two stacks or a picture.
+
+    Values then differ only if vectors of places were added to the token's; without these, queries and keys
+    differ only if they are turned.
+    """
     if network.config.is_encoder_decoder or not hasattr(network.config, "vocab_size"):
-        return False
+        return ()
     with recording() as records:
-        network(input_ids=torch.full((1, 5), network.config.vocab_size - 1))
-    return bool(records) and all(
-        torch.allclose(vectors, vectors[:, :, :1], atol=1e-5)
-        for vectors in (records[0].query, records[0].key)
-    )
+        run(network, {"input_ids": torch.full((1, 5), network.config.vocab_size - 1, device=network.device)})
+    return records
+
+
+def _differ(vectors: Tensor) -> bool:
+    """Whether those of some places, [1, head, token, d_head], differ by more than rounding."""
+    rounding = max(1e-5, 4 * torch.finfo(vectors.dtype).eps)
+    return bool((vectors - vectors[:, :, :1]).abs().max() > rounding * vectors.abs().max())
 
 
 def _pairs(network: PreTrainedModel, turned: int) -> Int[np.ndarray, "pair 2"]:
     """Which numbers are turned together: the model's own function puts −y where x was, x where y was."""
     modelling = sys.modules[type(network).__module__]
-    turn = getattr(modelling, "rotate_half", None) or getattr(modelling, "rotate_every_two", None)
+    turn = (
+        getattr(modelling, "rotate_half", None)
+        or getattr(modelling, "rotate_every_two", None)
+        or _roformers_turn(network)
+    )
     if turn is None:
         raise ModelNotSupported(
             f"{type(network).__name__} turns its queries and keys in a way of its own that attnviz does not "
@@ -326,6 +359,17 @@ def _pairs(network: PreTrainedModel, turned: int) -> Int[np.ndarray, "pair 2"]:
     first = torch.nonzero(moved < 0).flatten()
     pairs: Int[np.ndarray, "pair 2"] = owned(torch.stack([first, -moved[first] - 1], dim=-1))
     return pairs
+
+
+def _roformers_turn(network: PreTrainedModel) -> Callable[[Tensor], Tensor] | None:
+    """A quarter turn by the function that RoFormer's attention has of its own; None in other families."""
+    for module in network.modules():
+        turn = getattr(module, "apply_rotary_position_embeddings", None)
+        if turn is not None:
+            return lambda vectors: turn(
+                torch.arange(vectors.shape[-1]) < vectors.shape[-1] / 2, vectors, vectors
+            )[0]
+    return None
 
 
 def _part(network: PreTrainedModel, name: str) -> Part | None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from attnviz.errors import ModelNotSupported
+from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.changes import attended
 
 IMPLEMENTATION = "attnviz"
@@ -37,6 +37,7 @@ class Record(NamedTuple):
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key], added to the scaled scores, or None.
         weights: [batch, head, query, key], with which the module went on.
+        cap: what the scores are squeezed between before the mask is added, −cap and cap, or None.
     """
 
     module: nn.Module
@@ -47,6 +48,7 @@ class Record(NamedTuple):
     scale: float
     bias: Tensor | None
     weights: Tensor
+    cap: float | None = None
 
     def concatenated(self) -> Tensor:
         """[batch, token, head · d_head]: what the heads read, side by side."""
@@ -115,7 +117,12 @@ def keep(record: Record) -> None:
 
 
 def attend(
-    query: Tensor, key: Tensor, mask: Tensor | None, scale: float, bias: Tensor | None = None
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+    scale: float,
+    bias: Tensor | None = None,
+    cap: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does it.
 
@@ -127,6 +134,7 @@ def attend(
         mask: what is added to the scores: 0 where a query may look, else the smallest number of the dtype.
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key] or None.
+        cap: scores become cap · tanh(score / cap); None: they stay.
 
     Returns:
         The scores before the mask, and the weights, both [batch, head, query, key].
@@ -134,6 +142,8 @@ def attend(
     scores = torch.matmul(query, key.transpose(2, 3)) * scale
     if bias is not None:
         scores = scores + bias
+    if cap is not None:
+        scores = torch.tanh(scores / cap) * cap
     masked = scores if mask is None else scores + mask
     return scores, nn.functional.softmax(masked, dim=-1, dtype=torch.float32).to(query.dtype)
 
@@ -147,6 +157,7 @@ def _recorded_attention(
     scaling: float | None = None,
     dropout: float = 0.0,
     position_bias: Tensor | None = None,
+    softcap: float | None = None,
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
     """The attention function that transformers calls; its signature is theirs."""
@@ -156,9 +167,9 @@ def _recorded_attention(
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
-    _, weights = attend(query, key, attention_mask, scale, bias)
+    _, weights = attend(query, key, attention_mask, scale, bias, softcap)
     weights, output = attended(module, weights, value, attention_mask)
-    keep(Record(module, query, key, value, attention_mask, scale, bias, weights))
+    keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap))
     return output.transpose(1, 2).contiguous(), weights
 
 
@@ -168,7 +179,7 @@ def _refuse_what_is_not_understood(
     name = type(module).__name__
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
     if unknown or getattr(module, "sinks", None) is not None:
-        raise ModelNotSupported(
+        raise AttentionNotRead(
             f"{name} changes its scores by {', '.join(unknown) or 'sinks'}, which attnviz does not compute. "
             "Its weights would be wrong, so they are not shown."
         )

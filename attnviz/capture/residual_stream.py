@@ -212,6 +212,7 @@ def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
             f"its parts. Leave out #{model.dtype}."
         )
     model.need_processor()
+    model.need_vectors()
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":
@@ -226,7 +227,8 @@ def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
 
     def hear(module: nn.Module, given: tuple[Tensor, ...], returned: Tensor) -> None:
         if given[0].shape[:-1].numel() == len(output):
-            calls.append(_Call(module, given[0].flatten(0, -2), returned.flatten(0, -2)))
+            # A copy: Falcon adds to what its feed-forward network returned, in place.
+            calls.append(_Call(module, given[0].flatten(0, -2), returned.flatten(0, -2).clone()))
 
     for module in stack.modules():
         if isinstance(module, nn.Linear | Conv1D) or _is_norm(module):

@@ -12,6 +12,7 @@ import typer
 from attnviz.analysis.display_tokens import queries_and_keys, visible_text
 from attnviz.analysis.linking import strongest
 from attnviz.analysis.sentence import name_of
+from attnviz.capture import loading
 from attnviz.cli import app, reading
 from attnviz.cli.output import Force, check_out, readable, written
 from attnviz.interventions.edit import Edit
@@ -82,6 +83,8 @@ def summary(trace: Trace, edits: Sequence[Edit] = ()) -> str:
         lines.append(f"{trace.model}'s decoder read: {trace.target}")
     elif trace.target is not None:
         lines.append(f"{trace.model}'s decoder wrote nothing, and read its first token only")
+    if trace.blocks[0].weights_alone:
+        lines.append(str(loading.load(trace.model).weights_alone))
     lines += [_summary(trace, kind) for kind in dict.fromkeys(block.kind for block in trace.blocks)]
     return "".join(f"{visible_text(line)}\n" for line in lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,10 @@ FILE = "config.json"
 MOST_BYTES = 10_000_000
 """The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
 
-MOST_TOKENS = 1024
-"""The longest text that a model reads here, even where it could read more.
+MOST_WEIGHTS = 2**28
+"""The most weights, layers × heads × tokens², of one text, even where the model could read more.
 
-A head's weights grow with the square of it: at 1024 tokens those of 12 × 12 heads already take 600 MB.
+They take 1.1 GB. A model of 12 × 12 heads reads up to 1,365 tokens, one of 32 × 32 heads 512.
 """
 
 # Their first tokens stand at the place behind padding's, so their tables have rows that no text reaches.
@@ -135,6 +136,7 @@ def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Fac
             f"{quoted(name)} has more heads in one half than in the other; attnviz shows models with as many "
             "in every layer."
         )
+    all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
     grid = _grid(config, name) if config.model_type in families.SEES else None
     return Facts(
         family=config.model_type,
@@ -143,7 +145,7 @@ def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Fac
         heads=heads,
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
-        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, longest),
+        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, longest, all_heads),
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
@@ -210,14 +212,15 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     )
 
 
-def _token_limit(config: PreTrainedConfig, longest: object) -> int:
-    """The rows of its table of places; for a model without a table, what its tokenizer says; or less."""
-    table = getattr(config, "max_position_embeddings", None)
+def _token_limit(config: PreTrainedConfig, longest: object, all_heads: int) -> int:
+    """How many places it can tell, or else what its tokenizer says; or less, for the sake of memory."""
+    most = max(1, isqrt(MOST_WEIGHTS // all_heads))
+    table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
-        return max(1, min(table - unreachable, MOST_TOKENS))
-    told = longest if isinstance(longest, int | float) and longest >= 1 else MOST_TOKENS
-    return int(min(told, MOST_TOKENS))
+        return max(1, min(table - unreachable, most))
+    told = longest if isinstance(longest, int | float) and longest >= 1 else most
+    return int(min(told, most))
 
 
 def _window(config: PreTrainedConfig) -> int | None:

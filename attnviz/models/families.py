@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_SOFT_CAPPING = (
-    "it squeezes its scores through a tanh (soft-capping) before the softmax, so softmax(q·k·scale) is not "
-    "what it does"
-)
+WEIGHTS_ALONE: Mapping[str, tuple[str, ...]] = {
+    "each of its heads also looks at a learned sink that is no token, so the weights of a row add up to "
+    "less than 1": ("gpt_oss",),
+}
+"""The families whose attention is not taken apart, but whose weights are shown, by the reason."""
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
-    _SOFT_CAPPING: ("gemma2", "t5gemma", "vaultgemma"),
-    "each of its heads also looks at a learned sink that is no token, so the weights of a row do not add up "
-    "to 1": ("gpt_oss",),
     "it has state-space layers, which keep a running summary and look at no token": (
         *("mamba", "mamba2", "falcon_mamba", "falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h"),
         *("granitemoehybrid", "recurrent_gemma"),
@@ -27,6 +25,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
+    "it has two configs in one, each with sizes of its own": ("t5gemma",),
     "it reads or writes sounds, and attnviz reads texts and pictures": (
         *("whisper", "speech_to_text", "moonshine", "wav2vec2", "hubert", "wavlm", "bark", "musicgen"),
     ),
@@ -34,7 +33,13 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
 
-ONLY_SILENCED = frozenset({"bloom", "codegen", "deberta", "deberta-v2", "gpt_neo", "gptj", "mpnet"})
+
+ONLY_SILENCED = frozenset(
+    {
+        *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
+        "roformer",
+    }
+)
 """Families that compute attention in a way of their own: heads can be silenced, but not pointed elsewhere."""
 
 _ATTENTION_LAYERS = frozenset(
@@ -66,12 +71,27 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
     return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
 
 
+def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
+    """Why no more than the weights of such a model can be shown, in one sentence; None if more can.
+
+    Args:
+        model_type, config: as `refusal` takes them.
+    """
+    reason = next((why for why, families in WEIGHTS_ALONE.items() if model_type in families), None)
+    if model_type == "roformer" and config.get("rotary_value"):
+        reason = "it turns its values by their places too, not only queries and keys"
+    told = f"The attention of a model of the family “{model_type}” cannot be taken apart: {reason}."
+    return None if reason is None else told
+
+
 def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
     for reason, families in REFUSED.items():
         if model_type in families:
             return reason
-    if config.get("attn_logit_softcapping"):
-        return _SOFT_CAPPING
+    if model_type == "falcon" and config.get("alibi"):
+        return (
+            "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
+        )
     layers = config.get("layer_types")
     others = sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS) if isinstance(layers, list) else []
     if others:

@@ -54,6 +54,16 @@ def test_every_step_leads_to_the_weight_shown(bias: bool, causal: bool) -> None:
             assert (told.bias is None) is (not bias)
 
 
+def test_a_capped_score_leads_to_the_weight_shown() -> None:
+    block, shown = make_block(PIECES, cap=1.5), pieces(hide_special=False, merge_words=False)
+    told = why(block, 1, 2, 3, shown)
+    assert told.scaled == pytest.approx(told.dot_product * told.scale, abs=1e-5)
+    assert told.score == pytest.approx(1.5 * np.tanh(told.scaled / 1.5), abs=1e-6)
+    assert told.weight == pytest.approx(
+        told.softmax.exponentials[told.key_position] / told.softmax.total, abs=1e-6
+    )
+
+
 def test_the_chosen_pieces_of_merged_words() -> None:
     block, shown = make_block(PIECES), pieces(hide_special=True, merge_words=True)
     told = why(block, 1, 0, 0, shown, query_piece=2, key_piece=1)

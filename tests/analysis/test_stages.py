@@ -45,6 +45,19 @@ def test_a_bias_is_a_stage_of_its_own() -> None:
     assert not at_stage(without, "bias").any()
 
 
+def test_a_cap_is_a_stage_of_its_own() -> None:
+    block = make_block(TOKENS, bias=True, causal=True, cap=1.5)
+    names = [stage.name for stage in stages(block)]
+    assert names == ["dot product", "bias", "scaled", "capped", "masked", "weights"]
+    dots, bias, scaled, capped, masked, weights = (at_stage(block, name) for name in names)
+    np.testing.assert_allclose(dots * block.scale + bias, scaled, atol=1e-5)
+    np.testing.assert_allclose(capped, 1.5 * np.tanh(scaled / 1.5), atol=1e-6)
+    assert np.abs(scaled).max() > 3  # far beyond the cap
+    assert np.array_equal(masked[:, block.mask], capped[:, block.mask])
+    exponentials = np.exp(masked.astype(np.float64))
+    np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
+
+
 def test_a_scale_of_another_size_is_told() -> None:
     block = make_block(TOKENS, scale=1.0)
     assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]

@@ -40,7 +40,11 @@ def shown(text: str) -> DisplayTokens:
 
 
 def make_block(
-    tokens: tuple[Token, ...], bias: bool = False, causal: bool = False, scale: float = 0.37
+    tokens: tuple[Token, ...],
+    bias: bool = False,
+    causal: bool = False,
+    scale: float = 0.37,
+    cap: float | None = None,
 ) -> Block:
     """A block of 3 heads, 5-dimensional vectors and random numbers, for any tokens."""
     random = np.random.default_rng(2017)
@@ -60,6 +64,7 @@ def make_block(
         mask=np.tri(size, dtype=bool) if causal else np.ones((size, size), dtype=bool),
         scale=scale,
         bias=draw(3, size, size) if bias else None,
+        cap=cap,
     )
 
 

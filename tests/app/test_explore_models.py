@@ -52,7 +52,40 @@ def facts(table: str) -> tuple[dict[str, str], list[list[str]]]:
     return told, [row for row in rows if row and not row[0].startswith("#")]
 
 
+# Models that give their weights alone
+
+
+def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> None:
+    model = opened("gpt_oss")
+    app = visit("explore", model=model, text=PROMPT, stage="scaled")
+    [told] = [info.value for info in app.info if "Weights only" in info.value]
+    assert "Its weights, which transformers returns, are shown alone" in told
+    assert "a learned sink" in told
+    assert "was not measured for this model" not in words(app)  # it cannot be
+    assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
+    trace = loading.trace(model, ModelInput(PROMPT))
+    assert all(block.weights_alone for block in trace.blocks)
+    for page in ("plane", "intervene", "positions", "masks"):
+        other = try_page(page, model=model, text=PROMPT, in_your_model="true")
+        said = " ".join(each.value for each in (*other.error, *other.warning))
+        assert "Its weights, which transformers returns, are shown alone" in said, page
+    for page in ("behaviour", "compare"):
+        clean(try_page(page, model=model, text=PROMPT))
+
+
 # Models that are decoders only
+
+
+def test_a_capped_score_is_worked_out_and_has_a_stage(opened: Open) -> None:
+    model = opened("gemma2")
+    app = visit("explore", model=model, text=PROMPT, stage="capped", layer="1", head="2")
+    block = attnviz.trace(PROMPT, model).blocks[0]
+    told = sent(app, "arithmetic")
+    row, key = labels(told["row"]).index(told["query_label"]), told["position"]
+    assert told["cap"] == block.cap == 2
+    assert told["scaled"] == pytest.approx(float(block.scaled[1, row, key]), abs=1e-5)
+    assert told["score"] == pytest.approx(2 * np.tanh(told["scaled"] / 2), abs=1e-5)
+    assert "no score is beyond ±2" in words(app)
 
 
 def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:

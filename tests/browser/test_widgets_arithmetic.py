@@ -37,6 +37,7 @@ def message(
     position: int = 3,
     scale: float | None = None,
     with_bias: bool = False,
+    cap: float | None = None,
     masked_from: int | None = None,
     special: int = 0,
 ) -> dict[str, Any]:
@@ -59,6 +60,7 @@ def message(
         mask=np.tile(np.arange(tokens) < (masked_from or tokens), (tokens, 1)),
         scale=1 / math.sqrt(d_head) if scale is None else scale,
         bias=made(tokens) if with_bias else None,
+        cap=cap,
     )
     shown = DisplayTokens(read, " ".join(names), hide_special=special > 0)
     worked = why.why(block, 0, tokens - 1 - special, position - special, shown)
@@ -91,6 +93,8 @@ CASES = [
     {"d_head": 32, "tokens": 15},
     {"d_head": 128, "tokens": 11, "special": 2},
     {"d_head": 7, "scale": 1.0, "with_bias": True},
+    {"d_head": 7, "cap": 1.5},
+    {"d_head": 5, "with_bias": True, "cap": 50.0},
     {"d_head": 7, "with_bias": True, "special": 1},
     {"d_head": 3, "scale": 0.3217},
     {"d_head": 13, "masked_from": 5, "position": 4},
@@ -116,7 +120,9 @@ def test_every_line_gives_its_result_from_the_numbers_as_printed(
         assert agrees(value("positive-sum") - value("negative-sum"), text["dot-product"])
         scale = 1 / math.sqrt(value("scale")) if paper else value("scale")
         bias = math.copysign(value("bias"), given["bias"]) if given["bias"] is not None else 0
-        assert agrees(value("scaled-dot-product") * scale + bias, text["score"])
+        assert agrees(value("scaled-dot-product") * scale + bias, text.get("scaled", text["score"]))
+        if cap := given["cap"]:
+            assert agrees(cap * math.tanh(value("scaled") / cap), text["score"])
         assert agrees(math.exp(value("power-score") - value("row-maximum")), text["exponential"])
         assert agrees(100 * value("exponential") / value("divisor"), text["weight"])
         scores = [float(score.replace("∞", "inf")) for score in printed["row-score"]]

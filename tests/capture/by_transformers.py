@@ -43,9 +43,15 @@ _MIXERS = {
     "gptj": ["attn.out_proj"],
     "bloom": ["self_attention.dense"],
     "codegen": ["attn.out_proj"],
+    "falcon": ["self_attention.dense"],
+    "mpt": ["attn.out_proj"],
+    "roformer": ["attention.output.dense"],
     "opt": ["self_attn.out_proj"],
     "phi": ["self_attn.dense"],
-    **{family: ["self_attn.o_proj"] for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "phi3")},
+    **{
+        family: ["self_attn.o_proj"]
+        for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3")
+    },
     "bart": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "marian": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "t5": ["SelfAttention.o", "EncDecAttention.o"],

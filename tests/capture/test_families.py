@@ -19,11 +19,13 @@ from torch import Tensor
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
-from attnviz.capture import inspection, loading, recorder
+from attnviz.capture import inspection, loading, recorder, weights_alone
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.pictures import SeeingModel
+from attnviz.capture.weights_alone import WeightsModel
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported
+from attnviz.interventions.edit import Edit
 from attnviz.models import families as catalogue_of_families
 from attnviz.models import resolve
 from attnviz.trace import Block, Floats, Mask
@@ -57,7 +59,7 @@ def visible(family: str, block: Block) -> Mask:
     """[query, key], where a token may look: decoders backwards, and some layers at near tokens only."""
     queries, keys = (np.arange(len(tokens)) for tokens in (block.query_tokens, block.key_tokens))
     back = queries[:, None] - keys
-    near = {"mistral": [5, 5], "gpt_neo": [99, 5]}.get(family, [99] * 3)[block.layer]
+    near = {"mistral": [5, 5], "gemma2": [5, 99], "gpt_neo": [99, 5]}.get(family, [99] * 3)[block.layer]
     sees: Mask = (back >= 0) & (back < near)
     if block.kind != "decoder":
         sees = np.abs(back) <= (3 if family == "modernbert" and block.layer % 2 else 99)
@@ -67,7 +69,8 @@ def visible(family: str, block: Block) -> Mask:
 @pytest.mark.parametrize("family", families("weights"))
 def test_queries_keys_mask_scale_and_bias_give_these_weights(folder_of: FolderOf, family: str) -> None:
     for block in captured(folder_of(family)).blocks:
-        _, weights = attention(block.query, block.key, block.mask, block.scale, block.bias)
+        scores, weights = attention(block.query, block.key, block.mask, block.scale, block.bias, block.cap)
+        np.testing.assert_allclose(block.scores, scores, atol=1e-5)
         np.testing.assert_allclose(weights, block.weights, atol=1e-6, rtol=0)
         assert np.array_equal(block.mask, visible(family, block))
 
@@ -89,6 +92,47 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
         assert block.projection is not None
         shares = np.einsum("hqd,hdm->hqm", block.output, block.projection)
         np.testing.assert_allclose(shares.sum(axis=0) + added.numpy(), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("variant", "shared"),
+    [
+        ({"multi_query": False, "bias": True, "parallel_attn": False}, 1),
+        ({"new_decoder_architecture": True, "num_kv_heads": 2}, 3),
+        ({"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 100.0}}, 6),
+    ],
+)
+def test_falcons_heads_may_share_keys_in_three_ways(variant: dict[str, Any], shared: int) -> None:
+    torch.manual_seed(2)
+    sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 2}
+    config = AutoConfig.for_model("falcon", **sizes, **variant)
+    auto: Any = AutoModelForCausalLM
+    model = auto.from_config(config, attn_implementation="eager").eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter.data, std=0.3)
+    ids = torch.arange(3, 17)[None]
+    with torch.inference_mode():
+        expected = model(ids, output_attentions=True).attentions
+    for block, weights in zip(attnviz.trace(ids, model).blocks, expected, strict=True):
+        assert np.array_equal(block.weights, weights[0])
+        _, formula = attention(block.query, block.key, block.mask, block.scale, block.bias)
+        np.testing.assert_allclose(formula, block.weights, atol=1e-6, rtol=0)
+        assert [len(np.unique(each, axis=0)) for each in (block.key, block.value)] == [6 // shared] * 2
+
+
+def test_falcon_with_alibi_is_refused_as_transformers_computes_it_in_two_ways() -> None:
+    outputs = []
+    for implementation in ("eager", "sdpa"):
+        torch.manual_seed(2)
+        sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 1}
+        config = AutoConfig.for_model("falcon", **sizes, alibi=True, initializer_range=0.5)
+        auto: Any = AutoModelForCausalLM
+        model = auto.from_config(config, attn_implementation=implementation).eval()
+        with torch.inference_mode():
+            outputs.append(model(torch.arange(3, 17)[None]).logits)
+    assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # if they agree, it can be shown
+    with pytest.raises(ModelNotSupported, match="twice if computed by `eager` and once if by `sdpa`"):
+        attnviz.trace([3, 4, 5], model)
 
 
 def test_grouped_keys_are_repeated_for_the_heads_that_share_them(folder_of: FolderOf) -> None:
@@ -192,14 +236,18 @@ def test_a_patch_is_that_part_of_the_picture(folder_of: FolderOf) -> None:
 # ---- the check at load, and what is refused
 
 
-def load_again(folder: Path) -> None:
-    """As if for the first time."""
-    loading._open(resolve.entry(str(folder)))
+def why_not(folder: Path) -> str:
+    """Why a model that is loaded as if for the first time is not taken apart."""
+    try:
+        return str(loading._open(resolve.entry(str(folder))).weights_alone)
+    except ModelNotSupported as error:
+        return str(error)
 
 
 FORGERIES: dict[str, tuple[tuple[str, ...], Callable[[recorder.Record], Any]]] = {
     "scale": (("bert", "deberta", "gpt2", "t5", "vit"), lambda record: record.scale * 1.1),
     "mask": (("gpt2", "bloom", "mistral", "bart", "t5"), lambda _: None),
+    "cap": (("gemma2",), lambda _: None),
     "bias": (("t5", "mpnet", "deberta", "deberta-v2", "bloom"), lambda _: None),
     "key": (("llama", "vit", "bert", "bart"), lambda record: record.key.roll(1, dims=1)),
 }
@@ -225,42 +273,87 @@ def test_a_record_that_is_not_what_happened_is_refused(
         records[:] = [record._replace(**{field: forge(record)}) for record in records]
 
     monkeypatch.setattr(inspection, "recording", forged)
-    with pytest.raises(ModelNotSupported, match="What cannot be shown exactly is not shown"):
-        load_again(folder_of(family))
+    assert "What cannot be shown exactly is not shown" in why_not(folder_of(family))
 
 
 def test_an_attention_that_was_not_recorded_is_missed(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "keep", lambda _: None)
-    with pytest.raises(ModelNotSupported, match="a way of its own, which attnviz cannot read"):
-        load_again(folder_of("gpt2"))
+    assert "a way of its own, which attnviz cannot read" in why_not(folder_of("gpt2"))
 
 
-@pytest.mark.parametrize("family", ["falcon", "megatron-bert"])
-def test_an_attention_of_its_own_that_nobody_reads_is_refused(
+@pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
+def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
     folder_of: FolderOf, tmp_path: Path, family: str
 ) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
-    auto: Any = AutoModelForCausalLM if family == "falcon" else AutoModelForMaskedLM
+    auto: Any = AutoModelForCausalLM if family == "openai-gpt" else AutoModelForMaskedLM
     auto.from_config(AutoConfig.for_model(family, **sizes)).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
-    with pytest.raises(ModelNotSupported, match="in a way of its own, which attnviz cannot read"):
-        attnviz.trace(SENTENCE, tmp_path)
+    with pytest.warns(match="in a way of its own, which attnviz cannot read"):
+        trace = attnviz.trace(SENTENCE, tmp_path)
+    ids = torch.tensor([[token.id for token in trace.tokens]])
+    with torch.inference_mode():
+        own: Any = auto.from_pretrained(tmp_path, attn_implementation="eager")
+        expected = own.eval()(ids, output_attentions=True).attentions
+    for block, weights in zip(trace.blocks, expected, strict=True):
+        assert np.array_equal(block.weights, weights[0])
+        assert block.weights_alone
 
 
 REASONS = {
-    "gemma2": "soft-capping",
-    "gpt_oss": "sink",
     "mamba": "state-space",
     "qwen3_next": "linear-attention",
     "whisper": "it reads or writes sounds",
 }
 
 
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_weights_alone_are_those_of_eager_in_one_stack_and_in_two(
+    folder_of: FolderOf, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
+    model = loading._open(resolve.entry(str(folder_of(family))))
+    assert isinstance(model, WeightsModel)
+    given = ModelInput(SENTENCE, target=TARGET if family == "t5" else None)
+    found = model.trace(given)
+    for kind, layers in own_weights(folder_of(family)).items():
+        for block, weights in zip(found.of_kind(kind), layers, strict=True):
+            assert np.array_equal(block.weights, weights)
+            assert block.weights_alone
+            assert weights.shape[1:] == (len(block.query_tokens), len(block.key_tokens))
+    for block, of_layer in zip(
+        found.of_kind("encoder"), model.batch_weights([found.tokens] * 2, "encoder")[0], strict=True
+    ):
+        np.testing.assert_allclose(of_layer, np.stack([block.weights] * 2), atol=2e-6)
+    for asked in (
+        lambda: model.trace(given, edits=(Edit.parse("encoder 1-1"),)),
+        lambda: model.outcomes(given, [(Edit.parse("encoder 1-1"),)]),
+    ):
+        with pytest.raises(
+            ModelNotSupported, match=r"It is not taken apart\..* nothing can be changed in it"
+        ):
+            asked()
+
+
+def test_a_model_that_returns_no_weights_either_is_refused(
+    folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_of_families, "weights_alone", lambda *_: "It is not taken apart.")
+    monkeypatch.setattr(weights_alone, "weights_of", lambda *_: ())
+    with pytest.raises(ModelNotSupported, match="Nor does transformers return its weights"):
+        loading._open(resolve.entry(str(folder_of("bert"))))
+
+
 def test_the_refused_families_are_families_of_transformers() -> None:
-    named = [family for families in catalogue_of_families.REFUSED.values() for family in families]
+    named = [
+        family
+        for reasons in (catalogue_of_families.REFUSED, catalogue_of_families.WEIGHTS_ALONE)
+        for families in reasons.values()
+        for family in families
+    ]
     assert [family for family in named if family not in CONFIG_MAPPING] == []
 
 
@@ -270,14 +363,30 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({}, None),
         ({"layer_types": ["full_attention", "sliding_attention"]}, None),
         ({"layer_types": ["full_attention", "conv", "conv"]}, "layers of the kind conv, without a weight"),
-        ({"attn_logit_softcapping": 50.0}, "A model of the family “llama” cannot be shown: it squeezes"),
-        ({"attn_logit_softcapping": None}, None),
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
         ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
+        ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
+        ({"model_type": "falcon", "alibi": False}, None),
     ],
 )
 def test_what_a_config_tells_is_enough_to_refuse(config: dict[str, Any], reason: str | None) -> None:
-    found = catalogue_of_families.refusal("llama", config)
+    found = catalogue_of_families.refusal(config.get("model_type", "llama"), config)
+    assert (found is None) == (reason is None)
+    assert (reason or "") in (found or "")
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "reason"),
+    [
+        ("gpt_oss", {}, "a learned sink that is no token"),
+        ("roformer", {"rotary_value": False}, None),
+        ("roformer", {"rotary_value": True}, "it turns its values by their places too"),
+    ],
+)
+def test_what_a_config_tells_is_enough_to_show_the_weights_alone(
+    family: str, config: dict[str, Any], reason: str | None
+) -> None:
+    found = catalogue_of_families.weights_alone(family, config)
     assert (found is None) == (reason is None)
     assert (reason or "") in (found or "")
 

@@ -30,8 +30,11 @@ TURNING = (
     "qwen2",
     "qwen3",
     "gemma",
+    "gemma2",
     "phi",
     "phi3",
+    "roformer",
+    "falcon",
 )
 TOKENS = 7
 
@@ -83,7 +86,7 @@ WAYS: dict[str, tuple[type[Way], ...]] = {
     "t5": (Biases, Biases),
     **dict.fromkeys(("deberta", "deberta-v2"), (Table, Relative)),
     "mpnet": (Table, Biases),
-    "bloom": (Slopes,),
+    **dict.fromkeys(("bloom", "mpt"), (Slopes,)),
 }
 
 
@@ -168,16 +171,18 @@ def queries(model: PreTrainedModel, places: Tensor) -> list[tuple[Tensor, Tensor
 
 @pytest.mark.parametrize("family", families("turned queries", TURNING))
 def test_turns_make_of_unturned_queries_what_the_model_makes(network: Network, family: str) -> None:
-    model, places = network(family), torch.arange(3, 3 + TOKENS)
+    model, places = network(family), np.arange(TOKENS)
     [first] = (turns for turns in ways(model, Turns) if 0 in turns.layers)
-    # At place 0 nothing is turned, and no layer comes before the first.
-    plain, turned = (queries(model, at)[0] for at in (torch.zeros_like(places), places))
-    for before, after in zip(plain, turned, strict=True):
-        assert not np.allclose(before[0], after[0], atol=1e-2)
-        for head in range(len(before)):
-            ours = first.turned(before[head].numpy(), places.numpy())
-            np.testing.assert_allclose(ours, after[head], atol=1e-5)
-            np.testing.assert_allclose(first.turned(ours, -places.numpy()), before[head], atol=1e-5)
+    with recording() as records, torch.inference_mode():
+        run(model, {"input_ids": torch.full((1, TOKENS), 17)})
+    # One token at all places; at place 0 nothing is turned, and no layer comes before the first.
+    for turned in (records[0].query[0].numpy(), records[0].key[0].numpy()):
+        assert not np.allclose(turned[:, 0], turned[:, 3], atol=1e-2)
+        for head in turned:
+            plain = np.broadcast_to(head[0], head.shape)
+            ours = first.turned(plain, places)
+            np.testing.assert_allclose(ours, head, atol=1e-5)
+            np.testing.assert_allclose(first.turned(ours, -places), plain, atol=1e-5)
 
 
 @pytest.mark.parametrize("family", ["modernbert", "gptj"])
@@ -209,6 +214,19 @@ def test_a_part_of_each_head_is_turned(network: Network) -> None:
         assert turns.d_head == 10
         assert turns.pairs.tolist() == [[0, 2], [1, 3]]
         assert turns.frequencies == pytest.approx([1, 0.01])
+
+
+def test_what_a_model_holds_and_does_not_use_so_is_not_told(network: Network) -> None:
+    model = network("roformer")
+    assert not ways(
+        model, Table
+    )  # its table of sines is added to no token: queries and keys are turned by it
+    [turns] = ways(model, Turns)
+    assert (turns.pairs.tolist(), turns.d_head) == ([[0, 1], [2, 3], [4, 5], [6, 7], [8, 9]], 10)
+    assert turns.frequencies == pytest.approx([10_000 ** (-pair / 5) for pair in range(5)])
+    unused = built("llama", **_SMALL, num_hidden_layers=1)
+    unused.embed_positions = nn.Embedding(3, 6)
+    assert [way.kind for way in positions_of(unused).ways] == ["turns"]
 
 
 def test_neighbours_are_turned_together_in_gptj(network: Network) -> None:
@@ -289,8 +307,9 @@ def test_biases_are_those_of_a_reading(read: Read, family: str, layers: dict[Any
     assert family != "t5" or all(block.scale == 1 for block in trace.blocks)
 
 
-def test_blooms_slopes_are_those_of_its_reading(read: Read) -> None:
-    found, trace = read("bloom")
+@pytest.mark.parametrize("family", ["bloom", "mpt"])
+def test_slopes_are_those_of_a_reading(read: Read, family: str) -> None:
+    found, trace = read(family)
     [way] = found.ways
     assert isinstance(way, Slopes)
     # Of three heads, two take the slopes of two heads and one that of four (Press et al. 2022).

@@ -177,12 +177,28 @@ _RECIPES: dict[str, Recipe] = {
         attention_types=[[["global", "local"], 1]],
         window_size=5,
     ),
+    "gemma2": _recipe(
+        *(_NEXT, "llama", _LLAMA), attn_logit_softcapping=2.0, query_pre_attn_scalar=7, sliding_window=5
+    ),
+    "gpt_oss": _recipe(
+        *(_NEXT, "gpt2", _LLAMA),
+        intermediate_size=12,  # torch multiplies experts of a multiple of four only
+        num_local_experts=2,
+        num_experts_per_tok=1,
+        sliding_window=5,
+    ),
+    "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
+    "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
+    "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
 }
 
-REFUSED: tuple[str, ...] = ("gemma2", "gpt_oss", "mamba", "qwen3_next", "whisper")
+WEIGHTS_ALONE: tuple[str, ...] = ("gpt_oss",)
+"""Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
+
+REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "whisper")
 """Families that attnviz refuses to show, each for a reason of its own: a config alone says so."""
 
-FAMILIES: tuple[str, ...] = tuple(_RECIPES)
+FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in WEIGHTS_ALONE)
 """Families that it shows."""
 
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
@@ -191,16 +207,28 @@ TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
     # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
-    "weights": ("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "bloom", "gptj", "deberta-v2"),
+    "weights": (
+        "bert",
+        "gpt2",
+        "llama",
+        "mistral",
+        "modernbert",
+        "t5",
+        "vit",
+        "bloom",
+        "gptj",
+        "gemma2",
+        "deberta-v2",
+    ),
     "pairs": ("bert", "roberta"),
     "objects": ("bert", "gpt2", "t5", "bloom"),
     "many at once": ("bert", "mistral", "t5", "deberta-v2"),
     "batches": ("bert", "mistral", "t5", "mpnet"),
     "word vectors": ("bert", "gpt2", "t5", "gptj"),
     "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),
-    "positions": ("marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
+    "positions": ("roformer", "marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
     "tables of positions": ("roberta", "opt", "marian"),
-    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama"),
+    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama", "roformer"),
     "writing": ("mistral", "bart"),
     "silence": ("gpt2", "t5", "mpnet", "opt"),
     "silence of their own": ("mpnet", "gptj"),
@@ -211,6 +239,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "without a head": ("gpt2",),
     "forged scale": ("bert", "deberta"),
     "forged mask": ("gpt2", "bloom"),
+    "forged cap": ("gemma2",),
     "forged bias": ("t5", "mpnet"),
     "forged key": ("llama", "vit"),
 }
@@ -232,7 +261,7 @@ def tiny(family: str, folder: Path) -> Path:
     a refused family, the config alone). The same family gives the same numbers every time.
 
     Args:
-        family: one of `FAMILIES` or `REFUSED`.
+        family: one of `FAMILIES`, `WEIGHTS_ALONE` or `REFUSED`.
         folder: made if it is missing.
     """
     if family in REFUSED:
@@ -262,6 +291,8 @@ def _spread(network: nn.Module, spread: float) -> None:
     """Random weights that keep a unit input's size about `spread`; biases that cannot be overlooked."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
+            if not parameter.requires_grad:
+                continue  # sines and cosines
             if parameter.dim() > 1:
                 parameter.normal_(0, spread / (parameter.numel() / parameter.shape[0]) ** 0.5)
             elif name.endswith("bias"):

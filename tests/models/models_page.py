@@ -1,6 +1,7 @@
 """docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
 
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE, FolderOf, tiny
+from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -48,6 +49,7 @@ NAMES = {
     "qwen2": "Qwen 2",
     "qwen3": "Qwen 3",
     "gemma": "Gemma",
+    "gemma2": "Gemma 2",
     "phi": "Phi",
     "phi3": "Phi 3",
     "bart": "BART",
@@ -61,6 +63,9 @@ NAMES = {
     "gptj": "GPT-J",
     "codegen": "CodeGen",
     "gpt_neo": "GPT-Neo",
+    "roformer": "RoFormer",
+    "mpt": "MPT",
+    "falcon": "Falcon",
 }
 
 WAYS = {
@@ -134,10 +139,19 @@ def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
         yield f"{'every layer looks' if near == len(blocks) else 'some layers look'} at near tokens only"
     if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
         yield "several heads share a key and a value"
+    if any(block.cap is not None for block in blocks):
+        yield "scores are capped softly, as a stage of its own"
     if any(block.scale == 1 for block in blocks):
         yield "q·k is taken as it is, without a scale"
     if own:
         yield "an attention of its own: the weights are those it returns, the steps are read beside them"
+
+
+def alone(folder: Path) -> str:
+    """A row of a family whose weights are shown alone."""
+    with warnings.catch_warnings(action="ignore"):
+        opened = [equal(found, own_weights(folder)) for found in (captured(folder), in_memory(folder))]
+    return f"| `{folder.name}` | {' | '.join(opened)} | {loading.load(str(folder)).weights_alone} |"
 
 
 def refused(folder: Path) -> str:
@@ -157,15 +171,24 @@ attnviz shows any model that transformers can run and whose attention it can sho
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
 those that transformers returns for the same text with `attn_implementation="eager"`; so were those of the
 model as an object in memory, and of a trace of the returned weights alone. In each family,
-softmax(q·k·scale + bias) over the cells that the mask leaves open gives the weights again, up to rounding
-(10⁻⁶).
+softmax(q·k·scale + bias), with the scores capped where the family caps them, gives the weights again over
+the cells that the mask leaves open, up to rounding (10⁻⁶).
 
 Other families that are built in the same way work as well. Every model is checked like this when it is
-loaded, and refused with the reason if a weight is off by more than {tolerance:g}.
+loaded. If a weight is off by more than {tolerance:g}, the weights that transformers returns are shown alone.
 
 | family | `model_type` | attention | folder | object | weights alone | order of the tokens | besides |
 |---|---|---|---|---|---|---|---|
 {shown}
+
+## Weights alone
+
+Of these, and of other families that compute attention in a way of their own, the weights that transformers
+returns are shown, and nothing that needs queries, keys, values, scores or masks:
+
+| `model_type` | folder | object | what the visitor reads |
+|---|---|---|---|
+{alone}
 
 ## Refused
 
@@ -174,9 +197,6 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 | `model_type` | what the visitor reads |
 |---|---|
 {refused}
-
-In Python their weights can be drawn all the same, if transformers returns them with `output_attentions=True`:
-`attnviz.show(weights, tokens)`, without what needs queries, keys and values.
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
 Refused too are models that need Python code of their own, weights that are stored as pickles or in a
@@ -189,6 +209,7 @@ def page(folder_of: FolderOf) -> str:
     return PAGE.format(
         tolerance=TOLERANCE,
         shown="\n".join(told(folder_of(family)) for family in FAMILIES),
+        alone="\n".join(alone(folder_of(family)) for family in WEIGHTS_ALONE),
         refused="\n".join(refused(folder_of(family)) for family in REFUSED),
     )
 

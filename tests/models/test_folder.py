@@ -1,5 +1,6 @@
 import json
 import shutil
+from math import isqrt
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,9 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
     "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # a d_head of its own
-    "bloom": (0, 2, 3, 15, 5, config.MOST_TOKENS, False, "next"),  # no table of places
-    "t5": (3, 2, 3, 14, 5, config.MOST_TOKENS, False, "next"),
+    "bloom": (0, 2, 3, 15, 5, isqrt(config.MOST_WEIGHTS // 6), False, "next"),  # no table of places
+    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no table, but a longest bias
+    "t5": (3, 2, 3, 14, 5, isqrt(config.MOST_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
     "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),
 }
@@ -125,20 +127,23 @@ def test_a_folder_is_read_again_when_a_file_has_changed(bert: Path) -> None:
 def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) -> None:
     shutil.copytree(bert, bert / "t5")
     change_config(bert / "t5", model_type="bloom", n_head=3, hidden_size=15, max_position_embeddings=None)
-    settings = bert / "t5" / "tokenizer_config.json"
+    settings, most = bert / "t5" / "tokenizer_config.json", isqrt(config.MOST_WEIGHTS // 6)
     for told, limit in (
         (37, 37),
-        (1e30, config.MOST_TOKENS),
-        (-1, config.MOST_TOKENS),
-        ("many", config.MOST_TOKENS),
+        (1e30, most),
+        (-1, most),
+        ("many", most),
     ):
         settings.write_text(json.dumps({"model_max_length": told}))
         assert folder.entry(bert / "t5", "t5").token_limit == limit
 
 
-def test_a_long_table_is_not_used_to_its_end(bert: Path) -> None:
+def test_a_long_table_is_not_used_to_its_end_if_that_gave_too_many_weights(bert: Path) -> None:
+    change_config(bert, max_position_embeddings=2048)
+    assert folder.entry(bert, "bert").token_limit == 2048  # of 2 × 3 heads: 25 million weights
     change_config(bert, max_position_embeddings=8192)
-    assert folder.entry(bert, "bert").token_limit == config.MOST_TOKENS
+    limit = folder.entry(bert, "bert").token_limit
+    assert 2 * 3 * limit**2 <= config.MOST_WEIGHTS < 2 * 3 * (limit + 1) ** 2
 
 
 def test_no_folder(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from attnviz.capture.inspection import TOLERANCE
-from tests.capture.tiny import FAMILIES, REFUSED, FolderOf
-from tests.models.models_page import FILE, PAGE, page, refused, told
+from tests.capture.tiny import FAMILIES, REFUSED, WEIGHTS_ALONE, FolderOf
+from tests.models.models_page import FILE, PAGE, alone, page, refused, told
 
 AGAIN = "run: python -m tests.models.models_page"
 
@@ -16,7 +16,8 @@ def test_the_page_about_models_names_every_family_and_says_why_others_are_refuse
     text = FILE.read_text("utf-8")
     measured = text.partition("|---|---|---|---|---|---|---|---|\n")[2].partition("\n\n")[0]
     reasons = "\n".join(refused(folder_of(family)) for family in REFUSED)
-    assert text == PAGE.format(tolerance=TOLERANCE, shown=measured, refused=reasons), AGAIN
+    weights = "\n".join(alone(folder_of(family)) for family in WEIGHTS_ALONE)
+    assert text == PAGE.format(tolerance=TOLERANCE, shown=measured, alone=weights, refused=reasons), AGAIN
     rows = measured.split("\n")
     assert [row.split(" | ")[1] for row in rows] == [f"`{family}`" for family in FAMILIES], AGAIN
     assert told(folder_of("bert")) in rows, AGAIN

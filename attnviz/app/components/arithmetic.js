@@ -38,7 +38,7 @@ function positive(value, digits) {
  * @typedef {{ value: number, as: "percent" | "number" }} LastNumber
  * @typedef {{ query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
  *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number, scale:
- *   number, bias: number | null, score: number, masked: boolean, position: number, row: { label: string, score:
+ *   number, bias: number | null, cap: number | null, scaled: number, score: number, masked: boolean, position: number, row: { label: string, score:
  *   number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[], row_maximum: number, row_sum:
  *   number, weight: number, last_steps: (string | LastNumber)[][], result: number }} Message what arithmetic.py
  *   sends, and describes
@@ -223,7 +223,7 @@ class Arithmetic extends View {
   // ------------------------------------------------------------ 3: score
 
   scale() {
-    const { scale, d_head, bias, masked } = this.data;
+    const { scale, d_head, bias, cap, masked } = this.data;
     const paper = isOfPaper(scale, d_head);
     const unscaled = scale === 1;
     const reasons = [
@@ -234,11 +234,13 @@ class Arithmetic extends View {
           : "This model's own scale.",
     ];
     if (bias !== null) reasons.push("The number added is the model's position bias for this pair.");
+    if (cap !== null) reasons.push(`This model then squeezes each score between −${cap} and ${cap} (soft-capping).`);
     if (masked) reasons.push("The mask closes this cell: the query may not look at this key.");
     const score = scaled(this.data, 2, { product: "scaled-dot-product", score: "score" });
     const title = [];
     if (!unscaled) title.push(paper ? `Divide by √${d_head}` : "Scale");
     if (bias !== null) title.push(title.length ? "add the position bias" : "Add the position bias");
+    if (cap !== null) title.push(title.length ? "cap softly" : "Cap softly");
     return step(title.length ? `${title.join(", ")}: the score` : "The score", reasons.join(" "), score);
   }
 

@@ -30,7 +30,9 @@ def arithmetic(
             d_head                    int
             scale                     what the sum is multiplied by; 1/√d_head is shown as "÷ √d_head"
             bias                      added to the scaled sum, or None
-            score                     dot_product × scale (+ bias), before the mask
+            scaled                    dot_product × scale (+ bias)
+            cap                       score is cap · tanh(scaled ÷ cap), or None: it is scaled
+            score                     before the mask
             masked                    True where the query may not look at the key
             position                  the key's place in row, from 0
             row                       one entry for each key token, in the order of the sentence:

@@ -61,18 +61,20 @@ export function productList(factors, nameOf, { digits, factorDigits, roles, part
 }
 
 /**
- * What the scale, the position bias and the mask make of a dot product: its score.
- * @param {{ dot_product: number, scale: number, d_head: number, bias?: number | null, score: number,
- *   masked: boolean }} worked
+ * What the scale, the position bias, the cap and the mask make of a dot product: its score.
+ * @param {{ dot_product: number, scale: number, d_head: number, bias?: number | null, cap?: number | null,
+ *   scaled?: number, score: number, masked: boolean }} worked
  * @param {number} digits decimals of the score
  * @param {{ product: string, score: string, root?: string }} parts what the numbers are for tests; with `root`, √d_head is
  *   also written as a number
  */
-export function scaled({ dot_product: product, scale, d_head, bias = null, score, masked }, digits, parts) {
+export function scaled({ dot_product: product, scale, d_head, bias = null, cap = null, score, scaled: before = score, masked }, digits, parts) {
   const paper = isOfPaper(scale, d_head);
   const scaleDigits = paper ? MOST_DIGITS : 4;
   const factor = paper || scale === 1 ? scale : rounded(scale, scaleDigits);
-  const agrees = (dot, added) => fixed(dot * factor + added, digits) === fixed(score, digits);
+  const squeezed = (value) => (cap === null ? value : cap * Math.tanh(value / cap));
+  const exact = enoughDigits([before], digits, (value) => fixed(squeezed(value), digits) === fixed(score, digits), MOST_DIGITS);
+  const agrees = (dot, added) => fixed(dot * factor + added, exact) === fixed(before, exact);
   const enough = enoughDigits([product, bias ?? 0], digits, agrees, MOST_DIGITS + 2);
   const root = element("span", {}, "√", element("span", { class: "under-root" }, String(d_head)));
   const by = paper ? root : scale === 1 ? "1" : fixed(scale, scaleDigits);
@@ -83,6 +85,10 @@ export function scaled({ dot_product: product, scale, d_head, bias = null, score
   );
   if (parts.root) line.append(" = ", fixed(product, enough), " ÷ ", number(parts.root, 1 / scale, fixed(1 / scale, ROOT_DIGITS)));
   if (bias !== null) line.append(bias < 0 ? " − " : " + ", number("bias", bias, fixed(Math.abs(bias), enough)));
+  if (cap !== null) {
+    const printed = fixed(before, exact);
+    line.append(" = ", number("scaled", before, printed), `; ${cap} · tanh(${printed} ÷ ${cap})`);
+  }
   line.append(" = ", number(parts.score, score, fixed(score, digits), "outcome"));
   if (masked) line.append(" → ", element("span", { class: "masked-score" }, "masked: −∞"));
   return line;

@@ -8,6 +8,7 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.learn.english import outside_note
 from attnviz.app.state.choices import KIND
+from attnviz.capture import loading
 from attnviz.trace import Kind
 from attnviz.trained.translator.reading import outside
 
@@ -56,7 +57,9 @@ def draw(read: ExploreSelection) -> None:
 
 
 def warn(read: ExploreSelection) -> None:
-    """Say that a sentence on show is unlike all that our translator has learned from, if it is."""
+    """Say that the model gives weights alone, or that our translator never learned from such a sentence."""
+    if read.trace.blocks[0].weights_alone:
+        st.info(f"**Weights only.** {markdown.plain(str(loading.load(read.model).weights_alone))}")
     if caches.entry(read.model).engine != "translator":
         return
     for trace in filter(None, (read.trace, read.changed_trace)):

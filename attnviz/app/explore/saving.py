@@ -26,6 +26,7 @@ from attnviz.trace import Trace
 def draw(view: View, heads: Heads, query: int | None) -> None:
     """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
     draw_copy_link(always_named(view.model))
+    alone = caches.trace(view.model, view.given).blocks[0].weights_alone
     with st.popover("Save"):
         save_file(
             f"CSV of head {heads.name}",
@@ -37,8 +38,9 @@ def draw(view: View, heads: Heads, query: int | None) -> None:
             "All heads (NPZ)",
             lambda: npz_of(caches.trace(view.model, view.given)),
             f"{file_name_of(caches.called(view.model))}.npz",
-            f"Every query, key, value, score and weight of {'this' if view.changed is None else 'the first'} "
-            "sentence, nothing hidden, merged or rescaled: for Python, numpy.load.",
+            f"Every {'weight' if alone else 'query, key, value, score and weight'} of "
+            f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
+            "rescaled: for Python, numpy.load.",
         )
         _offer_report(view, heads, query)
 

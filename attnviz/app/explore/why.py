@@ -89,6 +89,8 @@ def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict
         "d_head": len(worked.products),
         "scale": float(worked.scale),
         "bias": None if worked.bias is None else float(worked.bias),
+        "cap": worked.cap,
+        "scaled": worked.scaled,
         "score": float(worked.score),
         "masked": not worked.mask_row[worked.key_position],
         "position": worked.key_position,

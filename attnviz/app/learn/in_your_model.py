@@ -42,9 +42,11 @@ def read(entry: Entry, text: str) -> Trace:
     """What the model does with the page's sentence.
 
     Raises:
-        AttnvizError: it cannot read it.
+        AttnvizError: it cannot read it, or gives its weights alone.
     """
-    return caches.trace(entry.name, ModelInput(text))
+    found = caches.trace(entry.name, ModelInput(text))
+    caches.need_vectors(found)
+    return found
 
 
 def choose_kind(kinds: Sequence[Kind]) -> Kind:

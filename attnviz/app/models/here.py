@@ -14,7 +14,7 @@ from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import REFUSED
+from attnviz.models.families import REFUSED, WEIGHTS_ALONE
 from attnviz.text import in_bytes
 
 _IN_A_ROW = 2
@@ -100,11 +100,11 @@ def how_to_run_a_server() -> None:
 SHOWN = {
     "Encoders": (
         *("bert", "roberta", "distilbert", "albert", "electra", "modernbert"),
-        *("mpnet", "deberta", "deberta-v2"),
+        *("mpnet", "deberta", "deberta-v2", "roformer"),
     ),
     "Decoders": (
-        *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "phi", "phi3"),
-        *("gpt_neo", "gptj", "codegen", "bloom"),
+        *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3"),
+        *("gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit",),
@@ -117,8 +117,8 @@ def families() -> None:
     st.header("Which models can be shown", anchor=False)
     st.markdown(
         "When a model is opened, its weights are compared with those that transformers itself computes for a "
-        "short text; where they differ by more than rounding, it is refused. These families are "
-        "tested, by the name that stands as `model_type` in a model's `config.json`:"
+        "short text. These families are tested, by the name that stands as `model_type` in a model's "
+        "`config.json`:"
     )
     st.markdown("\n".join(f"- **{parts}:** {_listed(names)}" for parts, names in SHOWN.items()))
     st.markdown(
@@ -126,6 +126,12 @@ def families() -> None:
         "files can run programs, and are never read), with a `config.json` and, to read texts, a tokenizer "
         "that says where each token stands, as those with a `tokenizer.json` do. A model that needs code of "
         "its own is refused."
+    )
+    alone = "; ".join(f"{_listed(names)}, since {reason}" for reason, names in WEIGHTS_ALONE.items())
+    st.markdown(
+        "Where the two differ by more than rounding, or attention cannot be taken apart, the weights that "
+        "transformers returns are shown alone, without queries, keys, values and scores. So it is with "
+        f"{alone}. A model of which transformers returns no weights is refused."
     )
     with st.expander("Refused families, and why"):
         st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))

@@ -102,7 +102,14 @@ def test_a_turning_models_rates_and_scores(opened: Open, family: str) -> None:
     assert max(curve["x"]) == (60 if family == "modernbert" else 0)
 
 
-@pytest.mark.parametrize("family", ["bloom", "t5"])
+def test_sines_that_turn_are_not_called_a_table_that_is_added(opened: Open) -> None:
+    told = said(visit("positions", in_your_model="true", model=opened("roformer")))
+    assert "turns all 10 numbers of each :blue[query] and :red[key]" in told
+    assert "to the base" not in told  # its table does not say it
+    assert "adds to each token's vector" not in told
+
+
+@pytest.mark.parametrize("family", ["bloom", "mpt", "t5"])
 def test_slopes_and_biases(opened: Open, family: str) -> None:
     app = visit("positions", in_your_model="true", model=opened(family), own_head="2")
     told, lines = said(app), charts(app)["What is added to the score"]["lines"]

@@ -8,6 +8,7 @@ import streamlit as st
 
 from attnviz.app import caches, markdown
 from attnviz.app.heads.behaviour.words import in_markdown
+from attnviz.capture import loading
 from attnviz.experiments import verdicts_file
 from attnviz.experiments.sentences import self_attention
 from attnviz.experiments.verdicts import METHOD_STEPS, HeadVerdicts
@@ -24,6 +25,8 @@ def draw(model: str, kind: Kind, layer: int, head: int) -> None:
     if kind != self_attention(caches.entry(model)):
         return
     found = stored(model)
+    if found is None and loading.ready(model) and loading.load(model).weights_alone:
+        return  # it cannot be measured
     if found is None:
         command = markdown.code(f"{verdicts_file.COMMAND} --model {caches.called(model)}")
         st.markdown(

@@ -88,6 +88,7 @@ def choose() -> HeadSelection:
     """
     text, entry = choosing.sentence_and_model()
     given = ModelInput(text)
+    caches.need_vectors(caches.trace(entry.name, given))
     kind = attention.choose(entry.name)
     head_column, token_column = st.columns([2, 1])
     with head_column:
@@ -304,6 +305,8 @@ def lost(chosen: HeadSelection, found: ComparedPlane) -> None:
         decimal(float(found.products[query, key]), 1),
     )
     bias = "" if chosen.block.bias is None else ", together with a bias"
+    if chosen.block.cap is not None:
+        bias += f", squeezed between −{chosen.block.cap:g} and {chosen.block.cap:g} (soft-capping)"
     st.markdown(
         r"A head compares by **dot products**, and $q \cdot k = \frac{1}{2}(\lVert q \rVert^2 + "
         r"\lVert k \rVert^2 - \lVert q - k \rVert^2)$: a small distance helps, but a **long** key far away "

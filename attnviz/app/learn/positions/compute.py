@@ -336,6 +336,7 @@ def positions(name: str) -> Positions:
         waves = owned(sinusoidal(TOKEN_LIMIT, model.translator.sizes.d_model))
         return Positions((Table("encoder", waves, learned=False), Table("decoder", waves, learned=False)))
     assert isinstance(model, HuggingFaceModel | SeeingModel)  # noqa: S101 - there is no other kind
+    model.need_vectors()
     return positions_of(model.network)
 
 
@@ -390,4 +391,4 @@ def scores_by_distance(
     distances = np.arange(-reach, ahead + 1)
     keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
     there = turns.turned(keys, distances - (key - query))
-    return distances, there @ block.query[head, query] * np.float32(block.scale)
+    return distances, block.capped(there @ block.query[head, query] * np.float32(block.scale))

@@ -325,8 +325,8 @@ def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
     with drawn:
         _added(trace, block, head)
         st.caption(
-            "The model writes slope · place of the key. Within a row that differs from −slope · distance by "
-            "one and the same number, which the softmax takes out again."
+            "What the model adds grows by the slope from each key to the next. Within a row that differs "
+            "from −slope · distance by one and the same number, which the softmax takes out again."
         )
 
 

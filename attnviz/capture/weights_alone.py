@@ -1,0 +1,111 @@
+"""A model whose attention cannot be taken apart: its weights as transformers returns them, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from transformers import PreTrainedModel
+
+from attnviz.capture import forward
+from attnviz.capture.arrays import owned
+from attnviz.capture.huggingface import HuggingFaceModel, TokenizedInput
+from attnviz.capture.inspection import AttentionLayer, run, weights_of
+from attnviz.capture.model import Model, ModelInput, Outcomes
+from attnviz.errors import AttentionNotRead, ModelNotSupported
+from attnviz.interventions.edit import Edits
+from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import TextTokenizer
+from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace, mask_of_weights, weights_block
+
+
+def opened(
+    entry: Entry, network: Callable[[bool], PreTrainedModel], tokenizer: TextTokenizer
+) -> HuggingFaceModel:
+    """The model with all of its attention, or else with its weights alone.
+
+    Args:
+        entry: what is known of it.
+        network: loads it: to be recorded, or (True) only to return its weights.
+        tokenizer: its tokenizer.
+
+    Raises:
+        ModelNotSupported: not even its weights can be shown.
+    """
+    try:
+        return HuggingFaceModel(entry, network(False), tokenizer)
+    except AttentionNotRead as error:
+        return WeightsModel(entry, network(True), tokenizer, str(error))
+
+
+class WeightsModel(HuggingFaceModel):
+    """A loaded model of which nothing is recorded; it cannot be changed while it runs.
+
+    Args:
+        entry, network, tokenizer: as `HuggingFaceModel` takes them; the network computes `eager`.
+        why: its attention is not taken apart, in a sentence.
+
+    Raises:
+        ModelNotSupported: transformers does not return its weights.
+    """
+
+    def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer, why: str) -> None:
+        self.weights_alone = (
+            f"{why} Its weights, which transformers returns, are shown alone: without queries, keys, values, "
+            "scores and masks."
+        )
+        self._why = why
+        super().__init__(entry, network, tokenizer)
+
+    def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
+        """As `Model.traces`, one by one."""
+        return Model.traces(self, texts)
+
+    def batch_weights(
+        self, sentences: Sequence[Sequence[Token]], kind: Kind
+    ) -> tuple[tuple[Floats, ...], tuple[Mask, ...]]:
+        """The weights of many sentences of equal length; see `forward.batch_weights`."""
+        stack = self.network.get_encoder() if self.network.config.is_encoder_decoder else self.network
+        ids = torch.tensor([[token.id for token in sentence] for sentence in sentences])
+        with torch.inference_mode():
+            returned = run(stack, {"input_ids": ids.to(self.network.device)}, returning=True)
+        weights = tuple(map(owned, weights_of(returned, kind)))
+        return weights, tuple(mask_of_weights(kind, layer) for layer in weights)
+
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
+        """What comes out; there is no variant but the model as it is."""
+        for edits in variants:
+            self._refuse(edits)
+        return super().outcomes(text, variants, position)
+
+    def _tokenized(self, given: ModelInput, edits: Edits = ()) -> TokenizedInput:
+        self._refuse(edits)
+        return super()._tokenized(given, edits)
+
+    def _refuse(self, edits: Edits) -> None:
+        if edits:
+            raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
+
+    def _inspected(self) -> tuple[AttentionLayer, ...]:
+        sample = self._sample()
+        lengths = [ids.shape[1] for ids in sample.values()]
+        with torch.inference_mode():
+            returned = run(self.network, sample, returning=True)
+        for kind in self.entry.kinds:
+            shape = (1, self.entry.heads, *forward.sides(lengths[0], lengths[-1])[kind])
+            layers = weights_of(returned, kind)
+            if [getattr(layer, "shape", ()) for layer in layers] != [shape] * self.entry.layers_of(kind):
+                raise ModelNotSupported(f"{self._why} Nor does transformers return its weights.")
+        return ()  # none that could be changed
+
+    def _blocks(self, read: TokenizedInput, edits: Edits) -> tuple[Block, ...]:  # noqa: ARG002 - none
+        with torch.inference_mode():
+            returned = run(self.network, self._arguments(read), returning=True)
+        sides = forward.sides(read.source, read.target or read.source)
+        return tuple(
+            weights_block(kind, number, *sides[kind], owned(weights[0]))
+            for kind in self.entry.kinds
+            for number, weights in enumerate(weights_of(returned, kind))
+        )
