@@ -174,7 +174,8 @@ def limits_of_texts() -> str:
     curves = re.search(r"many: (\d+)", (ROOT / "attnviz" / "widgets" / "lines.js").read_text("utf-8"))
     heads = MINILM.layers * MINILM.heads
     return (
-        f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_WEIGHTS:,} weights at most: "
+        f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_WEIGHTS:,} weights at most "
+        f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(config.MOST_WEIGHTS, 144):,} tokens of 12 × 12 heads; {MOST_CHARACTERS:,} characters; "
         f"{MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} tokens of 12 × 12 heads; "
         f"{MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a "

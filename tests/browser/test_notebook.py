@@ -35,12 +35,11 @@ def code_cells(file: Path) -> Outputs:
     return {cell["id"]: cell["outputs"] for cell in cells if cell["cell_type"] == "code"}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     """Where the notebook has run: a folder docs beside attnviz, as Jupyter and VS Code run it."""
-    above = tmp_path_factory.mktemp("notebook")
-    (above / "attnviz").symlink_to(ROOT / "attnviz")
-    folder = above / "docs"
+    (tmp_path / "attnviz").symlink_to(ROOT / "attnviz")
+    folder = tmp_path / "docs"
     folder.mkdir()
     (folder / NOTEBOOK.name).write_bytes(NOTEBOOK.read_bytes())
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -48,17 +47,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def outputs(folder: Path) -> Outputs:
-    """What it gave."""
-    return code_cells(folder / "executed.ipynb")
-
-
 def printed(outputs: Outputs, cell: str) -> str:
     return "".join("".join(output["text"]) for output in outputs[cell] if output.get("name") == "stdout")
 
 
-def test_the_notebook_finds_what_it_says(outputs: Outputs, folder: Path) -> None:
+def test_the_repository_keeps_no_outputs() -> None:
+    assert not any(code_cells(NOTEBOOK).values())
+
+
+def test_the_notebook_runs(context: BrowserContext, faults: Faults, folder: Path) -> None:
+    outputs = code_cells(folder / "executed.ipynb")
+    assert not [output for given in outputs.values() for output in given if output.get("name") == "stderr"]
+    check_what_it_finds(outputs)
+    assert "it-looks-at-the-dog.html" in {file.name for file in folder.iterdir()}
+    check_its_figures(outputs, context, faults, folder / "cells.html")
+
+
+def check_what_it_finds(outputs: Outputs) -> None:
     assert printed(outputs, "find").startswith("Layer 4, head 2:")
     first, second = printed(outputs, "doubt").splitlines()
     for line in (first, second):
@@ -66,35 +71,21 @@ def test_the_notebook_finds_what_it_says(outputs: Outputs, folder: Path) -> None
         assert trophy > suitcase
     assert outputs["row"][0]["data"]["text/plain"][1].startswith("3:dog")
     assert "text/html" in outputs["links"][0]["data"]
-    assert "it-looks-at-the-dog.html" in {file.name for file in folder.iterdir()}
-
-
-def test_nothing_but_results_is_told(outputs: Outputs) -> None:
-    assert not [output for given in outputs.values() for output in given if output.get("name") == "stderr"]
     assert outputs["read"][0]["data"]["text/plain"] == ["(6, 12, 15, 15)"]
+    in_a_loop = [output["data"] for output in outputs["doubt"] if output["output_type"] == "display_data"]
+    assert [data["text/plain"] for data in in_a_loop] == [["<attnviz: Layer 4, head 2 of minilm>"]] * 2
+    assert all("<iframe" in "".join(data["text/html"]) for data in in_a_loop)
 
 
-def test_the_repository_keeps_no_outputs() -> None:
-    assert not any(code_cells(NOTEBOOK).values())
-
-
-def test_a_figure_in_a_loop_is_shown(outputs: Outputs) -> None:
-    shown = [output["data"] for output in outputs["doubt"] if output["output_type"] == "display_data"]
-    assert [data["text/plain"] for data in shown] == [["<attnviz: Layer 4, head 2 of minilm>"]] * 2
-    assert all("<iframe" in "".join(data["text/html"]) for data in shown)
-
-
-def test_its_figures_are_drawn(
-    outputs: Outputs, context: BrowserContext, faults: Faults, folder: Path
-) -> None:
+def check_its_figures(outputs: Outputs, context: BrowserContext, faults: Faults, file: Path) -> None:
     faults.hosts.add("")  # files
     cells = [outputs[cell][0]["data"]["text/html"] for cell in ("look", "tired", "matrix")]
     figures = "".join("".join(lines) for lines in cells)
-    (folder / "cells.html").write_text(f"<!doctype html><meta charset=utf-8>{figures}", "utf-8")
+    file.write_text(f"<!doctype html><meta charset=utf-8>{figures}", "utf-8")
     page = context.new_page()
     page.set_viewport_size({"width": 960, "height": 2600})
     context.set_offline(True)
-    page.goto((folder / "cells.html").as_uri())
+    page.goto(file.as_uri())
     look, tired, matrix = (page.frame_locator("iframe").nth(at) for at in range(3))
     expect(look.locator("h2").first).to_have_text("All 72 heads at a glance")
     expect(tired.locator(".words")).to_contain_text("it looks at dog 65.8 %, road 12.4 %")
@@ -151,11 +142,11 @@ def test_a_figure_that_is_drawn_covers_its_picture(context: BrowserContext) -> N
     expect(page.get_by_text("Trust this notebook")).to_be_hidden()
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("around", "expected"),
-    [
-        ("<body>", "light"),
+def test_a_figure_follows_the_notebook_s_theme(context: BrowserContext) -> None:
+    figure = show(encoder(), view="lines")._repr_html_()
+    page = context.new_page()
+    inside = page.frame_locator("iframe").locator("html[data-drawn]")
+    for around, expected in (
         ("<body data-jp-theme-light=true>", "light"),
         ("<body data-jp-theme-light=false>", "dark"),
         ("<body class=vscode-light>", "light"),
@@ -164,15 +155,14 @@ def test_a_figure_that_is_drawn_covers_its_picture(context: BrowserContext) -> N
         ("<body class='vscode-high-contrast vscode-high-contrast-light'>", "light"),
         ("<html theme=dark><body>", "dark"),
         ("<body style='color-scheme: dark'>", "dark"),
-    ],
-)
-def test_a_figure_follows_the_notebook_s_theme(context: BrowserContext, around: str, expected: str) -> None:
-    page = framed(context, around, show(encoder(), view="lines")._repr_html_())
-    inside = page.frame_locator("iframe").locator("html[data-drawn]")
-    expect(inside).to_have_attribute("data-theme", expected)
-    if around == "<body>":
-        page.evaluate("document.body.dataset.jpThemeLight = false")
-        expect(inside).to_have_attribute("data-theme", "dark")
+        ("<body>", "light"),
+    ):
+        page.emulate_media(color_scheme="light" if expected == "dark" else "dark")  # the machine's is another
+        page.goto("about:blank")
+        page.set_content(f"<!doctype html>{around}{figure}")
+        expect(inside).to_have_attribute("data-theme", expected)
+    page.evaluate("document.body.dataset.jpThemeLight = false")
+    expect(inside).to_have_attribute("data-theme", "dark")
 
 
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])

@@ -144,6 +144,8 @@ def test_a_long_table_is_not_used_to_its_end_if_that_gave_too_many_weights(bert:
     change_config(bert, max_position_embeddings=8192)
     limit = folder.entry(bert, "bert").token_limit
     assert 2 * 3 * limit**2 <= config.MOST_WEIGHTS < 2 * 3 * (limit + 1) ** 2
+    change_config(bert, num_hidden_layers=2000)  # of however many heads, 1,024 tokens are read
+    assert folder.entry(bert, "bert").token_limit == 1024
 
 
 def test_no_folder(tmp_path: Path) -> None:
