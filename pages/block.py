@@ -12,4 +12,4 @@ with lesson("block") as places:
     places.text(sections.text, chosen)
     places.more(sections.more, chosen)
     places.code(sections.code)
-    places.limits(sections.limits, chosen)
+    places.limits(sections.limits)

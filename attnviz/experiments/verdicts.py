@@ -85,7 +85,7 @@ _TOLD = {
     "picture only": "that the output depends on this could not be shown",
     "": "what that does to the output was not measured",
 }
-"""What each stamp says of a head that looks at something, as the end of a sentence."""
+"""What each stamp says of what a head looks at, as the end of a sentence."""
 
 _SEED = 0
 
@@ -208,24 +208,21 @@ class HeadVerdicts:
                 f"No label: over our sentences, head {name} gives to none of these clearly more than even "
                 f"attention would ({looked_for})."
             )
+        read = plural(verdict.read, "sentence")
+        does = self.special.fill(rule.does, f"**{rule.amount(verdict.score, verdict.raw)}**")
         stamp = verdict.stamp
-        looks = f"Head {name} looks at {self.special.fill(rule.short)};"
-        return f"**{stamp.capitalize()}.** {looks} {_TOLD[stamp]}." if stamp else f"{looks} {_TOLD[stamp]}."
+        told = f"Over {read} of ours, in head {name} a token on average {does}; {_TOLD[stamp]}."
+        return f"**{stamp.capitalize()}.** {told}" if stamp else told
 
     def evidence(self, layer: int, head: int) -> str:
         """What was measured of one head (from 0), as Markdown; "" where it has no label."""
         verdict = self.of(layer, head)
         if (rule := verdict.label) is None:
             return ""
-        does = self.special.fill(rule.does, f"**{rule.amount(verdict.score, verdict.raw)}**")
-        read = plural(verdict.read, "sentence")
-        seen = f"Over {read} of ours, whatever is typed here, in this head a token on average {does}."
         silenced, averaged = verdict.silenced, verdict.averaged
         if silenced is None or averaged is None:
-            return (
-                f"{seen} What that does to the output was not measured: only "
-                f"{plural(verdict.sentences, 'sentence')} had such a token, and it takes {LEAST}."
-            )
+            had = plural(verdict.sentences, "sentence")
+            return f"Only {had} had such a token, and it takes {LEAST}."
         rows = [
             ("without the head", *(_written(way.lost) for way in (silenced, averaged))),
             ("– more than of the control’s effect", *(_written(way.beyond) for way in (silenced, averaged))),
@@ -241,7 +238,7 @@ class HeadVerdicts:
         table = "".join(f"\n| {' | '.join(row)} |" for row in rows)
         below = " Below 0: it turns further." if min(silenced.lost.value, averaged.lost.value) < 0 else ""
         return (
-            f"{seen}\n\nIf {self.special.fill(rule.short)} is replaced, a token’s output turns (1 − cosine: "
+            f"If {self.special.fill(rule.short)} is replaced, a token’s output turns (1 − cosine: "
             f"{verdict.effect:.3f}, {plural(verdict.sentences, 'sentence')}). Of that is lost:{below}\n\n"
             f"| | head silent | its mean instead |\n|---|---|---|{table}"
         )

@@ -153,7 +153,7 @@ def test_too_few_sentences_are_no_evidence(copies_the_previous: str) -> None:
     copying = last.found.of(0, 0)
     assert (copying.label, copying.sentences, copying.stamp) == (PREVIOUS, LEAST - 1, "")
     assert "what that does to the output was not measured." in last.found.told(0, 0)
-    assert f"only {LEAST - 1} sentences had such a token, and it takes {LEAST}." in last.found.evidence(0, 0)
+    assert f"Only {LEAST - 1} sentences had such a token, and it takes {LEAST}." in last.found.evidence(0, 0)
 
 
 def test_what_no_model_can_read_is_refused() -> None:
@@ -304,13 +304,13 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
     averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.1, 0.02, 0.18), Part(0.7, 0.55, 0.9))
     found = of_one_head(silenced=silenced, averaged=averaged)
     assert found.told(1, 0) == (
-        "**Needed and sufficient.** Head **2-1** looks at the token before; without the head, the output "
+        "**Needed and sufficient.** Over 200 sentences of ours, in head **2-1** a token on average gives the "
+        "token before it **17 % of its attention, 64 % of what goes to words**; without the head, the output "
         "changes less when that is replaced, and of what its layer adds to this, the head alone keeps half."
     )
     evidence = (
-        "Over 200 sentences of ours, whatever is typed here, in this head a token on average gives the token "
-        "before it **17 % of its attention, 64 % of what goes to words**.\n\nIf the token before is "
-        "replaced, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of that is lost:\n\n"
+        "If the token before is replaced, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of that "
+        "is lost:\n\n"
         "| | head silent | its mean instead |\n|---|---|---|\n"
         "| without the head | 31.0 % (24.0 to 38.0 %) | 28.0 % (21.0 to 35.0 %) |\n"
         "| – more than of the control’s effect | 20.0 % (11.0 to 29.0 %) | 10.0 % (2.0 to 18.0 %) |\n"
@@ -321,7 +321,7 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
     assert found.evidence(1, 0) == evidence
     less = replace(silenced, lost=Part(-0.31, -0.38, -0.24), kept=None)
     found = of_one_head(silenced=less, averaged=averaged)
-    assert found.told(1, 0).startswith("**Undecided.** Head **2-1** looks at the token before; ")
+    assert found.told(1, 0).startswith("**Undecided.** Over 200 sentences of ours, in head **2-1** a token ")
     changed = evidence.replace("31.0 % (24.0 to 38.0 %)", "−31.0 % (−38.0 to −24.0 %)")
     changed = changed.replace("is lost:", "is lost: Below 0: it turns further.")
     assert found.evidence(1, 0) == changed[: changed.index("\n| *kept*")]

@@ -170,7 +170,7 @@ def test_opening_a_head_shows_its_verdict(page: str) -> None:
     [measured] = [each.markdown for each in app.expander if each.label == "What was measured"]
     assert measured[0].value == known.evidence(1, 8)
     app = visit(page, text=TIRED, layer="1", head="7")
-    assert "looks at the first token, \\[CLS\\]; " in words(app)
+    assert "gives the first token, \\[CLS\\], **" in words(app)
     assert "If the first token, \\[CLS\\] is replaced, a token’s output turns (1 − cosine" in words(app)
     told = words(visit(page, text=TIRED, model="translator", layer="1", head="1"))
     assert "not measured for this model. `python -m attnviz verdicts --model translator` measures it." in told

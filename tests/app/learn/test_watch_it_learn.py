@@ -184,8 +184,8 @@ def test_the_story_is_told_only_where_it_happened() -> None:
     half, sure = at(400, 0.7, 0.7, 0.3), at(700, 0.96, 0.97, 0.02)
     told = sections.story((lost, both, still, half, sure))
     assert told.startswith("After **50** steps")
-    assert "Until step **300** it gives both about the same" in told
-    assert "right in 48 % to 53 % of the sentences" in told
+    assert "Until step **300** both get about the same on average" in told
+    assert "right in 48 % to 53 % of them" in told
     assert "After **700** steps the head gives **97 %**" in told
     assert not sections.story((lost, half, sure))
     assert not sections.story((lost, both, half))

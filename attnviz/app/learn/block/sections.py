@@ -256,21 +256,16 @@ def code() -> None:
     )
 
 
-def limits(chosen: TokenInLayer) -> None:
+def limits() -> None:
     """Say what one could wrongly conclude."""
-    walk = chosen.walk
-    dimension = int(np.abs(walk.came_out.values).argmax())
     not_shown(
         "- **Who was read.** Attention's update is the sum of what all heads bring; *Many heads* takes it "
         "apart.\n"
         "- **Words, in deep layers.** What attention reads there are mixtures already: the vector of a token "
         "holds something of every token it looked at before (Abnar & Zuidema 2020).\n"
         "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
-        f"a word for. Some dimensions are just large: here number {dimension + 1} goes out with "
-        f"{decimal(float(walk.came_out.values[dimension]))}, while the typical size is "
-        f"{decimal(float(np.abs(walk.came_out.values).mean()))}. A few that are large for nearly every token "
-        "were found in many BERTs (Kovaleva et al. 2021), and a cosine can depend mostly on them (Timkey & "
-        "van Schijndel 2021).\n"
+        "a word for. A few that are large for nearly every token were found in many BERTs (Kovaleva et al. "
+        "2021), and a cosine can depend mostly on them (Timkey & van Schijndel 2021).\n"
         "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
         "normed.\n"
         "- **Every transformer.** GPT-2 (Radford et al. 2019) and many later models norm what each part "

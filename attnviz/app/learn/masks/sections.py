@@ -219,8 +219,8 @@ def limits() -> None:
         "but what was there may come round through a third token that both may use.\n"
         "- **Not why the model decides.** A weight says what was read, not what it was good for "
         "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
-        "- **That [CLS] and [SEP] mean much.** They often get most of the weight, probably as a place to "
-        "rest (Clark et al. 2019, Kobayashi et al. 2020). Close their columns and see where it goes.\n"
+        "- **That [CLS] means much.** It often gets most of the weight, probably as a place to rest (Clark "
+        "et al. 2019, Kobayashi et al. 2020). Close its column and see where it goes.\n"
         "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
         "plus one, other weights would give the very same output (Brunner et al. 2020)."
     )

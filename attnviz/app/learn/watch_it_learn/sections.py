@@ -180,11 +180,11 @@ def story(snapshots: tuple[Snapshot, ...]) -> str:
     right = dict.fromkeys((percent(min(pronoun)), percent(max(pronoun))))
     return (
         f"After **{wavering[0].step:,}** steps, {TAUGHT.name} looks from *it* at the two nouns and at hardly "
-        f"anything else: it has learned *who could be meant*. Until step **{wavering[-1].step:,}** it gives "
-        f"both about the same, and the pronoun is right in {' to '.join(right)} of the sentences: the "
-        f"translator *guesses*. After **{sure.step:,}** steps the head gives "
-        f"**{percent(sure.measures.referent)}** to the noun *that is meant*, and the pronoun is right in "
-        f"**{percent(sure.measures.pronoun)}**."
+        f"anything else: it has learned *who could be meant*. Until step **{wavering[-1].step:,}** both "
+        f"get about the same on average over the sentences, and the pronoun is right in "
+        f"{' to '.join(right)} of them: the translator *guesses*. After **{sure.step:,}** steps the head "
+        f"gives **{percent(sure.measures.referent)}** to the noun *that is meant*, and the pronoun is right "
+        f"in **{percent(sure.measures.pronoun)}**."
     )
 
 
