@@ -153,8 +153,8 @@ def labels(tally: Tally) -> list[list[Rule | None]]:
     """By which rule each head is named, [layer][head]; None where it stands out by none.
 
     A head stands out by a rule if it scores `rule.even` times what even attention does, or more. Of such
-    rules it is the one with the most above even attention; about words, if there is one: special tokens are
-    where most heads rest, whatever else they do (Clark et al. 2019).
+    rules it is the one with the most above even attention; about words, if there is one: in most heads
+    special tokens get much, whatever else stands out.
     """
     figures = [tally.of(rule.name) for rule in OF_PLACES]
     named: list[list[Rule | None]] = []

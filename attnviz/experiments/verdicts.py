@@ -48,8 +48,9 @@ HALF = 0.5
 """A head alone is sufficient for what it looks at if it keeps so much of what its whole layer adds."""
 
 METHOD_STEPS = {
-    "Label": "On one half of our sentences a head is named by what it looks at clearly more than even "
-    "attention would, words before special tokens. All numbers are of the other half.",
+    "Label": "On one half of our sentences a head is named by what gets clearly more in it than even "
+    "attention would give: of what goes to words, or where nothing stands out there, of all. All numbers are "
+    "of the other half.",
     "Effect": f"In up to {MOST} of these a token is drawn, the tokens that the label points it at are "
     "replaced, and it is measured how far the drawn token’s output turns.",
     "Replaced": "[MASK]’s vector takes their place (the mean of all word vectors where there is none). "
