@@ -83,7 +83,7 @@ class Block:
         bias: [head, query, key] added to the scaled scores, or None.
         projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
         cap: where the model caps its scores softly, what they are squeezed between, −cap and cap (Gemma 2:
-            Gemma Team 2024, §2); else None.
+            Riviere et al. 2024, §2); else None.
 
     Raises:
         InvalidTrace: a shape does not fit the tokens, a number is not finite, a weight is not from 0 to 1, or

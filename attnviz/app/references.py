@@ -180,6 +180,7 @@ REFERENCES = {
     "Le Scao et al. 2022": Reference(
         "BLOOM: A 176B-Parameter Open-Access Multilingual Language Model", _PREPRINT, "arXiv:2211.05100"
     ),
+    "Levesque et al. 2012": Reference("The Winograd Schema Challenge", "KR", ""),
     "Li et al. 2016": Reference(
         "Understanding Neural Networks through Representation Erasure", _PREPRINT, "arXiv:1612.08220"
     ),
@@ -214,6 +215,9 @@ REFERENCES = {
         "Improving Language Understanding by Generative Pre-Training", "OpenAI", ""
     ),
     "Radford et al. 2019": Reference("Language Models are Unsupervised Multitask Learners", "OpenAI", ""),
+    "Riviere et al. 2024": Reference(
+        "Gemma 2: Improving Open Language Models at a Practical Size", _PREPRINT, "arXiv:2408.00118"
+    ),
     "Raffel et al. 2020": Reference(
         "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
         "Journal of Machine Learning Research 21(140)",
@@ -263,6 +267,11 @@ REFERENCES = {
         "LLaMA: Open and Efficient Foundation Language Models", _PREPRINT, "arXiv:2302.13971"
     ),
     "Vaswani et al. 2017": Reference("Attention Is All You Need", _NIPS, "arXiv:1706.03762"),
+    "Vig & Belinkov 2019": Reference(
+        "Analyzing the Structure of Attention in a Transformer Language Model",
+        "BlackboxNLP",
+        "arXiv:1906.04284",
+    ),
     "Vig et al. 2020": Reference(
         "Investigating Gender Bias in Language Models Using Causal Mediation Analysis",
         _NIPS,

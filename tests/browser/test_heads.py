@@ -76,7 +76,7 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
         expect(alert).to_contain_text(told)
     (tmp_path / "good.txt").write_text("\n".join([*lines, "", "word " * 600]))
     upload.set_input_files(tmp_path / "good.txt")
-    read = page.get_by_text(re.compile("^In 3 sentences, head "))
+    read = page.get_by_text(re.compile("^In 3 sentences, in head "))
     expect(read).to_be_visible()
     expect(alert).to_have_count(0)
     mean = np.mean([to_the_first(line) for line in lines], axis=0)
