@@ -215,13 +215,13 @@ REFERENCES = {
         "Improving Language Understanding by Generative Pre-Training", "OpenAI", ""
     ),
     "Radford et al. 2019": Reference("Language Models are Unsupervised Multitask Learners", "OpenAI", ""),
-    "Riviere et al. 2024": Reference(
-        "Gemma 2: Improving Open Language Models at a Practical Size", _PREPRINT, "arXiv:2408.00118"
-    ),
     "Raffel et al. 2020": Reference(
         "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
         "Journal of Machine Learning Research 21(140)",
         "arXiv:1910.10683",
+    ),
+    "Riviere et al. 2024": Reference(
+        "Gemma 2: Improving Open Language Models at a Practical Size", _PREPRINT, "arXiv:2408.00118"
     ),
     "Sennrich et al. 2016": Reference(
         "Neural Machine Translation of Rare Words with Subword Units", _ACL, "arXiv:1508.07909"
