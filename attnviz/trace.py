@@ -263,6 +263,12 @@ class Trace:
             InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
                 row does not sum to 1; the message says where, and by how much.
         """
+        attentions = (weights, decoder, cross)
+        if any(each is None or (isinstance(each, tuple) and each[:1] == (None,)) for each in attentions):
+            raise InvalidTrace(
+                "There are no weights. A model of transformers returns them if it is loaded with "
+                'attn_implementation="eager" and called with output_attentions=True.'
+            )
         source, target = _plain_tokens(tokens), _plain_tokens(target_tokens)
         blocks = _weights_alone("encoder", weights, source, source, normalise)
         if not len(decoder) and not any(np.triu(block.weights, 1).any() for block in blocks):

@@ -134,6 +134,8 @@ def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
     ("weights", "said"),
     [
         ([], "There are no weights"),
+        (None, "There are no weights.*output_attentions=True"),
+        ((None, None), "There are no weights.*output_attentions=True"),
         ("five", "encoder layer 1 are no array of numbers"),
         (random_weights(3, 5, 5), r"encoder layer 1 have the shape \(5, 5\); needed is \[head, query, key\]"),
         (random_weights(2, 2, 3, 5, 5), r"have the shape \(2, 3, 5, 5\)"),
@@ -154,4 +156,4 @@ def test_a_trace_is_shown_without_tokens_and_weights_with_them() -> None:
         attnviz.show(weights)
     with pytest.raises(TypeError, match="A trace knows its tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
-    assert "The weights are as they were given" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
+    assert "The weights are as attnviz was given them" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]

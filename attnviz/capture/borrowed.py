@@ -62,8 +62,16 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
         refuse_unreadable(theirs.config)
     network = _copied(theirs)
     own = custom_attention.has(network.config.model_type)
-    with in_our_words(Path(name), name):
-        network.set_attn_implementation("eager" if own or weights_alone else IMPLEMENTATION)
+    if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
+        network.config._attn_implementation = "eager"  # noqa: SLF001
+    else:
+        with in_our_words(Path(name), name):
+            network.set_attn_implementation("eager" if weights_alone else IMPLEMENTATION)
+    if weights_alone and network.config._attn_implementation != "eager":  # noqa: SLF001
+        raise ModelNotSupported(
+            f"The attention implementation of {quoted(name)} cannot be changed once it is loaded. Load it "
+            'with attn_implementation="eager".'
+        )
     if own and not weights_alone:
         custom_attention.listen(network)
     return network

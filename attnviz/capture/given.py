@@ -26,6 +26,8 @@ def model_input(text: object, second: str | None, target: str | None, writing: W
     ids, segments = _row(given["input_ids"]), _row(given.get("token_type_ids", ()))
     if "attention_mask" in given and ids.ndim == 1:
         read = _row(given["attention_mask"]) != 0  # the others are padding
+        if not len(ids) == len(read) == (len(segments) or len(ids)):
+            raise TypeError("input_ids, attention_mask and token_type_ids must have as many numbers each.")
         ids, segments = ids[read], segments[read] if segments.size else segments
     whole = np.issubdtype(ids.dtype, np.integer) or not ids.size
     if ids.ndim != 1 or not whole or ids.min(initial=0) < 0:

@@ -12,9 +12,10 @@ WEIGHTS_ALONE: Mapping[str, tuple[str, ...]] = {
 """The families whose attention is not taken apart, but whose weights are shown, by the reason."""
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
-    "it has state-space layers, which keep a running summary and look at no token": (
+    "models of this family have state-space or recurrent layers, which keep a running summary and look at no "
+    "token": (
         *("mamba", "mamba2", "falcon_mamba", "falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h"),
-        *("granitemoehybrid", "recurrent_gemma"),
+        "recurrent_gemma",
     ),
     "it keeps a running memory and looks at no token": ("xlstm",),
     "it has linear-attention layers, which keep a running sum and have no weight for each pair of tokens": (

@@ -73,12 +73,14 @@ def captured(folder: Path) -> Trace:
     return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in PAIRED else None)
 
 
-def own_model(folder: Path, dtype: torch.dtype = torch.float32) -> PreTrainedModel:
+def own_model(
+    folder: Path, dtype: torch.dtype = torch.float32, implementation: str = "eager"
+) -> PreTrainedModel:
     """The model as transformers loads it, with its own attention."""
     auto: Any = AutoModelForSeq2SeqLM if folder.name in PAIRED else AutoModel
     model: PreTrainedModel = auto.from_pretrained(
         folder,
-        attn_implementation="eager",
+        attn_implementation=implementation,
         dtype=dtype,
         local_files_only=True,
         trust_remote_code=False,

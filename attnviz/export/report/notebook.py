@@ -186,7 +186,8 @@ def show(
         raise AttnvizError(f"There is no theme {theme!r}; there are {', '.join(get_args(Theme))}.")
     style: Style = "matrix" if view == "matrix" else "lines"
     checked_head(trace, kind or kinds_of(trace)[0], layer, head)
-    opening = InitialView(0, kind, whole(layer, "layer"), whole(head, "head"), query, style, hide_special)
+    followed = None if query is None else whole(query, "query")
+    opening = InitialView(0, kind, whole(layer, "layer"), whole(head, "head"), followed, style, hide_special)
     kind = kind_opened([trace], opening)
     if view in (None, "atlas"):
         shown = contents([trace])
@@ -197,9 +198,8 @@ def show(
     drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
     picture = still(trace, kind, opening, atlas=view == "atlas", theme=theme)
     what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
-    return Figure(
-        drawn, picture, height or _height(trace.of_kind(kind), view), f"{what} of {named(trace.model)}"
-    )
+    tall = _height(trace.of_kind(kind), view) if height is None else whole(height, "height")
+    return Figure(drawn, picture, tall, f"{what} of {named(trace.model)}")
 
 
 def _height(blocks: Sequence[Block], view: View | None) -> int:

@@ -297,9 +297,9 @@ class Report {
   explained() {
     const within = `${(100 / this.facts.one).toFixed(6)} %`;
     const texts = [
-      "Each token shares out 100 % of its attention among those it may look at: a line, or a cell, is a share.",
+      "Each token shares out its attention among those it may look at: a line, or a cell, is a share.",
       this.facts.readings.every((each) => each.given)
-        ? `The weights are as they were given to attnviz. The file holds each to within ${within}.`
+        ? `The weights are as attnviz was given them. The file holds each to within ${within}.`
         : `The weights are the model’s own. The file holds each to within ${within}, which changes no digit shown.`,
       "Made with attnviz.",
     ];

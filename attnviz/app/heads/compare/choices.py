@@ -51,8 +51,8 @@ _SAME_WEIGHTS = (
 
 _EXPLAINED = (
     ":small[**Total variation**: the share of a word’s attention that lies elsewhere, 0 to 100 %.  \n"
-    "**Jensen–Shannon**: how well it can be told from that on the other side, 0 to 1 bit; small weights "
-    "count more.]"
+    "**Jensen–Shannon**: how well it can be told from that on the other side, 0 to 1 bit; beside large "
+    "weights, small ones count more.]"
 )
 
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"

@@ -38,8 +38,8 @@ _MEASURES = {
     "Jensen–Shannon": (
         "**Jensen–Shannon divergence** of two rows $p$ and $q$ with the mean $m$: $\\tfrac12\\sum_j "
         "p_j\\log_2\\tfrac{p_j}{m_j} + \\tfrac12\\sum_j q_j\\log_2\\tfrac{q_j}{m_j}$, in bits; 0 if "
-        "nothing moved, 1 if everything did (Lin 1991). Small weights that vanish count more than in "
-        "the total variation."
+        "nothing moved, 1 if everything did (Lin 1991). Beside moves between large weights, small ones that "
+        "vanish or appear count more than in the total variation."
     ),
 }
 _CAUSAL = (

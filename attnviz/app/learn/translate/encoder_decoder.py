@@ -41,7 +41,7 @@ def story(chosen: ShownTranslation) -> None:
     st.header("Encoder, decoder, and what connects them", anchor=False)
     st.markdown(
         f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} "
-        "English words and signs, plus a vector that says where the word stands.\n"
+        "English words and special tokens, plus a vector that says where the word stands.\n"
         f"2. **The encoder reads all {source} English tokens at once.** In each of its "
         f"{entry.layers} layers, every word looks at every word and adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
