@@ -251,8 +251,8 @@ _WORDS = f"""
 - **Score**: how well a query fits a key. **Softmax**: *e* to the power of each score, divided by the sum of
   all. :violet[**Weights**]: what softmax makes of a row of scores: shares that sum to 100 %.
 - **Trained**: its numbers were changed in small steps until it did its task. **Gradient**: how strongly, and
-  which way, a result reacts if a number is changed a little; training follows it. **Bias**: a learned number
-  that is added. **Held out**: kept from the training, to test with.
+  which way, a result reacts if a number is changed a little; training is guided by it. **Bias**: a
+  number that is added. **Held out**: kept from the training, to test with.
 """
 
 
