@@ -15,13 +15,12 @@ from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys
 from attnviz.analysis.table import numbered
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.importing import need_extra
-from attnviz.trace import Block, Kind, Token, Trace, checked_head, checked_trace
+from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Reader = Literal["encoder", "decoder"]
-Tokens = tuple[Token, ...]
 Base = Literal[0, 1]
 
 MOST_LINKS = 10**8
@@ -69,7 +68,7 @@ def tokens_table(trace: Trace, base: Base = 1) -> pd.DataFrame:
             "special": token.special,
             "written": left <= shown.written,
         }
-        for reader, shown in _all_read(trace)
+        for reader, shown in _all_read(trace).items()
         for left, label, token in zip(
             range(len(shown), 0, -1), _labels(shown, base), shown.tokens, strict=True
         )
@@ -129,7 +128,7 @@ def links_table(trace: Trace, kind: Kind | None = None, base: Base = 1) -> pd.Da
             f"All heads together have {sum(sizes):,} weights; a table takes {MOST_LINKS:,}. "
             "Ask for one kind, or for one head with weights_table."
         )
-    labels = {label for _, shown in _all_read(trace) for label in _labels(shown, base)}
+    labels = {label for shown in _all_read(trace).values() for label in _labels(shown, base)}
     named = pd.CategoricalDtype(sorted(labels, key=lambda label: int(label.partition(":")[0])))
     kinds = pd.CategoricalDtype(list(dict.fromkeys(block.kind for block in blocks)))
     return pd.concat([_links(trace, block, kinds, named, base) for block in blocks], ignore_index=True)
@@ -157,22 +156,15 @@ def _links(
     )
 
 
-def _read(block: Block) -> tuple[tuple[Reader, Tokens], tuple[Reader, Tokens]]:
-    """The queries and the keys, and who reads them: in cross-attention the decoder looks at the encoder."""
-    looks: Reader = "encoder" if block.kind == "encoder" else "decoder"
-    looked_at: Reader = "decoder" if block.kind == "decoder" else "encoder"
-    return (looks, block.query_tokens), (looked_at, block.key_tokens)
-
-
-def _all_read(trace: Trace) -> list[tuple[Reader, DisplayTokens]]:
+def _all_read(trace: Trace) -> dict[Reader, DisplayTokens]:
     """What is read, the encoder's first."""
-    read = {reader: tokens for block in trace.blocks for reader, tokens in _read(block)}
-    return [(reader, _shown(trace, reader, read[reader])) for reader in get_args(Reader) if reader in read]
-
-
-def _shown(trace: Trace, reader: Reader, tokens: Tokens) -> DisplayTokens:
-    written = trace.written if reader == "decoder" else 0
-    return DisplayTokens(tokens, _text(trace, reader), second=trace.second, written=written)
+    read: dict[Reader, DisplayTokens] = {}
+    for kind in {block.kind for block in trace.blocks}:
+        shown = queries_and_keys(trace, kind)
+        read["encoder" if kind == "encoder" else "decoder"] = shown[0]
+        if kind == "cross":
+            read["encoder"] = shown[-1]
+    return {reader: read[reader] for reader in get_args(Reader) if reader in read}
 
 
 def _labels_of(trace: Trace, block: Block, base: Base) -> tuple[list[str], list[str]]:
@@ -188,7 +180,7 @@ def _labels(shown: DisplayTokens, base: Base) -> list[str]:
     return [numbered(group, base) for group in shown.groups]
 
 
-def _text(trace: Trace, reader: Reader, sentence: int = 0) -> str:
+def _text(trace: Trace, reader: Reader, sentence: int) -> str:
     """What the encoder or the decoder reads; of a pair, one of the sentences."""
     if sentence and trace.second is not None:
         return trace.second

@@ -59,8 +59,8 @@ def limits() -> None:
   its place, instead of nothing, can move less.
 - **That a turned output is a worse one.** An angle says how far a vector turns, not whether what reads it
   can still use it. Where the model expects words, look at those.
-- **That early layers are better or worse than late ones.** What an early head adds
-  passes through all later layers, which can hide it or enlarge it.
+- **That early layers are better or worse than late ones.** What an early head adds passes
+  through all later layers, which can hide it or enlarge it.
 - **Why.** One sees that something depends on a head, not what the head carried there.
 """
         )
