@@ -63,7 +63,8 @@ def draw_copy_link(always: list[str] | None = None) -> None:
 
     The address always names the choices `always`, even as the visitor found them; None: as the table says.
     """
-    copy_link("link", link.given(), always=link.always() if always is None else always)
+    always = link.always() if always is None else always
+    copy_link("link", link.given(), always, link.never_copied())
 
 
 def stop(

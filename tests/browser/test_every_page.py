@@ -9,7 +9,16 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import COMPUTED_MS, axe, everybody_can_use, fits, type_into, visit, wait_idle
+from tests.browser.visit import (
+    COMPUTED_MS,
+    axe,
+    everybody_can_use,
+    fits,
+    reveal,
+    type_into,
+    visit,
+    wait_idle,
+)
 
 FIRST, SECOND = "The dog did not cross the road.", "It was too tired."
 
@@ -47,7 +56,8 @@ VIEWS = {
     "explore, pair": View(explore(text=FIRST, other=SECOND, second="Read together with", between="A→B")),
     "learn": View("learn"),
     "six steps across": View(
-        f"query_key_value?step=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}"
+        f"query_key_value?step=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
+        opened=("^Reveal$",),
     ),
     "heads": View("heads"),
     "grammar": View("pronouns?part=Grammar", "better than always"),
@@ -88,18 +98,31 @@ def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
     everybody_can_use(page)
 
 
-def test_a_teacher_shows_the_picture_alone_and_larger(page: Page, server: Server) -> None:
+def test_a_teacher_shows_the_question_and_then_the_picture_alone_and_larger(
+    page: Page, server: Server
+) -> None:
     visit(page, f"{server.url}/weighted_average?teacher=true")
-    expect(page.get_by_text("What this picture does not show")).to_be_hidden()
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    picture = page.locator(".st-key-for-the-projector")
+    question, picture = page.get_by_text("Of which one does it take most?"), page.locator(".average")
+    controls = page.get_by_role("textbox", name="Sentence")
+    limits = page.get_by_text("What this picture does not show")
+    expect(question).to_be_visible()
+    expect(controls).to_be_visible()
+    expect(picture).to_be_hidden()
+    reveal(page)
     expect(picture).to_be_visible()
-    assert picture.evaluate("one => Number(getComputedStyle(one).zoom)") > 1
+    expect(controls).to_be_hidden()
+    expect(limits).to_be_hidden()
+    large = page.locator(".st-key-for-the-projector")
+    assert large.evaluate("one => Number(getComputedStyle(one).zoom)") > 1
     assert axe(page) == []
     assert fits(page)
     page.get_by_text("Teacher's view").click()
     wait_idle(page)  # until then, Streamlit shows a heading twice while it moves
-    expect(page.get_by_text("What this picture does not show")).to_be_visible()
+    expect(limits).to_be_visible()
+    page.get_by_role("button", name="Cover the answer").click()
+    expect(picture).to_be_hidden()
+    expect(limits).to_be_hidden()
+    expect(controls).to_be_visible()
 
 
 def test_the_menu_leads_to_the_lessons_and_one_to_the_next_and_the_sentence_goes_along(

@@ -36,6 +36,7 @@ from tests.browser.visit import (
     eventually,
     everybody_can_use,
     press,
+    reveal,
     type_into,
     visit,
     wait_idle,
@@ -52,11 +53,12 @@ MOVING = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link; return the part that is not the menu."""
+    """Open the page by a link, with its answer; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
     server.forget_visitors()
     visit(page, f"{server.url}/{name}?{urlencode(choices)}")
+    reveal(page)
     return page.get_by_role("main")
 
 

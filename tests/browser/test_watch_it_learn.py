@@ -7,7 +7,7 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import COMPUTED_MS, eventually, everybody_can_use, visit, wait_idle
+from tests.browser.visit import COMPUTED_MS, eventually, everybody_can_use, reveal, visit, wait_idle
 
 STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
 
@@ -31,6 +31,7 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
         steps = arrays["steps"].tolist()
     server.forget_visitors()
     visit(page, f"{server.url}/watch_it_learn?step={steps[6]}")
+    reveal(page)
     slider = page.get_by_role("slider", name="After how many steps")
     for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):
         slider.press(key)
@@ -46,11 +47,13 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
         assert len(trainings(server)) == number
 
     visit(page, f"{server.url}/watch_it_learn?live_steps=3000&live_seed=3")
+    reveal(page)
     page.get_by_role("button", name="Start training").press("Enter")
     expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
     eventually(lambda: assert_trainings(1))
     other = page.context.new_page()
-    other.goto(f"{server.url}/watch_it_learn")
+    visit(other, f"{server.url}/watch_it_learn")
+    reveal(other)
     expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)
     page.get_by_role("link", name="About").click()

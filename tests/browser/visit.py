@@ -161,6 +161,12 @@ def visit(page: Page, url: str) -> None:
     wait_idle(page)
 
 
+def reveal(page: Page) -> None:
+    """Let the lesson answer its question."""
+    page.get_by_role("button", name="Reveal", exact=True).click()
+    wait_idle(page)
+
+
 def menu(page: Page) -> Locator:
     """The links of the menu."""
     return page.get_by_role("navigation", name="App pages").get_by_role("link")

@@ -1,4 +1,4 @@
-/* copy_link: the page's address, which holds the whole view, to the clipboard. */
+/* copy_link: the page's address, which holds the view, to the clipboard. */
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -10,7 +10,7 @@ const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
 const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** @typedef {{ query: string, always: string[] }} Message what copy_link.py sends, and describes */
+/** @typedef {{ query: string, always: string[], never: string[] }} Message what copy_link.py sends, and describes */
 
 /** @extends {View<Message>} */
 class CopyLink extends View {
@@ -65,7 +65,9 @@ class CopyLink extends View {
 
   async copy() {
     clearTimeout(this.timer);
-    this.field.value = location.href;
+    const link = new URL(location.href);
+    for (const name of this.data?.never ?? []) link.searchParams.delete(name);
+    this.field.value = link.href;
     if (!(await this.toClipboard()) && !this.fromField()) {
       this.status.textContent = this.hint.textContent;
       return;

@@ -8,8 +8,10 @@ from urllib.parse import urlencode
 from attnviz.app.components.component import mount
 
 
-def copy_link(key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = ()) -> None:
-    """Draws "Copy link": the browser's address, which holds every choice on the page, goes to the clipboard.
+def copy_link(
+    key: str, given: Mapping[str, list[str]], /, always: Sequence[str] = (), never: Sequence[str] = ()
+) -> None:
+    """Draws "Copy link": the browser's address, which holds the choices on the page, goes to the clipboard.
 
     Works on plain http in a classroom's network too, where browsers keep the clipboard shut to pages: it then
     copies from a text field, and where that is refused as well, leaves the field for copying by hand.
@@ -20,5 +22,6 @@ def copy_link(key: str, given: Mapping[str, list[str]], /, always: Sequence[str]
             come from another page of the app and has not changed anything yet.
         always: choices that the address names even where the visitor left them as they were: elsewhere,
             another may stand first.
+        never: choices that stand in the address, and not in the copied link.
     """
-    mount("copy_link", key, {"query": urlencode(given, doseq=True), "always": always})
+    mount("copy_link", key, {"query": urlencode(given, doseq=True), "always": always, "never": never})

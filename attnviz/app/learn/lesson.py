@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -32,8 +32,9 @@ _STYLE = """
 .stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
 .stMain .katex [style*="color: violet"] { color: light-dark(#6d28d9, #c4b5fd) !important; }
 .st-key-picture:empty { display: none; }
-.st-key-guess { padding-block: 0.7rem; gap: 0.4rem; }
-.st-key-guess h2 { font-size: 1.1rem; padding: 0 0 0.7rem; }
+.st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
+.st-key-question h2 { font-size: 1.1rem; padding: 0; }
+.st-key-question [data-testid="stWidgetLabel"] p { font-size: 1.1rem; }
 .st-key-not-for-the-projector { display: none; }
 .st-key-for-the-projector { zoom: 1.3; }
 @media (max-width: 640px) {
@@ -43,6 +44,10 @@ _STYLE = """
 }
 </style>
 """
+_COVERED = "<style>.st-key-answer { display: none; }</style>"
+_UNCOVERED = "<style>.st-key-for-the-projector .st-key-controls { display: none; }</style>"
+
+_REVEALED = "the lessons whose answers are revealed"
 
 
 Arguments = ParamSpec("Arguments")
@@ -72,8 +77,8 @@ class Places:
     """Where a page draws its sections.
 
     Attributes:
-        controls: what the page is about: the sentence, a head. Not in the teacher's view.
-        question: guess first. Not in the teacher's view.
+        controls: what the page is about: the sentence, a head. In the teacher's view, until it is answered.
+        question: to be guessed. What follows is the answer, covered until the visitor asks for it.
         picture: the picture, its main control, and its sentence in words.
         text: beside the picture. Not in the teacher's view, and so all that follow.
         more: further pictures.
@@ -99,12 +104,12 @@ def lesson(name: str) -> Iterator[Places]:
         place = f"{number + 1} of {len(LESSONS)}"
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
         TEACHER.toggle(
-            "Teacher's view", help="For a projector: only the picture and its sentence, in larger type."
+            "Teacher's view", help="For a projector: only the question and the picture, in larger type."
         )
         _words()
 
     with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
-        st.html(_STYLE)
+        st.html(_STYLE + (_UNCOVERED if name in _revealed() else _COVERED))
         yield _teachers_places() if TEACHER.on else _places()
     _way_on(number)
 
@@ -119,24 +124,37 @@ def formula(latex: str) -> None:
     st.latex(latex)
 
 
-def guess(question: str, options: Sequence[str], *, right: str, because: str, key: str) -> None:
-    """Ask before the picture answers.
+def guess(question: str, options: Sequence[str], *, right: str, because: str) -> None:
+    """Ask, and cover the answer until the visitor wants to see it; then judge the guess.
+
+    What was guessed and uncovered is not in the link: a link must not give the answer away.
 
     Args:
         question: Markdown.
         options: what one can guess, as plain text.
         right: the option that the numbers say is right.
         because: what the numbers are, in Markdown.
-        key: Streamlit's key of the choice. It is not in the link: a link must not give the answer away.
     """
+    name = link.page()
+    key = f"guess_{name}"
     if memory.get(key) not in (None, *options):  # a guess about another sentence
         memory.put(key, None)
-    with st.container(border=True, key="guess"):
+    with st.container(border=True, key="question"):
         st.header(":violet[Guess first]", anchor=False)
         guessed = st.pills(question, options, key=key, format_func=markdown.plain)
-        if guessed:
+        revealed = name in _revealed()
+        if guessed and revealed:
             verdict = "Yes." if guessed == right else "Not quite."
             st.markdown(f"**{verdict}** {because}")
+        with st.container(horizontal=True):
+            if revealed:
+                rest = _revealed() - {name}
+                st.button("Cover the answer", type="tertiary", on_click=_reveal, args=(rest,))
+            else:
+                look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
+                st.button("Reveal", type=look, on_click=_reveal, args=(_revealed() | {name},))
+                every = frozenset(lesson.name for lesson in LESSONS)
+                st.button("Reveal on every page", type="tertiary", on_click=_reveal, args=(every,))
 
 
 def the_code(*functions: tuple[str, str]) -> None:
@@ -181,19 +199,32 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
     raise LookupError(f"There is no {name}.")
 
 
+def _revealed() -> frozenset[str]:
+    """The lessons whose answers this visitor wanted to see."""
+    names: frozenset[str] = memory.get(_REVEALED, frozenset())
+    return names
+
+
+def _reveal(names: frozenset[str]) -> None:
+    memory.put(_REVEALED, names)
+
+
 def _places() -> Places:
     question, controls = st.container(), st.container()
-    picture_column, text_column = st.columns([7, 5], gap="large")
-    picture = picture_column.container(border=True, key="picture")
-    more, code, limits = st.container(), st.container(), st.container()
+    with st.container(key="answer"):
+        picture_column, text_column = st.columns([7, 5], gap="large")
+        picture = picture_column.container(border=True, key="picture")
+        more, code, limits = st.container(), st.container(), st.container()
     return Places(*map(Place, (controls, question, picture, text_column.container(), more, code, limits)))
 
 
 def _teachers_places() -> Places:
-    """Only the picture is seen; the rest is drawn all the same, so that its choices stay in the link."""
-    picture = st.container(key="for-the-projector")
+    """What is not for the projector is drawn all the same, so that its choices stay in the link."""
+    with st.container(key="for-the-projector"):
+        question, controls = st.container(), st.container(key="controls")
+        picture = st.container(key="answer")
     with st.container(key="not-for-the-projector"):
-        controls, question, text, more, code, limits = (st.container() for _ in range(6))
+        text, more, code, limits = (st.container() for _ in range(4))
     return Places(*map(Place, (controls, question, picture, text, more, code, limits)))
 
 

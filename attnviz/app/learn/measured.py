@@ -71,8 +71,7 @@ def how_often(model: str, words: Sequence[str]) -> str:
         f"single error: {', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one "
         f"of *il* and *elle* in {percent(found['pronoun'], 1)}; a coin would in 50 %.{this_one} But "
         f"{known['but_for_a_noun']} of these pairs' {known['sentences']} sentences equal one of its training "
-        "but for a noun, and a table of its training, of which noun goes with which adjective by the kinds "
-        f"of both nouns, is right in {known['looked_up']}."
+        "but for a noun."
     )
 
 

@@ -28,6 +28,7 @@ class Choice(Generic[Value]):
         always: whether the address names it even where the visitor left it as it was: elsewhere, another
             value may stand there first.
         carried: whether a link from page to page can name it although both pages have a widget for it.
+        copied: whether "Copy link" names it.
         within: a choice that must be on; else this one is no part of the link.
     """
 
@@ -36,6 +37,7 @@ class Choice(Generic[Value]):
     former: tuple[str, ...] = ()
     always: bool = False
     carried: bool = False
+    copied: bool = True
     within: Flag | None = None
 
     @property

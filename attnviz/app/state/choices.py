@@ -26,7 +26,7 @@ _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
 _LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG
 
-TEACHER = Flag(name="teacher", pages=_LESSONS)
+TEACHER = Flag(name="teacher", pages=_LESSONS, copied=False)
 
 # What reads, and what is read.
 IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)

@@ -82,6 +82,11 @@ def always() -> list[str]:
     return [name for name, choice in of_page(page()).items() if choice.always and any(choice.written())]
 
 
+def never_copied() -> list[str]:
+    """Those that a copied link leaves out."""
+    return [name for name, choice in of_page(page()).items() if not choice.copied]
+
+
 def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
     """These choices, as far as this page has them, for a link to another page."""
     here = of_page(page())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -123,32 +122,21 @@ class Familiarity:
     Attributes:
         sentences: how many there are.
         but_for_a_noun: how many equal a sentence that was learned from but for one noun.
-        looked_up: in how many a table of the training finds what "it" means. It knows for each adjective or
-            wish, and for each two kinds of nouns, whether "it" meant the first or the second more often.
     """
 
     sentences: int
     but_for_a_noun: int
-    looked_up: int
 
 
 def familiarity(learned: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Familiarity:
     """How new the sentences of `measure`'s minimal pairs are to who learned from these sentences."""
     both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
     known: set[tuple[str, ...]] = set()
-    table: defaultdict[tuple[str, ...], Counter[bool]] = defaultdict(Counter)
     for pair in learned:
         known.update(_without_a_noun(pair))
-        if pair.pronoun and pair.pronoun.other is not None:
-            table[_looked_up_by(pair)][_means_the_first(pair)] += 1
     return Familiarity(
         sentences=len(both),
         but_for_a_noun=sum(not known.isdisjoint(_without_a_noun(pair)) for pair in both),
-        looked_up=sum(
-            by in table and table[by].most_common(1)[0][0] == _means_the_first(pair)
-            for pair in both
-            for by in [_looked_up_by(pair)]
-        ),
     )
 
 
@@ -157,19 +145,6 @@ def _without_a_noun(pair: Pair) -> Iterator[tuple[str, ...]]:
     for place, word in enumerate(pair.source):
         if word in NOUN:
             yield (*pair.source[:place], "", *pair.source[place + 1 :])
-
-
-def _looked_up_by(pair: Pair) -> tuple[str, ...]:
-    """What is said of what "it" means, and the kinds of both nouns that it could mean."""
-    it = _pronoun(pair)
-    assert it.other is not None  # noqa: S101 - asked before
-    said = [predicate for noun, predicate in pair.descriptions if noun == pair.source[it.referent]]
-    return (*said, *(NOUN[pair.source[place]].kind for place in sorted((it.referent, it.other))))
-
-
-def _means_the_first(pair: Pair) -> bool:
-    it = _pronoun(pair)
-    return it.other is not None and it.referent < it.other
 
 
 def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed: int = 1) -> Figures:

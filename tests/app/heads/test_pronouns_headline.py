@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.heads.pronouns import headline
+from attnviz.app.heads.pronouns.figures import at_most
 from attnviz.app.heads.pronouns.headline import Best, best
 from attnviz.experiments import pairs
 from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
@@ -79,6 +80,11 @@ def test_of_many_that_tie_the_first_are_named() -> None:
 def test_a_tiny_probability_is_not_written_as_nothing() -> None:
     _, coin = told(scores(pairs=[29], wrong=[2], given=[0.5]))
     assert coin.endswith("would be less than 0.1 % (sign test).")
+
+
+def test_a_bound_is_never_rounded_down() -> None:
+    told = [at_most(chance).replace("\xa0", " ") for chance in (0.00122, 0.052, 0.104, 0.25)]
+    assert told == ["at most 0.2 %", "at most 5.2 %", "at most 11 %", "at most 25 %"]
 
 
 def test_where_no_head_looks_there_the_best_of_all_is_alone() -> None:

@@ -22,7 +22,7 @@ from attnviz.app.learn.lesson import source_of
 from attnviz.app.references import linked
 from attnviz.app.state.choices import TEXT
 from attnviz.models import catalogue
-from tests.app.shown import clean, try_page, visit, words
+from tests.app.shown import buttons, clean, press, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
 READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
@@ -82,8 +82,9 @@ def test_a_page_opens_on_the_opening_sentence_judges_a_guess_and_has_a_teachers_
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
     right, because = GUESSES[name]
-    assert "**Yes.**" not in words(app)
     app.button_group(key=f"guess_{name}").set_value(right).run()
+    assert "**Yes.**" not in words(app)  # a guess says nothing, until the answer is asked for
+    press(app, "Reveal")
     [judged] = [element.value for element in app.markdown if element.value.startswith("**Yes.**")]
     assert because in judged
     # The teacher's view draws the picture outside of what is hidden.
@@ -222,11 +223,31 @@ def test_a_guess_is_judged_by_what_is_right() -> None:
     def page() -> None:
         from attnviz.app.learn.lesson import guess
 
-        guess("Which?", ["dog", "road"], right="dog", because="Because 0.7 > 0.1.", key="guess_test")
+        guess("Which?", ["dog", "road"], right="dog", because="Because 0.7 > 0.1.")
 
     app = AppTest.from_function(page).run()
+    app.button_group(key="guess_").set_value("road").run()
     assert not app.markdown
-    app.button_group(key="guess_test").set_value("road").run()
+    press(app, "Reveal")
     assert app.markdown[0].value == "**Not quite.** Because 0.7 > 0.1."
-    app.button_group(key="guess_test").set_value("dog").run()
+    app.button_group(key="guess_").set_value("dog").run()
     assert app.markdown[0].value == "**Yes.** Because 0.7 > 0.1."
+    press(app, "Cover the answer")
+    assert not app.markdown
+    assert app.button_group(key="guess_").value == "dog"
+
+
+def test_an_answer_once_revealed_stays_so_on_its_page_or_on_every_page() -> None:
+    def covered(app: AppTest) -> bool:
+        return "Reveal" in buttons(app)
+
+    app = visit("scale")
+    press(app, "Reveal")
+    assert not covered(app)
+    assert covered(app.switch_page("pages/masks.py").run())
+    press(app, "Reveal on every page")
+    assert not covered(app.switch_page("pages/positions.py").run())
+    assert not covered(app.switch_page("pages/scale.py").run())
+    press(app, "Cover the answer")
+    assert covered(app)
+    assert not covered(app.switch_page("pages/masks.py").run())

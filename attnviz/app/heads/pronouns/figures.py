@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
@@ -73,10 +74,11 @@ def whom(looks: Looks) -> str:
 
 
 def at_most(chance: float) -> str:
-    """A bound of a probability: "at most 0.7 %", "at most 23 %", or "less than 0.1 %"."""
+    """A bound of a probability, never rounded down: "at most 0.7 %", "at most 23 %", "less than 0.1 %"."""
     if chance < 0.001:
         return f"less than {unbroken('0.1 %')}"
-    return f"at most {unbroken(percent(chance, 1 if chance < 0.1 else 0))}"
+    step = 0.001 if chance < 0.1 else 0.01
+    return f"at most {unbroken(percent(ceil(chance / step) * step, 1 if chance < 0.1 else 0))}"
 
 
 def luck(scores: Scores, place: tuple[int, int]) -> str:

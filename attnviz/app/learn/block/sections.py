@@ -77,7 +77,6 @@ def question(chosen: TokenInLayer) -> None:
         right=options[0] if vector >= update else options[1],
         because=f"The old vector's length is **{decimal(vector)}**, the update's **{decimal(update)}**: "
         f"{decimal(update / vector)} times as long.",
-        key="guess_block",
     )
 
 

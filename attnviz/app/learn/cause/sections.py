@@ -45,7 +45,6 @@ def question(chosen: ArrowSelection) -> None:
         [SAME, turned, OTHERWISE],
         right=right,
         because=f"It says: {_french(found.words_now)} Drag the arrow, and see.",
-        key="guess_cause",
     )
 
 

@@ -158,7 +158,7 @@ def many() -> None:
         f"{_pairs()} pairs of sentences that differ only in what is said of *it*, so that it means one "
         "noun in the first and the other in the second (*minimal pairs*). The two nouns have different "
         "genders, and each sentence has a combination of words that was in no training. In each, the row of "
-        "*it* was changed, in the head that most often finds the noun:"
+        "*it* was changed, in a head that no other surpasses in finding the noun:"
     )
     st.html(_table(_shipped_first(runs)))
     st.markdown(
@@ -168,8 +168,8 @@ def many() -> None:
     st.markdown(
         "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
         "pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in nearly all. "
-        "Where silence leaves more than half right, the gender comes another way, too; and where only some "
-        "pronouns turn, it differs from sentence to sentence which way decides."
+        "Where silence leaves more than half right, the gender comes another way, too. Where only some "
+        "pronouns turn, the others may come another way, or the head did not look at their noun."
     )
     _nobody_built(runs)
     st.markdown("The command that measures all this:")

@@ -121,13 +121,12 @@ def question(reading: CrossSelection) -> None:
     options = [name_of(place, groups) for place in sorted(reading.order[:_OPTIONS])]
     share = percent(float(reading.weights[reading.at, strongest]))
     guess(
-        "BERT has seen each text by itself, and nothing is trained for reading across. "
+        "BERT has seen each text by itself, and no matrix is trained for reading across. "
         f"Which token will {reading.name} read most?",
         options,
         right=name_of(strongest, groups),
         because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, "
         "that one's vector gives the largest dot product.",
-        key="guess_cross_attention",
     )
 
 

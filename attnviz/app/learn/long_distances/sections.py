@@ -115,7 +115,6 @@ def question(found: Distances) -> None:
         because=f"When *it* moves from {found.words[0]:.0f} to {found.words[found.longest_learned]:.0f} "
         f"words behind its noun, the LSTM goes from {percent(first.pronoun)} to {percent(last.pronoun)} "
         f"right pronouns, and from {percent(first.exact)} to {percent(last.exact)} right translations.",
-        key="guess_long_distances",
     )
 
 

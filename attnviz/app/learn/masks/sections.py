@@ -104,7 +104,6 @@ def question(chosen: MaskedHead) -> None:
         because=f"{part} / {of} = {result}: the cells that stay open share the 100 % in "
         "the same proportions. In deeper layers the scores change as well, since the layers before could "
         "not look ahead either.",
-        key="guess_masks",
     )
 
 

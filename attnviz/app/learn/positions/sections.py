@@ -69,7 +69,6 @@ def question(chosen: TokenSelection) -> None:
         because=f"Without positions, its {found.without.after.shape[1]} numbers before and after the shuffle "
         f"differ by at most **{written(found.without.differences[row])}**, which is rounding. "
         f"With positions, by up to **{written(found.with_positions.differences[row])}**.",
-        key="guess_positions",
     )
 
 

@@ -128,7 +128,6 @@ def question(chosen: QueryAtWork) -> None:
         right=chosen.name(best),
         because=f"The dot products of query and key are: {answers}. How these numbers come about is what "
         "the picture shows.",
-        key="guess_query_key_value",
     )
 
 

@@ -33,7 +33,7 @@ _curves, _in_bert = computed(compute.curves), computed(compute.in_bert)
 SIZES = tuple(2**power for power in range(11))
 DRAWS = 200  # pairs for one variance: few enough that chance can be seen
 KEYS = 8  # in a row: equal weights then have an entropy of exactly 3 bits
-ROWS = 300  # for one median
+ROWS = 1000  # for one median
 D_HEAD = catalogue.entry(MODEL).d_head
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
 FIRST_SEED = VECTORS_SEED.default  # draw 8, whose row is much like the mean of many, for small and large d
@@ -81,7 +81,6 @@ def question() -> None:
         right=str(D_HEAD),
         because=f"Each of the {D_HEAD} products brings a variance of 1, and they add up: {D_HEAD}. "
         f"Measured on {DRAWS} random pairs: {measured:.1f}.",
-        key="guess_scale",
     )
 
 
@@ -223,12 +222,12 @@ def gradient_in_words(gradient: Floats, d: int) -> str:
     # From here on the median without the division lies below the other one.
     below = len(SIZES) - int((gradient[1, 0] < gradient[1, 1])[::-1].argmin())
     return (
-        f"At $d$ = {d}, the middle half of {ROWS} random rows has a gradient from {low:.3f} to {high:.3f} "
+        f"At $d$ = {d}, the middle half of {ROWS:,} random rows has a gradient from {low:.3f} to {high:.3f} "
         f"(median **{median:.3f}**) **without** the division, and from {low_with:.3f} to {high_with:.3f} "
         f"(median **{median_with:.3f}**) **with** it. Without it the median grows up to $d$ = {SIZES[most]}; "
-        f"from $d$ = {SIZES[below]} on it is the smaller one, and falls to {gradient[1, 0, -1]:.3f}: this is "
-        "the vanishing gradient that the authors suspected (Vaswani et al. 2017, section 3.2.1). With it, "
-        f"the median stays between {gradient[1, 1].min():.2f} and {gradient[1, 1].max():.2f}."
+        f"from $d$ = {SIZES[below]} on it is the smaller one, and falls to {gradient[1, 0, -1]:.3f}: in most "
+        "of these rows the gradient vanishes, as the authors suspected (Vaswani et al. 2017, section 3.2.1). "
+        f"With it, the median stays between {gradient[1, 1].min():.2f} and {gradient[1, 1].max():.2f}."
     )
 
 
@@ -260,7 +259,7 @@ def _quartiles_chart(what: str, label: str, quartiles: Floats, d: int) -> None:
         marked=d,
         alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the median goes from {first:.3f} to "
         f"{last:.3f}; with it, it is {kept:.3f} in the end.",
-        caption=f"Medians of {ROWS} random rows of {KEYS} keys; the bands hold the middle half.",
+        caption=f"Medians of {ROWS:,} random rows of {KEYS} keys; the bands hold the middle half.",
         filename=f"softmax-{what.lower()}",
     )
 

@@ -136,7 +136,7 @@ def every_head(chosen: ShownTranslation) -> None:
 
 
 def _finder(chosen: ShownTranslation) -> str:
-    """Which of the encoder's heads finds the noun that *it* means, over many sentences."""
+    """How often the best of the encoder's heads finds the noun that *it* means, over many sentences."""
     try:
         found = measured(chosen.model)
     except ModelFilesDamaged as error:
@@ -144,9 +144,9 @@ def _finder(chosen: ShownTranslation) -> str:
     subject, object_ = (percent(found[noun]["found"]) for noun in ("subject", "object"))
     head = f"{found['layer']}-{found['head']}"
     return (
-        f"Of this translator's encoder heads, {head} finds the noun that *it* means most often: in {subject} "
-        f"of the new sentences in which that is the subject, and in {object_} of those in which it is the "
-        "object."
+        f"No encoder head of this translator finds the noun that *it* means more often than {head}: in "
+        f"{subject} of the new sentences in which that is the subject, and in {object_} of those in which it "
+        "is the object."
     )
 
 

@@ -44,7 +44,6 @@ def question(chosen: ShownTranslation) -> None:
         f"*elle* {percent(pronoun.elle, 1)}. The largest weight of the shown heads then went to "
         f"{chosen.source_name(read)}, which in encoder head {head_name(*chosen.encoder_head)} looks most at "
         f"{chosen.source_name(meant)} ({percent(float(chosen.encoder[read, meant]))}).",
-        key="guess_translate",
     )
 
 
@@ -59,7 +58,6 @@ def _question_without_pronoun(chosen: ShownTranslation) -> None:
         [name_of(place, groups) for place in sorted(order[:_OPTIONS])],
         right=name_of(order[0], groups),
         because=f"One of the shown heads gives {chosen.source_name(order[0])} {share}.",
-        key="guess_translate",
     )
 
 

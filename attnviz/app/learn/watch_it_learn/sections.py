@@ -99,7 +99,6 @@ def question(chosen: ShownTraining) -> None:
         because=f"After {good.step:,} of its {last.step:,} steps the pronoun is right in "
         f"{percent(good.measures.pronoun)} of them; before the first step it was right in "
         f"{percent(snapshots[0].measures.pronoun)}.",
-        key="guess_watch_it_learn",
     )
 
 

@@ -74,7 +74,6 @@ def question(chosen: WeighedToken) -> None:
         right=labels[strongest],
         because=f"{scores}. {_moral(labels[chosen.query] == labels[strongest], chosen.looker)} "
         "What to look at must be learned.",
-        key="guess_weighted_average",
     )
 
 
