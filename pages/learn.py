@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app.learn import contents
+from attnviz.app.learn import contents, plan
 from attnviz.app.page import page
 
 with page("learn", "Learn"):
@@ -15,3 +15,4 @@ with page("learn", "Learn"):
         "it decide whether *it* is *il* or *elle*, and put that to the test."
     )
     contents.draw("translator")
+    plan.draw()

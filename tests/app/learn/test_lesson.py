@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app import caches, cards
 from attnviz.app.examples import OPENING
-from attnviz.app.learn import contents, english, lesson
+from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.references import linked
@@ -66,6 +66,17 @@ def test_a_page_stands_in_the_group_that_its_own_entry_names(monkeypatch: pytest
     contents.draw("attention")
     contents.draw("translator")
     assert drawn == [NAMES[:8], NAMES[8:]]
+
+
+def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
+    short = [step.minutes for step in plan.STEPS if step.at_first]
+    assert (sum(short), sum(step.minutes for step in plan.STEPS)) == (45, 90)
+    links = [
+        each.proto.page
+        for each in visit("learn").get("page_link")
+        if each.proto.query_string == "teacher=true"
+    ]
+    assert links == [step.name for step in (*(s for s in plan.STEPS if s.at_first), *plan.STEPS)]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -42,7 +42,7 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
     here = chosen.layer * findings.tally.shape[1] + chosen.head
     pair = bool(sums.whole[-1].any())
     first.markdown(
-        f"{where}, the commonest shape is **{SHAPES[largest].name}** ({counts[largest]:,} of "
+        f"{where}, no shape is commoner than **{SHAPES[largest].name}** ({counts[largest]:,} of "
         f"{plural(found.size, 'head')}): {_WORDS[largest]}."
     )
     of_head.markdown(f"Head **{chosen.name}** is **{SHAPES[found[here]].name}**{_of_head(sums, chosen)}")

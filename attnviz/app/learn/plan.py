@@ -1,0 +1,113 @@
+"""For teachers: lessons of 45 and of 90 minutes, page by page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.app.learn.contents import LESSONS
+from attnviz.app.state.choices import TEACHER
+
+
+@dataclass(frozen=True)
+class Step:
+    """One page of a lesson.
+
+    Attributes:
+        name: of the page.
+        minutes: how long it takes.
+        ask: what to ask once the page's own question is answered.
+        wrong: what students may say, and should not leave with.
+        at_first: whether 45 minutes have room for it.
+    """
+
+    name: str
+    minutes: int
+    ask: str
+    wrong: str
+    at_first: bool = False
+
+
+STEPS = (
+    Step(
+        "weighted_average",
+        10,
+        "Set the temperature to 0, and to its end. What is lost each time?",
+        "“The words know what *it* means.” Nothing is learned here: a word takes most from what is like it.",
+        at_first=True,
+    ),
+    Step(
+        "scale",
+        10,
+        "Drag d to 1,024. Could a query that gives one key everything still learn?",
+        "“The root makes the weights right.” It keeps random scores from growing with d.",
+    ),
+    Step(
+        "query_key_value",
+        15,
+        "Which of the six steps has learned numbers in it, and which is arithmetic alone?",
+        "“A query is a question in words.” It is a list of 32 numbers.",
+        at_first=True,
+    ),
+    Step(
+        "masks",
+        10,
+        "Close the cell from *it* to *dog*. Where does its weight go?",
+        "“A closed cell gets a small weight.” It gets exactly 0, and the others share the 100 %.",
+    ),
+    Step(
+        "positions",
+        10,
+        "Without positions, what could a model say about “dog bites man” and “man bites dog”?",
+        "“Attention reads from left to right.” BERT without positions has no order at all.",
+    ),
+    Step(
+        "translate",
+        10,
+        "Change *tired* into *narrow*. Which row decides, and what did that row read?",
+        "“It translates word by word.” Each word reads the English sentence, and the French before it.",
+        at_first=True,
+    ),
+    Step(
+        "cause",
+        10,
+        "Which arrow did you have to move? Is there another that does the same?",
+        "“A bold line is the reason.” A line says what was read; only a change shows what it does.",
+        at_first=True,
+    ),
+    Step(
+        "many_heads",
+        15,
+        "Which head adds most here, and what does it look at? And for another word?",
+        "“Each head has one job.” A label is about this sentence; try two more before you believe it.",
+    ),
+)
+
+
+def draw() -> None:
+    """Draw both lessons; each link opens its page in the teacher's view."""
+    st.header("Teach it", anchor=False)
+    st.markdown(
+        "Each page asks first, and its answer is covered until *Reveal*. The links open the teacher's view; "
+        "*Copy link* there gives students the same page without it."
+    )
+    short = [step for step in STEPS if step.at_first]
+    for tab, steps in zip(st.tabs(["45 minutes", "90 minutes"]), (short, STEPS), strict=True):
+        with tab:
+            for step in steps:
+                _draw(step)
+
+
+def _draw(step: Step) -> None:
+    number, lesson = next((at, each) for at, each in enumerate(LESSONS, 1) if each.name == step.name)
+    link, ask, wrong = st.columns([3, 4, 5])
+    with link:
+        st.page_link(
+            f"pages/{lesson.name}.py",
+            label=f"{number} · {lesson.title}, {step.minutes} min",
+            icon=":material/arrow_forward:",
+            query_params=[(TEACHER.name, "true")],
+        )
+    ask.markdown(f"**Then ask:** {step.ask}")
+    wrong.markdown(f"**Not so:** {step.wrong}")
