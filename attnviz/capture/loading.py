@@ -64,7 +64,10 @@ def load(name: str) -> Model:
     model = _find(entry)
     if model is None:
         with gate:
-            model = _find(entry) or _open(entry)
+            import torch
+
+            with torch.inference_mode(False):  # weights read in that mode could not be used out of it
+                model = _find(entry) or _open(entry)
             with _lock:
                 _models[name] = entry, model
                 _make_room()

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.stack import stack_of
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, UnknownModel, UnknownWords
 from attnviz.models import catalogue, limits
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -42,6 +44,16 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_model_is_opened_once(opened: list[str]) -> None:
     assert loading.load("a") is loading.load("a")
     assert opened == ["a"]
+
+
+@pytest.mark.parametrize("name", ["minilm-scratch", "translator"])
+def test_a_model_that_is_first_asked_for_in_inference_mode_can_be_used_out_of_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "_models", type(loading._models)())
+    with torch.inference_mode():
+        stack = stack_of(loading.load(name), "The dog was tired.")
+    assert stack_of(loading.load(name), "The dog was tired.").words.shape == stack.words.shape
 
 
 def test_ready_tells_without_loading(opened: list[str]) -> None:

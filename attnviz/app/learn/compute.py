@@ -62,7 +62,6 @@ def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
         InvalidMask: the mask has the wrong size, or lets a token look nowhere.
     """
-    model = bert()  # loaded outside of inference mode, or its parameters could not be used out of it
     with torch.inference_mode():
-        steps: BertSteps = model(token_ids(tokens(text)), mask)
+        steps: BertSteps = bert()(token_ids(tokens(text)), mask)
     return steps

@@ -32,7 +32,7 @@ def test_the_best_head_that_looks_there_leads_and_the_one_with_most_pairs_follow
     found = scores(pairs=[19, 17, 3], wrong=[2, 2, 0], given=[0.021, 0.62, 0.05])
     assert best(found) == Best(((0, 1),), ((0, 0),))
     chance = 3 * (1 + 19 + 19 * 18 / 2) / 2**19
-    assert chance < 0.0015
+    assert 0.001 < chance < 0.0015
     lead, coin, most = told(found)
     assert lead == (
         "**Head 1-2 is the best: it resolves 17 of 101 pairs, 17 %** (95 % interval 11–25 %), the most of "
@@ -43,7 +43,7 @@ def test_the_best_head_that_looks_there_leads_and_the_one_with_most_pairs_follow
         "A coin for each sentence would resolve more, 25 %, only because it changes sides in every second "
         "pair, half of the times the right way. Head 1-2 changes sides in only 19 of 101, **17 times the "
         "right way**; blindly, it would be half. If all 3 heads turned blindly, the probability that any did "
-        f"so well would be at most {100 * chance:.1f} % (sign test)."
+        "so well would be at most 0.2 % (sign test)."
     )
     assert most == (
         "Head 1-1 resolves 19, but is not the best: it gives the two nouns only 2.1 % of its weight, so it "

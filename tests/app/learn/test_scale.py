@@ -5,7 +5,7 @@ import pytest
 
 from attnviz.app.learn.scale import compute, sections
 from attnviz.app.state.choices import VECTORS_SEED
-from tests.app.shown import charts, visit, words
+from tests.app.shown import charts, press, visit, words
 
 LONG = "The dog did not cross the road as it was too tired. " * 30
 
@@ -50,12 +50,12 @@ def test_the_gradient_in_words_says_where_the_medians_cross() -> None:
 def test_draw_again_draws_other_numbers_and_the_seed_says_which() -> None:
     app = visit("scale")
     before = words(app)
-    app.button[0].click().run()
+    press(app, "Draw again")
     assert app.number_input(key="vectors_seed").value == sections.FIRST_SEED + 1
     assert words(app) != before
     assert words(visit("scale", vectors_seed=str(sections.FIRST_SEED + 1))) == words(app)
     app.number_input(key="vectors_seed").set_value(VECTORS_SEED.most).run()
-    app.button[0].click().run()
+    press(app, "Draw again")
     assert app.number_input(key="vectors_seed").value == 0  # the last one is followed by the first
 
 
