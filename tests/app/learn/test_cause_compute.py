@@ -1,12 +1,15 @@
 """One head is changed, and the numbers are those of a network in numpy in which that was done by hand."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from attnviz.app.learn.cause import compute
 from attnviz.errors import ModelFilesDamaged
+from attnviz.interventions.edit import Edit, Edits
+from attnviz.trained.translator.translator import Translator
 from tests.translator_reference import Change, move, nothing, reference, silence
 
 MODEL = "translator"
@@ -96,6 +99,21 @@ def test_effects_are_those_of_silence_by_hand() -> None:
         for head in range(4):
             by_silence = by_hand.choice(ENGLISH, french, silence(name, head))[0] - before
             assert numbers[head] == pytest.approx(by_silence, abs=1e-5)
+
+
+def test_a_sentence_is_translated_once_whatever_row_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Edits] = []
+    translate = Translator.translate
+
+    def note(self: Translator, source: Sequence[str], edits: Edits = ()) -> tuple[str, ...]:
+        asked.append(edits)
+        return translate(self, source, edits)
+
+    monkeypatch.setattr(Translator, "translate", note)
+    compute._translate.cache_clear()
+    for head in (0, 1):
+        run("encoder 2-1", ("encoder", 1, head, IT))
+    assert asked == [(), (Edit("encoder", 1, 0),)]
 
 
 def test_without_a_pronoun_there_is_nothing_to_decide() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import signature
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
-    return (START, *translating.translate(_source(text)[:-1]))
+    return (START, *_translate(translating, _source(text)[:-1]))
 
 
 def pronoun_step(words: Sequence[str]) -> int | None:
@@ -151,14 +152,14 @@ def experiment(
         EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
         InvalidEdit: an edit cannot be read, or the model or the sentence has no such place.
     """
-    changes = [Edit.parse(edit) for edit in edits]
+    changes = tuple(Edit.parse(edit) for edit in edits)
     translating = loading.load_translator(model).translator
     source = _source(text)
-    words_before = translating.translate(source[:-1])
-    words_now = translating.translate(source[:-1], changes)
+    words_before = _translate(translating, source[:-1])
+    words_now = _translate(translating, source[:-1], changes)
     # The decoder reads the same French words both times: only then does nothing differ but the change.
     before = translating.steps(source[:-1], words_before)
-    now = translating.steps(source[:-1], words_before, changes)
+    now = translating.steps(source[:-1], words_before, changes) if changes else before
     step = pronoun_step(words_before)
     gender = None
     if step is not None:
@@ -194,7 +195,7 @@ def effects(model: str, text: str) -> Effects | None:
     """
     translating = loading.load_translator(model).translator
     source = _source(text)
-    words = translating.translate(source[:-1])
+    words = _translate(translating, source[:-1])
     step = pronoun_step(words)
     if step is None:
         return None
@@ -267,6 +268,14 @@ def held_out() -> tuple[HeldOut, ...]:
 def held_out_pairs() -> int:
     """On how many minimal pairs these figures were measured."""
     return int(signature(measure).parameters["pairs"].default)
+
+
+# To translate takes a pass for each word, and a visitor looks at many rows of one sentence.
+@lru_cache(maxsize=64)
+def _translate(
+    translating: Translator, source: tuple[str, ...], edits: tuple[Edit, ...] = ()
+) -> tuple[str, ...]:
+    return translating.translate(source, edits)
 
 
 def _layers(translating: Translator) -> dict[Kind, int]:
