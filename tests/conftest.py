@@ -12,15 +12,23 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 # From here on every function of our transformer checks the shapes that it promises.
 install_import_hook("attnviz.transformer", "beartype.beartype")
+SHAPES_CHECKED_IN = ("transformer", "trained", "capture")
 
 # In CI the same examples every time, at home new ones. A slow first example (a model loads) is no failure.
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "home")
+
+
+@pytest.fixture(autouse=True)
+def _shapes_are_checked_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folders whose tests call these functions; elsewhere the checks take as long as the model."""
+    if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
+        monkeypatch.setattr(config, "jaxtyping_disable", True)
 
 
 @pytest.fixture(scope="session")
