@@ -9,29 +9,32 @@ import pytest
 from attnviz.analysis.intervals import wilson
 from attnviz.capture import loading
 from attnviz.experiments import pairs, syntax
-from attnviz.experiments.coreference import Scores, resolve
+from attnviz.experiments.coreference import Verdicts, resolve
 from tests.cli.conftest import Run, Say, Unread
 
 LINES = [line for line in pairs.FILE.read_text("utf-8").splitlines() if line.strip() and line[0] != "#"]
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Seven pairs, the first and some others."""
-    written = tmp_path / "few.txt"
+    written = tmp_path_factory.mktemp("pairs") / "few.txt"
     written.write_text("\n".join(LINES[:1] + LINES[9::26]), "utf-8")
     return written
 
 
-def scores(file: Path) -> Scores:
+@pytest.fixture(scope="module")
+def found(file: Path) -> Verdicts:
     """Counted without the command."""
     *_, end = resolve(pairs.read(file), loading.load("minilm").trace, "encoder")
-    return end.found.scores()
+    return end.found
 
 
-def test_the_table_has_all_heads_with_intervals_and_baselines(say: Say, file: Path, tmp_path: Path) -> None:
+def test_the_table_has_all_heads_with_intervals_and_baselines(
+    say: Say, file: Path, found: Verdicts, tmp_path: Path
+) -> None:
     said = say("pronouns", "--pairs", file, "--out", tmp_path / "heads.csv")
-    expected = scores(file)
+    expected = found.scores()
     total = expected.total
     lines = said.splitlines()
     assert lines[0] == f"minilm: {total} pairs, {2 * total} sentences; the pronoun looks at the two nouns."
@@ -58,9 +61,8 @@ def test_the_table_has_all_heads_with_intervals_and_baselines(say: Say, file: Pa
     assert len(rows) == 72
 
 
-def test_the_nouns_may_look_instead(say: Say, file: Path) -> None:
-    *_, end = resolve(pairs.read(file), loading.load("minilm").trace, "encoder")
-    best = end.found.scores("nouns").pairs.max()
+def test_the_nouns_may_look_instead(say: Say, file: Path, found: Verdicts) -> None:
+    best = found.scores("nouns").pairs.max()
     said = say("pronouns", "--pairs", file, "--looks", "nouns")
     assert said.splitlines()[3].split()[1] == str(best)
     assert "the two nouns look at the pronoun" in said
@@ -111,7 +113,7 @@ def test_wrong_files_and_models_are_told(refuse: Say, tmp_path: Path) -> None:
 def test_the_relations_are_told_with_the_best_offset(
     say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sentences = syntax.bundled()[::4]
+    sentences = syntax.bundled()[::8]
     monkeypatch.setattr(syntax, "bundled", lambda: sentences)
     out = tmp_path / "grammar.csv"
     said = say("relations", "--out", out)

@@ -83,8 +83,14 @@ def test_every_head_of_minilm_alone() -> None:
     assert found.moved.source is None
 
 
-def test_every_head_of_the_translator_alone() -> None:
-    found = last(list(ablate("translator", ModelInput(TIRED), 9)))
+@pytest.fixture(scope="module")
+def translator_alone() -> Ablation:
+    """Every head of the translator by itself, and what is expected in place of "il"."""
+    return last(list(ablate("translator", ModelInput(TIRED), 9)))
+
+
+def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
+    found = translator_alone
     assert [str(edit) for (edit,) in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
     assert found.moved.source is not None
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
@@ -107,14 +113,14 @@ def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.variation, (after - before).abs().sum(dim=-1) / 2, atol=1e-5)
 
 
-def test_heads_are_silenced_together_in_their_order() -> None:
+def test_heads_are_silenced_together_in_their_order(translator_alone: Ablation) -> None:
     heads = heads_of("translator")
     orders = [heads[:5], heads[4::-1]]
     found = last(list(ablate_together("translator", ModelInput(TIRED), orders, at_once=3)))
     assert [len(edits) for edits in found.silenced] == [1, 2, 3, 4, 5] * 2
     assert found.silenced[6] == (heads[4], heads[3])
     np.testing.assert_allclose(found.moved.turned[4], found.moved.turned[9], atol=1e-6)  # the same five
-    alone = last(list(ablate("translator", ModelInput(TIRED)))).moved.turned
+    alone = translator_alone.moved.turned
     np.testing.assert_allclose(found.moved.turned[[0, 5]], alone[[0, 4]], atol=1e-6)
 
 

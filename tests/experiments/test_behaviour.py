@@ -4,7 +4,7 @@ import ctypes
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -109,14 +109,14 @@ def test_the_figures_are_those_of_every_sentence_alone() -> None:
     assert all(step.found.lines == step.done for step in steps)
 
 
-def test_a_new_process_begins_at_any_step() -> None:
-    corpus = Corpus.from_text(TEXT)
+def test_a_new_process_begins_at_any_step(folder_of: Callable[[str], Path]) -> None:
+    corpus, model = Corpus.from_text(TEXT), str(folder_of("bert"))
     measures = {"lines": lines_of}
-    steps = list(measure_corpus(corpus, "minilm", measures))
+    steps = list(measure_corpus(corpus, model, measures))
     assert any(step.found.single for step in steps)
     for step in steps:
         assert_it_goes_on_from(
-            step, list(measure_corpus(corpus, "minilm", measures, begun=step.found)), last(steps)
+            step, list(measure_corpus(corpus, model, measures, begun=step.found)), last(steps)
         )
 
 

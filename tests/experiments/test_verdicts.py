@@ -86,10 +86,19 @@ def sentences(count: int) -> list[str]:
     return [" ".join(draws.choice(words, draws.integers(3, 10), replace=False)) for _ in range(count)]
 
 
+READ = sentences(2 * LEAST + 8)
+
+
+@pytest.fixture(scope="module")
+def steps_of_all(copies_the_previous: str) -> list[Progress[HeadVerdicts]]:
+    """What is found as more and more of these sentences are read."""
+    return list(measure(copies_the_previous, READ))
+
+
 def test_a_head_that_copies_is_needed_and_sufficient_and_one_that_only_looks_is_a_picture(
-    copies_the_previous: str,
+    steps_of_all: list[Progress[HeadVerdicts]],
 ) -> None:
-    *steps, last = measure(copies_the_previous, sentences(2 * LEAST + 8))
+    *steps, last = steps_of_all
     assert not any(step.found.heads for step in steps)
     assert last.finished
     found = last.found
@@ -117,11 +126,16 @@ def test_a_head_that_copies_is_needed_and_sufficient_and_one_that_only_looks_is_
 
 def test_the_command_prints_every_head_and_writes_what_was_found(
     copies_the_previous: str,
+    steps_of_all: list[Progress[HeadVerdicts]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(sentences(2 * LEAST)))
+    monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(READ))
+    found_in = {(copies_the_previous, tuple(READ)): steps_of_all}
+    monkeypatch.setattr(
+        "attnviz.experiments.verdicts.measure", lambda model, lines: found_in[model, tuple(lines)]
+    )
     out = tmp_path / "verdicts.json"
     assert main(["verdicts", "--model", copies_the_previous, "--out", str(out)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -134,7 +148,6 @@ def test_the_command_prints_every_head_and_writes_what_was_found(
     assert files == resolve.entry(copies_the_previous).files_digest
     assert [each.stamp for each in found.heads] == ["needed and sufficient", "picture only", ""]
     table = tmp_path / "verdicts.csv"
-    monkeypatch.setattr("attnviz.experiments.verdicts.measure", lambda *_: [Progress(1, 1, found)])
     assert main(["verdicts", "--model", copies_the_previous, "--out", str(table)]) == 0
     assert main(["verdicts", "--model", copies_the_previous, "--out", str(table)]) == 0  # over its own kind
     copying, _, even = csv.DictReader(table.read_text("utf-8").splitlines())
