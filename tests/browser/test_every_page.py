@@ -20,7 +20,7 @@ from tests.browser.visit import (
     wait_idle,
 )
 
-FIRST, SECOND = "The dog did not cross the road.", "It was too tired."
+SECOND = "It was too tired."
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,34 @@ def explore(**choices: str | int) -> str:
 
 
 VIEWS = {
-    "explore, change": View(explore(show="change", view="Matrix", layer=2, also=5, find="itself")),
-    "explore, heatmap": View(explore(view="Heatmap", hide="true", stage="scaled")),
-    "explore, unfolded": View(
-        explore(merge="true", hide="true", text="The unbelievable tokenization.", query="3 unbelievable"),
+    "explore, masked change": View(
+        explore(
+            model="translator",
+            kind="decoder",
+            show="change",
+            view="Matrix",
+            layer=2,
+            also=3,
+            find="itself",
+        )
+    ),
+    "explore, heatmap across": View(
+        explore(model="translator", kind="cross", view="Heatmap", hide="true", stage="scaled")
+    ),
+    "explore, pair unfolded": View(
+        explore(
+            text="The unbelievable tokenization.",
+            other=SECOND,
+            second="Read together with",
+            between="A→B",
+            merge="true",
+            hide="true",
+            query="3 unbelievable",
+        ),
         opened=("Show all 32 numbers", "Largest first", "^Several$"),
     ),
     "explore, too long": View(explore(text="word " * 600)),
     "explore, one word": View(explore(text="x" * 300)),
-    "explore, cross": View(explore(model="translator", kind="cross")),
-    "explore, masked": View(explore(model="translator", kind="decoder", view="Matrix", show="change")),
-    "explore, pair": View(explore(text=FIRST, other=SECOND, second="Read together with", between="A→B")),
     "learn": View("learn"),
     "six steps across": View(
         f"query_key_value?step=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
