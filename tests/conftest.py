@@ -1,7 +1,8 @@
 """What every test stands on: no network, repeatable examples, and shapes that are checked."""
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -29,6 +30,14 @@ def _shapes_are_checked_once(request: pytest.FixtureRequest, monkeypatch: pytest
     """In the folders whose tests call these functions; elsewhere the checks take as long as the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
+
+
+@pytest.fixture(autouse=True)
+def _threads_stay_as_few() -> Iterator[None]:
+    """Some commands ask torch for more; all later tests of this process would take several times as long."""
+    yield
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -38,9 +37,8 @@ SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Trainings of a few steps, measured on a few short translations, with as many threads as before."""
-    threads = torch.get_num_threads()
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings of a few steps, measured on a few short translations."""
     of, measure = Settings.of, measures.measure
 
     def shortly(variant: str, seed: int | None = None) -> Settings:
@@ -50,8 +48,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(measures, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
     # Who learned for six steps never says [END], and would be asked for thirty words each time.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture
