@@ -84,6 +84,9 @@ class Block:
         projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
         cap: where the model caps its scores softly, what they are squeezed between, −cap and cap (Gemma 2:
             Riviere et al. 2024, §2); else None.
+        sinks: [head], where each head has a learned score that belongs to no token and enters the softmax of
+            every row, a sink (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1, and the rest
+            goes nowhere. Of weights alone, an empty array says that there are sinks. Else None.
 
     Raises:
         InvalidTrace: a shape does not fit the tokens, a number is not finite, a weight is not from 0 to 1, or
@@ -103,9 +106,10 @@ class Block:
     bias: Floats | None = None
     projection: Floats | None = None
     cap: float | None = None
+    sinks: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name in ("query", "key", "value", "weights", "bias", "projection"):
+        for name in ("query", "key", "value", "weights", "bias", "projection", "sinks"):
             array = getattr(self, name)
             if array is not None:
                 object.__setattr__(self, name, _read_only(array, np.float32, name))
@@ -126,6 +130,7 @@ class Block:
             "mask": (queries, keys),
             "bias": (heads, queries, keys),
             "projection": (heads, d_value, d_model),
+            "sinks": (heads if d_head else 0,),
         }
         for name, shape in expected.items():
             array = getattr(self, name)
@@ -241,6 +246,7 @@ class Trace:
         target_tokens: Sequence[str] = (),
         model: str = WEIGHTS_ALONE,
         normalise: bool = False,
+        sink: bool = False,
     ) -> Trace:
         """A trace of weights alone, whatever computed them; without queries, keys and values.
 
@@ -258,6 +264,7 @@ class Trace:
             target_tokens: what the decoder reads.
             model: what the trace calls the model.
             normalise: divide each row by its sum, where that is not 1.
+            sink: what a row lacks of 1 went to a learned sink that is no token, as in GPT-OSS.
 
         Raises:
             InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
@@ -269,12 +276,16 @@ class Trace:
                 "There are no weights. A model of transformers returns them if it is loaded with "
                 'attn_implementation="eager" and called with output_attentions=True.'
             )
+        if normalise and sink:
+            raise InvalidTrace(
+                "With normalise=True nothing of a row is left for a sink. Give one of the two."
+            )
         source, target = _plain_tokens(tokens), _plain_tokens(target_tokens)
-        blocks = _weights_alone("encoder", weights, source, source, normalise)
+        blocks = _weights_alone("encoder", weights, source, source, normalise, sink)
         if not len(decoder) and not any(np.triu(block.weights, 1).any() for block in blocks):
             blocks = [replace(block, kind="decoder", mask=np.tril(block.mask)) for block in blocks]
-        blocks += _weights_alone("decoder", decoder, target, target, normalise)
-        blocks += _weights_alone("cross", cross, target, source, normalise)
+        blocks += _weights_alone("decoder", decoder, target, target, normalise, sink)
+        blocks += _weights_alone("cross", cross, target, source, normalise, sink)
         if not blocks:
             raise InvalidTrace("There are no weights. Give those of one layer at least.")
         return Trace(
@@ -436,8 +447,14 @@ class Trace:
         return trace
 
 
+_UNKNOWN = np.zeros(0, np.float32)  # the sinks of weights alone
 _OWN = ("query", "key", "value", "scores", "weights")
-_SHARED = ("mask", "bias", "projection")  # of these, blocks that hold the same numbers share one in the file
+_SHARED = (
+    "mask",
+    "bias",
+    "projection",
+    "sinks",
+)  # of these, blocks that hold the same numbers share one in the file
 
 
 def _own(weights_alone: bool) -> tuple[str, ...]:
@@ -458,7 +475,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
     for block in trace.blocks:
         block_name = f"{block.kind}-{block.layer + 1}"
         arrays |= {f"{block_name}.{name}": (block, name) for name in _own(block.weights_alone)}
-        shared: dict[str, str | None] = dict.fromkeys(_SHARED)
+        shared: dict[str, str | None] = dict.fromkeys(_SHARED[:3])  # older files have no place for sinks
         for name in _SHARED:
             if (array := getattr(block, name)) is not None:
                 content = (name, array.shape, hashlib.sha256(array).digest())
@@ -510,7 +527,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
             raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(fields['kind'])}")
         alone = fields["d_head"] == 0
         numbers = {name: arrays[f"{fields['name']}.{name}"] for name in _own(alone) if name != "scores"}
-        numbers |= {name: arrays[fields[name]] for name in _SHARED if fields[name] is not None}
+        numbers |= {name: arrays[fields[name]] for name in _SHARED if fields.get(name) is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
                 raise trace_io.damaged(f"{fields['name']}.{name} is of another type")
@@ -544,19 +561,25 @@ def _plain_tokens(texts: Sequence[str]) -> tuple[Token, ...]:
 
 
 def _weights_alone(
-    kind: Kind, layers: Any, rows: tuple[Token, ...], columns: tuple[Token, ...], normalise: bool
+    kind: Kind,
+    layers: Any,
+    rows: tuple[Token, ...],
+    columns: tuple[Token, ...],
+    normalise: bool,
+    sink: bool,
 ) -> list[Block]:
     """A block for each layer."""
     blocks = []
     for layer, given in enumerate(layers):
         where = f"{kind} layer {layer + 1}"
-        weights = _checked_weights(given, where, normalise)
+        weights = _checked_weights(given, where, normalise, sink)
         if weights.shape[1:] != (len(rows), len(columns)):
             raise InvalidTrace(
                 f"The weights of {where} are of {weights.shape[1]} × {weights.shape[2]} tokens, but there "
                 f"are {len(rows)} × {len(columns)} tokens."
             )
-        blocks.append(weights_block(kind, layer, rows, columns, weights))
+        block = weights_block(kind, layer, rows, columns, weights)
+        blocks.append(replace(block, sinks=_UNKNOWN) if sink else block)
     return blocks
 
 
@@ -585,8 +608,8 @@ def weights_block(
     )
 
 
-def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
-    """[head, query, key], whose rows sum to 1."""
+def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Floats:
+    """[head, query, key], whose rows sum to 1, or with a sink to no more than that."""
     if hasattr(given, "detach"):  # of torch
         given = given.detach().float().cpu().numpy()
     try:
@@ -607,12 +630,13 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
     sums = weights.sum(axis=-1, keepdims=True)
     if normalise:
         weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
-    off = np.abs(sums[..., 0] - 1)
+    off = np.abs(np.maximum(sums[..., 0], 1) - 1 if sink else sums[..., 0] - 1)
     if not (normalise or off.max(initial=0) <= ROW_ROUNDING):
         head, row = np.unravel_index(int(np.argmax(off)), off.shape)
         raise InvalidTrace(
             f"Row {row + 1} of {where}, head {head + 1} sums to {sums[head, row, 0]:.4g}, not to 1. Dropout "
-            "in training mode leaves weights out: call model.eval() first. If the sum is right, say "
+            "in training mode leaves weights out: call model.eval() first. If the rest went to a sink that "
+            "is no token, as in GPT-OSS, say Trace.from_weights(…, sink=True). If the sum is right, say "
             "Trace.from_weights(…, normalise=True): each row is then divided by its sum."
         )
     return weights
@@ -621,7 +645,8 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
 def _bare(block: Block) -> Block:
     """Its weights and mask alone."""
     vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
-    return replace(block, **vectors, bias=None, projection=None, cap=None)
+    sinks = None if block.sinks is None else _UNKNOWN
+    return replace(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:

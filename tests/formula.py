@@ -14,10 +14,11 @@ def attention(
     scale: float,
     bias: Floats | None = None,
     cap: float | None = None,
+    sinks: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """The scores, and softmax(QKᵀ · scale + bias), exactly 0 where the mask forbids; [head, query, key].
 
-    With a cap, the softmax is that of cap · tanh(score / cap).
+    With a cap, the softmax is that of cap · tanh(score / cap). A head's sink adds e^sink to each row's sum.
     """
     scores = query @ key.transpose(0, 2, 1) * np.float32(scale)
     if bias is not None:
@@ -25,15 +26,16 @@ def attention(
     if cap is not None:
         scores = np.float32(cap) * np.tanh(scores / np.float32(cap))
     allowed = np.where(mask, scores, -np.inf)
-    exponentials = np.exp(allowed - allowed.max(axis=-1, keepdims=True))
-    return scores, exponentials / exponentials.sum(axis=-1, keepdims=True)
+    largest = allowed.max(axis=-1, keepdims=True)
+    exponentials = np.exp(allowed - largest)
+    rest = 0 if sinks is None else np.exp(sinks[:, None, None] - largest)
+    return scores, exponentials / (exponentials.sum(axis=-1, keepdims=True) + rest)
 
 
 def attending(**fields: Any) -> Block:
     """A block with the weights that its other numbers give."""
-    query, key, mask, scale = (fields[name] for name in ("query", "key", "mask", "scale"))
-    weights = attention(query, key, mask, scale, fields.get("bias"), fields.get("cap"))[1]
-    return Block(weights=weights, **fields)
+    inputs = {name: fields.get(name) for name in ("query", "key", "mask", "scale", "bias", "cap", "sinks")}
+    return Block(weights=attention(**inputs)[1], **fields)
 
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13

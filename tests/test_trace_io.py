@@ -119,6 +119,23 @@ def test_a_cap_is_written_and_what_has_none_says_nothing_of_it() -> None:
     assert b'"cap"' not in np.load(io.BytesIO(written(trace)))["header"].tobytes()
 
 
+def test_sinks_are_written_and_what_has_none_says_nothing_of_them() -> None:
+    trace = made(2)
+    sinks = np.array([-1.5, 0.25], np.float32)
+    sunk = replace(trace, blocks=tuple(replace(block, sinks=sinks) for block in trace.blocks))
+    assert same(read(written(sunk)), sunk)
+    assert b"sinks" not in np.load(io.BytesIO(written(trace)))["header"].tobytes()
+    alone = io.BytesIO()
+    sunk.save(alone, what="weights")
+    for block in read(alone.getvalue()).blocks:
+        assert block.weights_alone
+        assert block.sinks is not None
+        assert block.sinks.size == 0
+    for wrong in (np.zeros(3, np.float32), np.array([np.nan, 0], np.float32)):
+        with pytest.raises(InvalidTrace, match="sinks"):
+            replace(trace.blocks[0], sinks=wrong)
+
+
 def test_what_blocks_share_is_kept_once_and_shared_again() -> None:
     trace = made(3)
     one, other = trace.blocks[0], replace(trace.blocks[1], mask=trace.blocks[0].mask)

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModel
 
 import attnviz
+from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, Trace
 from tests.capture.by_transformers import TARGET, own_inputs, own_model
@@ -128,6 +129,25 @@ def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
         Trace.from_weights(weights, WORDS)
     found = Trace.from_weights(weights, WORDS, normalise=True).stack("encoder")
     np.testing.assert_allclose(found[0, 1, 3], 2 * weights[0, 1, 3], rtol=1e-6)
+
+
+def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
+    weights = random_weights(2, 3, 5, 5) * np.linspace(0.2, 1, 5, dtype=np.float32)[:, None]
+    with pytest.raises(
+        InvalidTrace, match=r"no token, as in GPT-OSS, say Trace\.from_weights\(…, sink=True\)"
+    ):
+        Trace.from_weights(weights, WORDS)
+    trace = Trace.from_weights(weights, WORDS, sink=True)
+    assert np.array_equal(trace.stack(), weights)
+    trace.save(tmp_path / "sink.npz")
+    for each in (trace, Trace.load(tmp_path / "sink.npz")):
+        assert queries_and_keys(each, "encoder")[0].sink
+    assert not queries_and_keys(Trace.from_weights(random_weights(1, 1, 5, 5), WORDS), "encoder")[0].sink
+    with pytest.raises(InvalidTrace, match=r"Row 5 of encoder layer 1, head 1 sums to 1\.5, not to 1"):
+        Trace.from_weights(1.5 * weights, WORDS, sink=True)
+    with pytest.raises(InvalidTrace, match="Give one of the two"):
+        Trace.from_weights(weights, WORDS, sink=True, normalise=True)
+    assert "the softmax gives a part of each row to the head" in attnviz.show(trace).page
 
 
 @pytest.mark.parametrize(

@@ -15,26 +15,33 @@ class SoftmaxRow(NamedTuple):
     """The softmax of one query's scores, step by step: each weight is its exponential / total.
 
     Attributes:
-        largest: the largest score that the mask allows.
+        largest: the largest score that the mask allows, or the sink.
         exponentials: [key], exp(score − largest), 0 where masked.
-        total: their sum.
+        total: their sum, with the sink's.
+        sink: exp(sink − largest), of a learned score that belongs to no token; None where there is none.
     """
 
     largest: float
     exponentials: Floats
     total: float
+    sink: float | None = None
 
 
-def softmax_row(scores: Floats, mask: Mask) -> SoftmaxRow:
-    """The softmax over the keys that a query may look at.
+def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> SoftmaxRow:
+    """The softmax over the keys that a query may look at, and the head's sink, where it has one.
 
     Args:
         scores: [key], the scaled scores, before the mask.
         mask: [key], True where the query may look; at least once.
+        sink: the head's.
     """
-    largest = scores[mask].max()
+    largest = max(scores[mask].max(), -np.inf if sink is None else sink)
     exponentials = np.exp(np.where(mask, scores, np.float32(-np.inf)) - largest)
-    return SoftmaxRow(float(largest), exponentials, float(exponentials.sum(dtype=np.float64)))
+    total = float(exponentials.sum(dtype=np.float64))
+    if sink is None:
+        return SoftmaxRow(float(largest), exponentials, total)
+    rest = float(np.exp(sink - largest))
+    return SoftmaxRow(float(largest), exponentials, total + rest, rest)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,12 +58,13 @@ class WeightArithmetic:
         scaled, score: before the cap, and after it.
         mask_row: [key], where the query may look.
         score_row: [key], the scores of the whole row, before the mask.
-        softmax: the softmax of that row.
+        sink: the head's learned score that belongs to no token; None where there is none.
+        softmax: the softmax of that row, with the sink.
         weight: exponential / total: the model's weight between the two tokens.
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell where neither was merged.
         merged_weight: the sum over key pieces, averaged over query pieces.
-        left_share: what is left of the row after special tokens are hidden; 1 where none are.
+        left_share: what is left of the row after special tokens are hidden, and the sink; 1 where none are.
         shown_weight: merged_weight / left_share: the number on the screen.
     """
 
@@ -73,6 +81,7 @@ class WeightArithmetic:
     score: float
     mask_row: Mask
     score_row: Floats
+    sink: float | None
     softmax: SoftmaxRow
     weight: float
     piece_weights: Floats
@@ -82,7 +91,7 @@ class WeightArithmetic:
 
     @property
     def hidden_share(self) -> float:
-        """What the row gives to hidden tokens, 0 to 1."""
+        """What the row gives to hidden tokens and to a sink, 0 to 1."""
         return 1 - self.left_share
 
 
@@ -113,6 +122,7 @@ def why(
     bias = None if block.bias is None else float(block.bias[head, i, j])
     score_row, mask_row = block.scores[head, i], block.mask[i]
     score = float(score_row[j])
+    sink = None if block.sinks is None else block.sinks[head]
     weights = block.weights[head]
     merged = merged_weights(weights, queries, keys)
     return WeightArithmetic(
@@ -129,7 +139,8 @@ def why(
         score=score,
         mask_row=mask_row,
         score_row=score_row,
-        softmax=softmax_row(score_row, mask_row),
+        sink=None if sink is None else float(sink),
+        softmax=softmax_row(score_row, mask_row, sink),
         weight=float(weights[i, j]),
         piece_weights=weights[np.ix_(from_positions, to_positions)],
         merged_weight=float(merged[queries.visible[query], keys.visible[key]]),

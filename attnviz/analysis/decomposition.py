@@ -49,8 +49,8 @@ class Part(NamedTuple):
 
     Attributes:
         kind: an attention's kind, "embeddings", "feed-forward" or "biases". The last are those that stand
-            alone, b_O and β: b_V is in what a head takes from each token, since its weights sum to 1, and b₁
-            and b₂ are in what a feed-forward network adds.
+            alone, b_O and β: b_V is in what a head takes from each token, and b₁ and b₂ are in what a
+            feed-forward network adds.
         layer: from 0; of embeddings and biases 0.
         vectors: what has become of it in the output: [head, key, d_model] of an attention, else [d_model].
     """

@@ -72,6 +72,7 @@ class DisplayTokens:
         only_sentence: show the tokens of this sentence alone, 0 or 1; None: of all. A special token goes with
             its sentence: BERT's [CLS] and first [SEP] with the first one, its last [SEP] with the second.
         written: how many of the last tokens the model wrote.
+        sink: whether heads also give a part of each row to a sink, which is no token (`Block.sinks`).
 
     Attributes:
         groups: what is shown, in order.
@@ -88,6 +89,7 @@ class DisplayTokens:
     second: str | None = None
     only_sentence: int | None = None
     written: int = 0
+    sink: bool = False
     all_groups: tuple[DisplayToken, ...] = field(init=False, repr=False, compare=False)
     groups: tuple[DisplayToken, ...] = field(init=False, repr=False, compare=False)
 
@@ -126,12 +128,13 @@ class DisplayTokens:
 
     @property
     def hidden(self) -> str:
-        """What is left out, in words: "[CLS] and [SEP]"; "" if nothing is."""
+        """What rescaling leaves out, in words: "[CLS] and [SEP]"; "" if no token is."""
         shown = set(self.visible)
         left_out = [group for index, group in enumerate(self.all_groups) if index not in shown]
+        names = list(dict.fromkeys(group.label for group in left_out))
         if not all(group.special for group in left_out):
-            return "tokens that are not shown"
-        return joined(list(dict.fromkeys(group.label for group in left_out)))
+            names = ["tokens that are not shown"]
+        return joined([*names, *(["the sink"] * (self.sink and self.hides))])
 
     @property
     def merges(self) -> bool:
@@ -141,8 +144,10 @@ class DisplayTokens:
     @property
     def explanation(self) -> str:
         """How the weights in the picture were made from the model's, in words."""
-        rescaled = ("each row rescaled to sum to 100 %",) if self.hides else ()
-        return "; ".join((*self._choices(), *rescaled)) or "nothing hidden, merged or rescaled"
+        last = ["each row rescaled to sum to 100 %" + ", without the sink" * self.sink] * self.hides
+        if self.sink and not self.hides:
+            last = ["the softmax gives a part of each row to the head’s sink, which is no token"]
+        return "; ".join((*self._choices(), *last)) or "nothing hidden, merged or rescaled"
 
     @property
     def explanation_of_scores(self) -> str:
@@ -311,6 +316,7 @@ def queries_and_keys(
     """
     block = trace.of_kind(kind)[0]
     looks, looked_at = between
+    sink = any(block.sinks is not None for block in trace.of_kind(kind))
     queries = DisplayTokens(
         block.query_tokens,
         trace.text if trace.target is None or kind == "encoder" else trace.target,
@@ -319,11 +325,12 @@ def queries_and_keys(
         trace.second,
         looks,
         0 if kind == "encoder" else trace.written,
+        sink,
     )
     if kind != "cross" and looks == looked_at:
         return (queries,)
     return queries, DisplayTokens(
-        block.key_tokens, trace.text, hide_special, merge_words, trace.second, looked_at
+        block.key_tokens, trace.text, hide_special, merge_words, trace.second, looked_at, sink=sink
     )
 
 

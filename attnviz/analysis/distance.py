@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.aligned import Place, Side, on_places, to_shared
+from attnviz.analysis.entropy import with_sink
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, checked_array
 
@@ -16,18 +17,18 @@ Measure = Callable[[Floats, Floats], Floats]
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
-    """½ Σⱼ |pⱼ − qⱼ|: the share of the weight that lies elsewhere, 0 to 1.
+    """½ Σⱼ |pⱼ − qⱼ|: the share of the weight that lies elsewhere, 0 to 1; a sink is one of the keys.
 
     >>> total_variation(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     array(0.5, dtype=float32)
 
     Args:
-        first, second: [..., key], rows that sum to 1 (broadcast against each other).
+        first, second: [..., key] (broadcast against each other); what a row lacks of 1 went to a sink.
 
     Raises:
         InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
-    _check(first, second)
+    first, second = _checked(first, second)
     return np.asarray(np.abs(second - first).sum(axis=-1) / 2, dtype=np.float32)
 
 
@@ -38,12 +39,12 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     array([1., 0.], dtype=float32)
 
     Args:
-        first, second: [..., key], rows that sum to 1 (broadcast against each other).
+        first, second: as `total_variation` takes them.
 
     Raises:
         InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
-    _check(first, second)
+    first, second = _checked(first, second)
     # In float64: half of the smallest float32 would be 0, and what is divided by it no number.
     middle = np.add(first, second, dtype=np.float64) / 2
     divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
@@ -51,7 +52,8 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
 
 
-def _check(first: Floats, second: Floats) -> None:
+def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Both, with a sink's share as one more key."""
     shapes = [
         checked_array(each, name, ("...", "key")).shape
         for each, name in ((first, "first"), (second, "second"))
@@ -62,6 +64,7 @@ def _check(first: Floats, second: Floats) -> None:
         raise InvalidTrace(
             f"first has the shape {shapes[0]} and second {shapes[1]}: their rows cannot be compared."
         ) from error
+    return with_sink(first), with_sink(second)
 
 
 def rows_on(

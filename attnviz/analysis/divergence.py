@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.entropy import entropy
+from attnviz.analysis.entropy import entropy, with_sink
 from attnviz.trace import Floats, Trace, weights_of
 
 Sums = NDArray[np.float64]
@@ -67,9 +67,9 @@ def divergence(weights: Floats | Trace) -> Sums:
 def divergences(weights: Sequence[Floats]) -> Divergences:
     """Σ over tokens of JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2, for every two heads.
 
-    P and Q are the rows of weights of one token in two heads, special tokens counted, and H is their entropy
-    in bits (Clark et al. 2019, section 6; their code first replaces each row P by .999 P + .001 / tokens, so
-    that no logarithm is that of 0, and counts in nats).
+    P and Q are the rows of weights of one token in two heads, special tokens and a sink counted, and H is
+    their entropy in bits (Clark et al. 2019, section 6; their code first replaces each row P by .999 P +
+    .001 / tokens, so that no logarithm is that of 0, and counts in nats).
 
     Args:
         weights: of each layer, [sentence, head, token, key].
@@ -79,12 +79,13 @@ def divergences(weights: Sequence[Floats]) -> Divergences:
     """
     if len({(layer.shape[0], *layer.shape[2:]) for layer in weights}) != 1:
         raise ValueError("All layers must have the weights of the same sentences.")
-    sentences, _, tokens, keys = weights[0].shape
+    sentences, _, tokens, _ = weights[0].shape
     heads = sum(layer.shape[1] for layer in weights)
     total = np.zeros((heads, heads))
     for sentence in range(sentences):
         # [head, all cells], and half of the weights: the mean of two is then their sum.
-        cells = np.concatenate([layer[sentence].reshape(-1, tokens * keys) for layer in weights])
+        rows = [with_sink(layer[sentence]) for layer in weights]
+        cells = np.concatenate([layer.reshape(len(layer), -1) for layer in rows])
         own, half = entropy(cells), cells / np.float32(2)
         # One head against all behind it at a time: all pairs at once would not fit.
         for head in range(heads - 1):

@@ -13,7 +13,8 @@ _LEAST = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be
 def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     """−Σ w log₂ w over the last axis, in bits (Shannon 1948): [...], for weights [..., key] or a trace.
 
-    0: one key gets everything; log₂ n: n keys get the same.
+    0: one key gets everything; log₂ n: n keys get the same. So it is of rows that sum to 1: with a sink,
+    divide each row by its sum first.
 
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([-0.,  1.])
@@ -28,6 +29,12 @@ def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     )
     logarithms = np.log(np.maximum(weights, _LEAST))  # NumPy computes it faster than log₂
     return np.asarray(-np.einsum("...k,...k->...", weights, logarithms, dtype=np.float64) / np.log(2))
+
+
+def with_sink(weights: Floats) -> Floats:
+    """The rows with what each lacks of 1 as one more key: a sink's share, or else nothing but rounding."""
+    rest = np.maximum(1 - weights.sum(axis=-1, keepdims=True), 0)
+    return np.concatenate([weights, rest], axis=-1)
 
 
 def attention_distance(weights: Floats | Trace) -> NDArray[np.float64]:

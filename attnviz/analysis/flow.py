@@ -22,6 +22,8 @@ def mixed(weights: Floats | Trace) -> Floats:
 
     W̄ is the mean over the layer's heads, as in the paper. That hides what single heads do (Voita et al.
     2019); rollout and flow are defined on it all the same: both need one number for each pair of tokens.
+    What goes to a sink brings nothing along: each row of Ã is divided by its sum, so that the way around has
+    more than half.
 
     Args:
         weights: [layer, head, query, key] of a self-attention, so that queries and keys are the same tokens;

@@ -34,7 +34,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
     if block.weights_alone:
         return (weights,)
     divides = np.isclose(block.scale * block.query.shape[-1] ** 0.5, 1, rtol=1e-4)
-    if divides and block.bias is None and block.cap is None:
+    if divides and block.bias is None and block.cap is None and block.sinks is None:
         return STAGES
     scale = "q · k divided by √d_head" if divides else f"q · k times {block.scale:.4g}"
     between = [Stage("scaled", scale if block.bias is None else f"{scale}, plus the bias", "score")]
@@ -46,7 +46,14 @@ def stages(block: Block) -> tuple[Stage, ...]:
         how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}): no score is beyond ±{block.cap:g}"
         between.append(Stage("capped", how, "score"))
         masked = Stage("masked", "the capped scores, with −∞ wherever the query may not look", "score")
-    return dot_product, *between, masked, weights
+    end = [masked, weights]
+    if block.sinks is not None:
+        what = (
+            "the masked scores minus the head's sink, a learned score that belongs to no token: the sink is 0"
+        )
+        reads = f"{weights.explanation}; the sink's e⁰ is in the sum, and its share goes nowhere"
+        end[1:] = [Stage("above the sink", what, "score"), Stage("weights", reads, "percent")]
+    return dot_product, *between, *end
 
 
 def at_stage(block: Block, name: str) -> Floats:
@@ -55,7 +62,7 @@ def at_stage(block: Block, name: str) -> Floats:
     "bias" is what is added to the scaled dot product, 0 where a block has none.
     "dot product" is QKᵀ, computed so that `dot product · scale + bias` is `block.scaled`; "capped" is
     `block.scores`; "masked" holds −inf in the cells that the mask forbids (Vaswani et al. 2017, eq. 1, from
-    the inside out).
+    the inside out). With the numbers x of "above the sink", a weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.
@@ -69,8 +76,9 @@ def at_stage(block: Block, name: str) -> Floats:
             return block.scaled
         case "capped":
             return block.scores
-        case "masked":
-            return np.where(block.mask, block.scores, np.float32(-np.inf))
+        case "masked" | "above the sink":
+            masked = np.where(block.mask, block.scores, np.float32(-np.inf))
+            return masked if name == "masked" or block.sinks is None else masked - block.sinks[:, None, None]
         case "weights":
             return block.weights
     names = ", ".join(stage.name for stage in STAGES)

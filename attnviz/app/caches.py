@@ -414,7 +414,7 @@ def allowed(view: View) -> Mask:
 
 def mask(view: View) -> Mask | None:
     """`allowed`, in a view that shows the mask; None before it, where every score is worth seeing."""
-    return allowed(view) if view.stage in ("masked", WEIGHTS) else None
+    return allowed(view) if view.stage in ("masked", "above the sink", WEIGHTS) else None
 
 
 def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:

@@ -50,6 +50,7 @@ _JASA, _PREPRINT = "Journal of the American Statistical Association", "Preprint"
 
 REFERENCES = {
     "Abnar & Zuidema 2020": Reference("Quantifying Attention Flow in Transformers", _ACL, "arXiv:2005.00928"),
+    "Agarwal et al. 2025": Reference("gpt-oss-120b & gpt-oss-20b Model Card", _PREPRINT, "arXiv:2508.10925"),
     "Ba et al. 2016": Reference("Layer Normalization", _PREPRINT, "arXiv:1607.06450"),
     "Bahdanau et al. 2015": Reference(
         "Neural Machine Translation by Jointly Learning to Align and Translate", _ICLR, "arXiv:1409.0473"

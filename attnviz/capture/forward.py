@@ -163,6 +163,7 @@ def _blocks(
                 mask=masks[key],
                 scale=record.scale,
                 cap=record.cap,
+                sinks=None if record.sinks is None else owned(record.sinks.detach()),
                 bias=None if record.bias is None else owned(record.bias[0]),
                 projection=layer.projection,
             )

@@ -138,7 +138,8 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
         ModelNotSupported: they differ by more than `TOLERANCE`.
     """
     with exactly(record.query.device):
-        _, formula = attend(record.query, record.key, record.mask, record.scale, record.bias, record.cap)
+        steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
+        _, formula = attend(*steps)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
         raise AttentionNotRead(

@@ -349,6 +349,7 @@ def _pairs(network: PreTrainedModel, turned: int) -> Int[np.ndarray, "pair 2"]:
         getattr(modelling, "rotate_half", None)
         or getattr(modelling, "rotate_every_two", None)
         or _roformers_turn(network)
+        or _turn_of_halves(modelling)
     )
     if turn is None:
         raise ModelNotSupported(
@@ -359,6 +360,16 @@ def _pairs(network: PreTrainedModel, turned: int) -> Int[np.ndarray, "pair 2"]:
     first = torch.nonzero(moved < 0).flatten()
     pairs: Int[np.ndarray, "pair 2"] = owned(torch.stack([first, -moved[first] - 1], dim=-1))
     return pairs
+
+
+def _turn_of_halves(modelling: Any) -> Callable[[Tensor], Tensor] | None:
+    """A quarter turn by GPT-OSS's function, which takes one cosine and one sine for each pair."""
+    turn = getattr(modelling, "_apply_rotary_emb", None)
+    if turn is None:
+        return None
+    return lambda vectors: turn(
+        vectors, torch.zeros(vectors.shape[-1] // 2), torch.ones(vectors.shape[-1] // 2)
+    )
 
 
 def _roformers_turn(network: PreTrainedModel) -> Callable[[Tensor], Tensor] | None:

@@ -38,6 +38,7 @@ class Record(NamedTuple):
         bias: [batch, head, query, key], added to the scaled scores, or None.
         weights: [batch, head, query, key], with which the module went on.
         cap: what the scores are squeezed between before the mask is added, −cap and cap, or None.
+        sinks: [head], a score of each head that belongs to no token, or None.
     """
 
     module: nn.Module
@@ -49,6 +50,7 @@ class Record(NamedTuple):
     bias: Tensor | None
     weights: Tensor
     cap: float | None = None
+    sinks: Tensor | None = None
 
     def concatenated(self) -> Tensor:
         """[batch, token, head · d_head]: what the heads read, side by side."""
@@ -123,10 +125,12 @@ def attend(
     scale: float,
     bias: Tensor | None = None,
     cap: float | None = None,
+    sinks: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does it.
 
-    Of bfloat16 or float16 the softmax is taken in float32 and rounded, as Llama and most others do.
+    Of bfloat16 or float16 the softmax is taken in float32 and rounded, as Llama and most others do; with
+    sinks it is not, as in GPT-OSS.
 
     Args:
         query: [batch, head, query, d_head].
@@ -135,6 +139,7 @@ def attend(
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key] or None.
         cap: scores become cap · tanh(score / cap); None: they stay.
+        sinks: [head], one score more in each row, whose weight is left out; None: there is none.
 
     Returns:
         The scores before the mask, and the weights, both [batch, head, query, key].
@@ -145,7 +150,11 @@ def attend(
     if cap is not None:
         scores = torch.tanh(scores / cap) * cap
     masked = scores if mask is None else scores + mask
-    return scores, nn.functional.softmax(masked, dim=-1, dtype=torch.float32).to(query.dtype)
+    if sinks is None:
+        return scores, nn.functional.softmax(masked, dim=-1, dtype=torch.float32).to(query.dtype)
+    masked = torch.cat([masked, sinks.reshape(1, -1, 1, 1).expand(*masked.shape[:3], 1)], dim=-1)
+    below_largest = masked - masked.max(dim=-1, keepdim=True).values
+    return scores, below_largest.softmax(dim=-1)[..., :-1].to(query.dtype)
 
 
 def _recorded_attention(
@@ -158,6 +167,7 @@ def _recorded_attention(
     dropout: float = 0.0,
     position_bias: Tensor | None = None,
     softcap: float | None = None,
+    s_aux: Tensor | None = None,
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
     """The attention function that transformers calls; its signature is theirs."""
@@ -167,9 +177,9 @@ def _recorded_attention(
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
-    _, weights = attend(query, key, attention_mask, scale, bias, softcap)
+    _, weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
     weights, output = attended(module, weights, value, attention_mask)
-    keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap))
+    keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 
 
@@ -178,9 +188,9 @@ def _refuse_what_is_not_understood(
 ) -> None:
     name = type(module).__name__
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
-    if unknown or getattr(module, "sinks", None) is not None:
+    if unknown:
         raise AttentionNotRead(
-            f"{name} changes its scores by {', '.join(unknown) or 'sinks'}, which attnviz does not compute. "
+            f"{name} changes its scores by {', '.join(unknown)}, which attnviz does not compute. "
             "Its weights would be wrong, so they are not shown."
         )
     if dropout:

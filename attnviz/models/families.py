@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-WEIGHTS_ALONE: Mapping[str, tuple[str, ...]] = {
-    "each of its heads also looks at a learned sink that is no token, so the weights of a row add up to "
-    "less than 1": ("gpt_oss",),
-}
-"""The families whose attention is not taken apart, but whose weights are shown, by the reason."""
-
 REFUSED: Mapping[str, tuple[str, ...]] = {
     "models of this family have state-space or recurrent layers, which keep a running summary and look at no "
     "token": (
@@ -78,11 +72,12 @@ def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
     Args:
         model_type, config: as `refusal` takes them.
     """
-    reason = next((why for why, families in WEIGHTS_ALONE.items() if model_type in families), None)
     if model_type == "roformer" and config.get("rotary_value"):
-        reason = "it turns its values by their places too, not only queries and keys"
-    told = f"The attention of a model of the family “{model_type}” cannot be taken apart: {reason}."
-    return None if reason is None else told
+        return (
+            "The attention of a model of the family “roformer” cannot be taken apart: it turns its values by "
+            "their places too, not only queries and keys."
+        )
+    return None
 
 
 def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:

@@ -64,6 +64,21 @@ def test_a_capped_score_leads_to_the_weight_shown() -> None:
     )
 
 
+@pytest.mark.parametrize("sink", [-2.0, 1.0, 30.0])
+def test_with_a_sink_every_step_leads_to_the_weight_shown(sink: float) -> None:
+    block = make_block(PIECES, causal=True, sinks=(sink, sink, sink))
+    for hide, merge in product((False, True), repeat=2):
+        shown = pieces(hide_special=hide, merge_words=merge)
+        told = why(block, 1, 2, 1, shown)
+        steps = told.softmax
+        assert told.sink == sink
+        assert steps.largest == max(*told.score_row[told.mask_row].tolist(), sink)
+        assert steps.sink == pytest.approx(np.exp(sink - steps.largest))
+        assert steps.total == pytest.approx(steps.exponentials.sum() + steps.sink)
+        assert told.weight == pytest.approx(steps.exponentials[told.key_position] / steps.total, abs=1e-6)
+        assert told.shown_weight == pytest.approx(told.merged_weight / (1 - told.hidden_share), rel=1e-4)
+
+
 def test_the_chosen_pieces_of_merged_words() -> None:
     block, shown = make_block(PIECES), pieces(hide_special=True, merge_words=True)
     told = why(block, 1, 0, 0, shown, query_piece=2, key_piece=1)

@@ -67,6 +67,14 @@ def test_a_head_that_does_one_thing_is_found_for_it(
     assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 
+def test_a_sink_does_not_change_how_widely_the_rest_is_spread() -> None:
+    shown = DisplayTokens(tokens(), text())
+    even = np.full((1, 1, SIZE, SIZE), 1 / SIZE, dtype=np.float32)
+    [told] = facts(even / 4, shown)  # three quarters of each row went to a sink
+    assert told == f"spreads widely (like {SIZE} of {SIZE} tokens sharing equally)"
+    assert satisfied(even[0, 0] / 4, shown) == {"broad"}
+
+
 def test_focused_and_broad_are_opposites() -> None:
     shown = DisplayTokens(tokens(), text())
     scattered = (SEQUENCE * 5 + 3) % (SIZE - 2) + 1

@@ -13,6 +13,7 @@ from attnviz.analysis.display_tokens import (
     faint_rows,
     left_share,
     merged_weights,
+    queries_and_keys,
     shown_mask,
     shown_scores,
     shown_weights,
@@ -115,6 +116,21 @@ def test_rows_that_went_to_hidden_tokens_are_drawn_as_strong_as_the_model_s_own(
     drawn = faint(rescaled, left)
     np.testing.assert_allclose(drawn[2], weights[3, 1:6], rtol=1e-4)
     assert np.array_equal(np.delete(drawn, 2, axis=0), np.delete(rescaled, 2, axis=0))
+
+
+def test_a_sink_is_named_where_it_is_left_out_and_where_it_is_not() -> None:
+    block = make_block(PIECES, sinks=(1.0, 1.0, 1.0))
+    trace = Trace(model="made", text=UNBREAKABLE, blocks=(block, replace(make_block(PIECES), layer=1)))
+    for hide, explained, hidden in (
+        (False, "the softmax gives a part of each row to the head’s sink, which is no token", ""),
+        (
+            *(True, "without [CLS] and [SEP]; each row rescaled to sum to 100 %, without the sink"),
+            "[CLS], [SEP] and the sink",
+        ),
+    ):
+        for shown in queries_and_keys(trace, "encoder", hide_special=hide):
+            assert (shown.explanation, shown.hidden) == (explained, hidden)
+    assert not queries_and_keys(replace(trace, blocks=trace.blocks[1:]), "encoder")[0].sink
 
 
 def test_a_row_that_went_to_hidden_tokens_says_so() -> None:

@@ -1,3 +1,4 @@
+from itertools import combinations
 from math import log2
 
 import numpy as np
@@ -40,6 +41,13 @@ def test_jensen_shannon_by_hand() -> None:
     # m = (3/4, 1/4): ½ · log₂ 4/3 + ½ · (½ log₂ 2/3 + ½ log₂ 2)
     expected = 0.5 * np.log2(4 / 3) + 0.25 * np.log2(2 / 3) + 0.25
     assert jensen_shannon(first, second).tolist() == pytest.approx([expected])
+
+
+def test_what_a_row_lacks_went_to_a_sink_which_is_one_key_more() -> None:
+    whole = np.array([[0.5, 0.25, 0.25], [0, 0.25, 0.75], [1, 0, 0]], dtype=np.float32)
+    for measure in (total_variation, jensen_shannon):
+        for first, second in combinations(range(3), 2):
+            assert measure(whole[first, :2], whole[second, :2]) == measure(whole[first], whole[second])
 
 
 @pytest.mark.parametrize("tiny", [1.4e-45, 2.8e-45, 1e-40])

@@ -46,6 +46,14 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(found.mean, np.array(expected) / 2, atol=1e-6)
 
 
+def test_a_sink_is_one_key_more() -> None:
+    """0.25 and all of it to the sink, against 0.25 and 0.75: the sink is elsewhere."""
+    layer = np.array([[[[0.25, 0]], [[0.25, 0.75]], [[0.25, 0]]]], dtype=np.float32)
+    np.testing.assert_allclose(
+        divergences([layer]).mean, [[0, 0.75, 0], [0.75, 0, 0.75], [0, 0.75, 0]], atol=1e-6
+    )
+
+
 @settings(max_examples=5, deadline=None)
 @given(weights())
 def test_as_defined(layers: list[Floats]) -> None:

@@ -58,6 +58,18 @@ def test_a_cap_is_a_stage_of_its_own() -> None:
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
 
 
+def test_sinks_are_a_stage_of_their_own_that_gives_the_weights() -> None:
+    block = make_block(TOKENS, causal=True, sinks=(-1.0, 0.5, 3.0))
+    assert [stage.name for stage in stages(block)] == [
+        *("dot product", "scaled", "masked", "above the sink", "weights"),
+    ]
+    above = np.exp(at_stage(block, "above the sink").astype(np.float64))
+    np.testing.assert_allclose(above / (1 + above.sum(-1, keepdims=True)), block.weights, atol=1e-6)
+    assert block.weights[2].sum(-1).max() < 0.99
+    assert "its share goes nowhere" in stages(block)[-1].explanation
+    assert np.array_equal(at_stage(make_block(TOKENS), "above the sink"), make_block(TOKENS).scores)
+
+
 def test_a_scale_of_another_size_is_told() -> None:
     block = make_block(TOKENS, scale=1.0)
     assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]

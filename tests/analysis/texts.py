@@ -45,6 +45,7 @@ def make_block(
     causal: bool = False,
     scale: float = 0.37,
     cap: float | None = None,
+    sinks: tuple[float, ...] | None = None,
 ) -> Block:
     """A block of 3 heads, 5-dimensional vectors and random numbers, for any tokens."""
     random = np.random.default_rng(2017)
@@ -65,6 +66,7 @@ def make_block(
         scale=scale,
         bias=draw(3, size, size) if bias else None,
         cap=cap,
+        sinks=None if sinks is None else np.array(sinks, np.float32),
     )
 
 

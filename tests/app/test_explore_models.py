@@ -23,6 +23,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, report
+from attnviz.text import percent
 from attnviz.trace import Trace
 from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
@@ -56,11 +57,11 @@ def facts(table: str) -> tuple[dict[str, str], list[list[str]]]:
 
 
 def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> None:
-    model = opened("gpt_oss")
+    model = opened("openai-gpt")
     app = visit("explore", model=model, text=PROMPT, stage="scaled")
     [told] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Its weights, which transformers returns, are shown alone" in told
-    assert "a learned sink" in told
+    assert "in a way of its own" in told
     assert "was not measured for this model" not in words(app)  # it cannot be
     assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
     trace = loading.trace(model, ModelInput(PROMPT))
@@ -86,6 +87,28 @@ def test_a_capped_score_is_worked_out_and_has_a_stage(opened: Open) -> None:
     assert told["scaled"] == pytest.approx(float(block.scaled[1, row, key]), abs=1e-5)
     assert told["score"] == pytest.approx(2 * np.tanh(told["scaled"] / 2), abs=1e-5)
     assert "no score is beyond ±2" in words(app)
+
+
+def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opened: Open) -> None:
+    model = opened("gpt_oss")
+    app = visit("explore", model=model, text=PROMPT, layer="1", head="2", stage="above the sink")
+    block = attnviz.trace(PROMPT, model).blocks[0]
+    assert block.sinks is not None
+    told = sent(app, "arithmetic")
+    row = labels(told["row"]).index(told["query_label"])
+    lacking = 1 - block.weights[1, row].sum()
+    assert lacking > 0.02
+    assert told["sink"]["score"] == block.sinks[1]
+    assert told["sink"]["weight"] == pytest.approx(lacking, abs=1e-6)
+    total = sum(each["exponential"] for each in (*told["row"], told["sink"]))
+    assert told["row_sum"] == pytest.approx(total)
+    assert "minus the head's sink" in words(app)
+    drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
+    assert "to the head’s sink, which is no token" in drawn["note"]
+    app = visit("explore", model=model, text=PROMPT, layer="1", head="2")
+    assert f"**{percent(float(lacking))}** goes to the head’s sink" in words(app)
+    for page in ("plane", "masks", "positions", "intervene", "behaviour", "compare"):
+        clean(try_page(page, model=model, text=PROMPT, in_your_model="true"))
 
 
 def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:

@@ -38,6 +38,7 @@ def message(
     scale: float | None = None,
     with_bias: bool = False,
     cap: float | None = None,
+    sink: float | None = None,
     masked_from: int | None = None,
     special: int = 0,
 ) -> dict[str, Any]:
@@ -61,6 +62,7 @@ def message(
         scale=1 / math.sqrt(d_head) if scale is None else scale,
         bias=made(tokens) if with_bias else None,
         cap=cap,
+        sinks=None if sink is None else np.array([sink], np.float32),
     )
     shown = DisplayTokens(read, " ".join(names), hide_special=special > 0)
     worked = why.why(block, 0, tokens - 1 - special, position - special, shown)
@@ -95,6 +97,8 @@ CASES = [
     {"d_head": 7, "scale": 1.0, "with_bias": True},
     {"d_head": 7, "cap": 1.5},
     {"d_head": 5, "with_bias": True, "cap": 50.0},
+    {"d_head": 7, "sink": 0.5},
+    {"d_head": 7, "sink": 4.0, "masked_from": 5, "special": 1},
     {"d_head": 7, "with_bias": True, "special": 1},
     {"d_head": 3, "scale": 0.3217},
     {"d_head": 13, "masked_from": 5, "position": 4},
@@ -126,9 +130,15 @@ def test_every_line_gives_its_result_from_the_numbers_as_printed(
         assert agrees(math.exp(value("power-score") - value("row-maximum")), text["exponential"])
         assert agrees(100 * value("exponential") / value("divisor"), text["weight"])
         scores = [float(score.replace("∞", "inf")) for score in printed["row-score"]]
-        for score, exponential in zip(scores, printed["row-exponential"], strict=True):
+        scores += [float(score) for score in printed.get("sink-score", [])]
+        assert len(scores) == case.get("tokens", 7) + ("sink" in case)
+        exponentials, weights = (
+            printed[f"row-{column}"] + printed.get(f"sink-{column}", [])
+            for column in ("exponential", "weight")
+        )
+        for score, exponential in zip(scores, exponentials, strict=True):
             assert agrees(math.exp(score - max(scores)), exponential)
-        for share, weight in zip(printed["row-exponential"], printed["row-weight"], strict=True):
+        for share, weight in zip(exponentials, weights, strict=True):
             assert agrees(100 * float(share.removeprefix("<")) / value("row-sum"), weight)
         if given["last_steps"]:
             weight, hidden, result = printed["last-step"]

@@ -50,7 +50,7 @@ _MIXERS = {
     "phi": ["self_attn.dense"],
     **{
         family: ["self_attn.o_proj"]
-        for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3")
+        for family in ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gpt_oss", "phi3")
     },
     "bart": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "marian": ["self_attn.out_proj", "encoder_attn.out_proj"],

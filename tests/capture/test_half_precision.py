@@ -23,6 +23,19 @@ from tests.capture.tiny import SENTENCE, FolderOf
 HALVES: tuple[DType, ...] = ("bfloat16", "float16")
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+def test_with_sinks_too(folder_of: FolderOf, dtype: DType) -> None:
+    text = " ".join([SENTENCE] * 5)  # torch's softmax of long rows rounds otherwise in float32
+    model = own_model(folder_of("gpt_oss"), getattr(torch, dtype))
+    trace = attnviz.trace(text, f"{folder_of('gpt_oss')}#{dtype}")
+    with torch.inference_mode():
+        ids = torch.tensor([[token.id for token in trace.tokens]])
+        expected = model(ids, output_attentions=True).attentions
+    assert ids.shape[1] > 60
+    for block, weights in zip(trace.blocks, expected, strict=True):
+        assert np.array_equal(block.weights, weights[0].float().numpy())
+
+
 @pytest.fixture(scope="module")
 def stored(folder_of: FolderOf, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Llama whose weights are stored in bfloat16, as those of most newer models are."""

@@ -222,6 +222,7 @@ def test_outputs_that_do_not_fit_are_refused(name: str, folder_of: FolderOf) -> 
 POINTED = {
     "bert": ["encoder 2-3 5 >9", "encoder 1-2 4 3>11", "encoder 1-1 >6"],
     "llama": ["decoder 2-5 8 >3", "decoder 1-2 6 2>5", "decoder 2-1 >1"],
+    "gpt_oss": ["decoder 2-5 8 >3", "decoder 1-2 6 4>5", "decoder 2-1 >1"],
     "gpt2": ["decoder 1-3 9 >9", "decoder 2-2 7"],
     "t5": ["encoder 3-2 4 >1", "decoder 1-1 5 >2", "cross 2-3 3 >7", "cross 1-2 >4"],
     "bart": ["encoder 1-1 3 2>8", "decoder 2-3 4 >1", "cross 1-2 5 >2"],

@@ -31,6 +31,7 @@ TURNING = (
     "qwen3",
     "gemma",
     "gemma2",
+    "gpt_oss",
     "phi",
     "phi3",
     "roformer",

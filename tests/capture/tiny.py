@@ -182,17 +182,25 @@ _RECIPES: dict[str, Recipe] = {
     ),
     "gpt_oss": _recipe(
         *(_NEXT, "gpt2", _LLAMA),
-        intermediate_size=12,  # torch multiplies experts of a multiple of four only
+        intermediate_size=16,  # torch multiplies experts of a multiple of eight only, in half precision
         num_local_experts=2,
         num_experts_per_tok=1,
         sliding_window=5,
+        max_position_embeddings=64,
+        rope_parameters={
+            "rope_type": "yarn",
+            "rope_theta": 100.0,
+            "factor": 4.0,
+            "original_max_position_embeddings": 16,
+        },
     ),
+    "openai-gpt": _recipe(_NEXT, "gpt2", _GPT2, n_embd=15),
     "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
     "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
     "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
 }
 
-WEIGHTS_ALONE: tuple[str, ...] = ("gpt_oss",)
+WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt",)
 """Families whose attention attnviz does not take apart, and of which it shows the weights alone."""
 
 REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "whisper")
@@ -206,18 +214,22 @@ TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
-    # distance, pictures, and attentions of their own: ALiBi, a function of the module, relative.
+    # distance, pictures, a cap, sinks, and attentions of their own: ALiBi, a function of the module, and
+    # relative.
     "weights": (
-        "bert",
-        "gpt2",
-        "llama",
-        "mistral",
-        "modernbert",
-        "t5",
-        "vit",
-        "bloom",
-        "gptj",
-        "gemma2",
+        *(
+            "bert",
+            "gpt2",
+            "llama",
+            "mistral",
+            "modernbert",
+            "t5",
+            "vit",
+            "gemma2",
+            "gpt_oss",
+            "bloom",
+            "gptj",
+        ),
         "deberta-v2",
     ),
     "pairs": ("bert", "roberta"),
@@ -228,11 +240,11 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),
     "positions": ("roformer", "marian", "vit", "modernbert", "t5", "mpnet", "deberta", "bloom"),
     "tables of positions": ("roberta", "opt", "marian"),
-    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama", "roformer"),
+    "turned queries": ("modernbert", "gpt_neox", "gptj", "llama", "roformer", "gpt_oss"),
     "writing": ("mistral", "bart"),
     "silence": ("gpt2", "t5", "mpnet", "opt"),
     "silence of their own": ("mpnet", "gptj"),
-    "pointing": ("bert", "t5"),
+    "pointing": ("bert", "t5", "gpt_oss"),
     "other outputs": ("gpt2", "t5", "mpnet"),
     "expecting": ("gpt2",),
     "threads": ("minilm", "translator", "mpnet"),
@@ -240,6 +252,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "forged scale": ("bert", "deberta"),
     "forged mask": ("gpt2", "bloom"),
     "forged cap": ("gemma2",),
+    "forged sinks": ("gpt_oss",),
     "forged bias": ("t5", "mpnet"),
     "forged key": ("llama", "vit"),
 }
@@ -295,7 +308,7 @@ def _spread(network: nn.Module, spread: float) -> None:
                 continue  # sines and cosines
             if parameter.dim() > 1:
                 parameter.normal_(0, spread / (parameter.numel() / parameter.shape[0]) ** 0.5)
-            elif name.endswith("bias"):
+            elif name.endswith(("bias", "sinks")):
                 parameter.normal_(0, 0.3)
 
 

@@ -50,6 +50,7 @@ NAMES = {
     "qwen3": "Qwen 3",
     "gemma": "Gemma",
     "gemma2": "Gemma 2",
+    "gpt_oss": "GPT-OSS",
     "phi": "Phi",
     "phi3": "Phi 3",
     "bart": "BART",
@@ -141,6 +142,8 @@ def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
         yield "several heads share a key and a value"
     if any(block.cap is not None for block in blocks):
         yield "scores are capped softly, as a stage of its own"
+    if any(block.sinks is not None for block in blocks):
+        yield "each head has a sink, which is no token, as a stage of its own"
     if any(block.scale == 1 for block in blocks):
         yield "q·k is taken as it is, without a scale"
     if own:
@@ -171,8 +174,9 @@ attnviz shows any model that transformers can run and whose attention it can sho
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
 those that transformers returns for the same text with `attn_implementation="eager"`; so were those of the
 model as an object in memory, and of a trace of the returned weights alone. In each family,
-softmax(q·k·scale + bias), with the scores capped where the family caps them, gives the weights again over
-the cells that the mask leaves open, up to rounding (10⁻⁶).
+softmax(q·k·scale + bias), with the scores capped where the family caps them, and with the head's sink as one
+score more where it has one, gives the weights again over the cells that the mask leaves open, up to rounding
+(10⁻⁶).
 
 Other families that are built in the same way work as well. Every model is checked like this when it is
 loaded. If a weight is off by more than {tolerance:g}, the weights that transformers returns are shown alone.

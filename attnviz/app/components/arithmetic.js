@@ -39,8 +39,8 @@ function positive(value, digits) {
  * @typedef {{ query_label: string, key_label: string, query_word?: string, key_word?: string, note?: string,
  *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number, scale:
  *   number, bias: number | null, cap: number | null, scaled: number, score: number, masked: boolean, position: number, row: { label: string, score:
- *   number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[], row_maximum: number, row_sum:
- *   number, weight: number, last_steps: (string | LastNumber)[][], result: number }} Message what arithmetic.py
+ *   number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[], sink: { score: number,
+ *   exponential: number, weight: number } | null, row_maximum: number, row_sum: number, weight: number, last_steps: (string | LastNumber)[][], result: number }} Message what arithmetic.py
  *   sends, and describes
  */
 
@@ -247,7 +247,7 @@ class Arithmetic extends View {
   // ------------------------------------------------------------ 4: softmax
 
   softmax() {
-    const { row, position } = this.data;
+    const { row, sink, position } = this.data;
     const order = row.map((_, index) => index);
     const byWeight = [...order].sort((a, b) => row[b].weight - row[a].weight || Number(row[a].masked) - Number(row[b].masked) || a - b);
     const long = row.length > SHORT_ROW;
@@ -264,6 +264,7 @@ class Arithmetic extends View {
     );
     const foot = element("tfoot");
     if (rest.length) foot.append(this.restOfRow(rest));
+    if (sink) foot.append(this.sink(sink));
     foot.append(this.total());
     const rows = element("table", { class: "row" }, element("thead", {}, tr(...rowHeads())), body, foot);
     const more = element(
@@ -273,7 +274,7 @@ class Arithmetic extends View {
       );
     const item = step(
       "Softmax: a share of the row",
-      "e to the power of each score (less the row’s largest, max), divided by the sum of all. Pick another token to see its numbers.",
+      `e to the power of each score (less the row’s largest, max), divided by the sum of all. ${sink ? "This head’s sink, a learned score that belongs to no token, is in the sum too, and its share goes nowhere. " : ""}Pick another token to see its numbers.`,
       element("div", { class: long && this.showAll ? "scroll tall" : "" }, rows),
       ...(long ? [more] : []),
       this.conclusion(),
@@ -373,12 +374,24 @@ class Arithmetic extends View {
     );
   }
 
+  sink({ score, exponential, weight }) {
+    const digits = this.digits.of[this.data.row.length];
+    return element(
+      "tr",
+      { class: "sink", "data-part": "sink" },
+      element("th", { scope: "row" }, "the head’s sink"),
+      element("td", {}, number("sink-score", score, fixed(score, this.digits.score))),
+      element("td", {}, number("sink-exponential", exponential, this.inColumn(positive(exponential, digits), digits))),
+      element("td", {}, number("sink-weight", weight, shortPercent(weight), "share")),
+    );
+  }
+
   total() {
-    const { row_sum, row } = this.data;
+    const { row_sum, row, sink } = this.data;
     return element(
       "tr",
       { class: "total" },
-      element("th", { scope: "row", colspan: 2 }, `sum over ${count(row.length, "token")}`),
+      element("th", { scope: "row", colspan: 2 }, `sum over ${count(row.length, "token")}${sink ? " and the sink" : ""}`),
       element("td", {}, number("row-sum", row_sum, this.inColumn(fixed(row_sum, this.digits.sum), this.digits.sum))),
       element("td", {}, element("span", { class: "number share" }, "100 %")),
     );
@@ -457,17 +470,18 @@ function rowHeads() {
  * (A weight that lies on the very edge between two roundings may need more decimals than a float has: then
  * the sum with the fewest such rows.)
  */
-function rowDigits({ row, row_sum, row_maximum }) {
-  let best = { sum: SHARE_DIGITS, of: row.map(() => SHARE_DIGITS), open: Infinity };
+function rowDigits({ row, sink, row_sum, row_maximum }) {
+  const cells = sink ? [...row, { ...sink, masked: false }] : row;
+  let best = { sum: SHARE_DIGITS, of: cells.map(() => SHARE_DIGITS), open: Infinity };
   for (let sum = SHARE_DIGITS; sum <= MOST_DIGITS && best.open > 0; sum++) {
     const divisor = rounded(row_sum, sum);
     // An exponential that is printed as 0 is printed as "< 0.0001", and agrees with "< 0.1 %".
     const agrees = (cell) => (e) => shortPercent(e / divisor) === shortPercent(cell.weight) || (e === 0 && cell.weight < 0.0005);
-    const of = row.map((cell) => enoughDigits([cell.exponential], SHARE_DIGITS, agrees(cell)));
-    const open = row.filter((cell, i) => !agrees(cell)(rounded(cell.exponential, of[i]))).length;
+    const of = cells.map((cell) => enoughDigits([cell.exponential], SHARE_DIGITS, agrees(cell)));
+    const open = cells.filter((cell, i) => !agrees(cell)(rounded(cell.exponential, of[i]))).length;
     if (open < best.open) best = { sum, of, open };
   }
-  const printed = row.map((cell, i) => ({ ...cell, digits: best.of[i] })).filter(({ masked }) => !masked);
+  const printed = cells.map((cell, i) => ({ ...cell, digits: best.of[i] })).filter(({ masked }) => !masked);
   return { ...best, score: scoreDigits(printed, row_maximum, 2) };
 }
 

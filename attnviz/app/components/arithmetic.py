@@ -40,8 +40,10 @@ def arithmetic(
                                       exponential is e^(score − row_maximum), 0 where masked.
                                       hidden marks a token that the page leaves out: the softmax counts it,
                                       so it is listed, but it cannot be picked.
-            row_maximum               the largest score that is not masked
-            row_sum                   the sum of the exponentials
+            sink                      of a head that has one, the learned score that belongs to no token, as
+                                      {score, exponential, weight}; else None
+            row_maximum               the largest score that is not masked, the sink's included
+            row_sum                   the sum of the exponentials, the sink's included
             weight                    exponential / row_sum, the model's own weight
             last_steps                what the page does to the weight afterwards, a list of lines (may be
                                       empty); a line is a list of texts and numbers, a number being

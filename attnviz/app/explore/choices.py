@@ -130,8 +130,8 @@ def _stages(read: ExploreSelection) -> list[str]:
 
 
 def _telling(blocks: Sequence[Block]) -> Block:
-    """The block that has all the stages: one with a bias, if any has."""
-    return next((block for block in blocks if block.bias is not None), blocks[0])
+    """The block that has all the stages: not all layers may have a bias, or sinks."""
+    return max(blocks, key=lambda block: len(stages(block)))
 
 
 def _explain(stage: str, read: ExploreSelection) -> None:

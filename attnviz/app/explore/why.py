@@ -77,6 +77,10 @@ def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict
             zip(block.key_tokens, worked.score_row, worked.softmax.exponentials, worked.mask_row, strict=True)
         )
     ]
+    sink = None
+    if worked.softmax.sink is not None:
+        share = worked.softmax.sink / worked.softmax.total
+        sink = {"score": worked.sink, "exponential": worked.softmax.sink, "weight": share}
     return {
         "query_label": block.query_tokens[worked.query_position].text
         + _sign(keys, block.query_tokens[worked.query_position]),
@@ -95,6 +99,7 @@ def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict
         "masked": not worked.mask_row[worked.key_position],
         "position": worked.key_position,
         "row": row,
+        "sink": sink,
         "row_maximum": worked.softmax.largest,
         "row_sum": worked.softmax.total,
         "weight": float(worked.weight),
@@ -116,7 +121,7 @@ def _last_steps(worked: WeightArithmetic, keys: DisplayTokens) -> list[list[Any]
     if keys.hides:
         steps.append(
             [
-                "Rescaled without the hidden tokens: ",
+                f"Rescaled without the hidden tokens{' and the sink' if worked.sink is not None else ''}: ",
                 _percent(worked.merged_weight),
                 " ÷ (1 − ",
                 {"value": float(worked.hidden_share), "as": "number"},

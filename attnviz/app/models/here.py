@@ -14,7 +14,7 @@ from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import REFUSED, WEIGHTS_ALONE
+from attnviz.models.families import REFUSED
 from attnviz.text import in_bytes
 
 _IN_A_ROW = 2
@@ -104,7 +104,7 @@ SHOWN = {
     ),
     "Decoders": (
         *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3"),
-        *("gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon"),
+        *("gpt_oss", "gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit",),
@@ -127,11 +127,10 @@ def families() -> None:
         "that says where each token stands, as those with a `tokenizer.json` do. A model that needs code of "
         "its own is refused."
     )
-    alone = "; ".join(f"{_listed(names)}, since {reason}" for reason, names in WEIGHTS_ALONE.items())
     st.markdown(
         "Where the two differ by more than rounding, or attention cannot be taken apart, the weights that "
-        "transformers returns are shown alone, without queries, keys, values and scores. So it is with "
-        f"{alone}. A model of which transformers returns no weights is refused."
+        "transformers returns are shown alone, without queries, keys, values and scores. A model of which "
+        "transformers returns no weights is refused."
     )
     with st.expander("Refused families, and why"):
         st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))

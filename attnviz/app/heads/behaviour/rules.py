@@ -153,10 +153,10 @@ def _compared(figures: Figures) -> str:
 
 
 def of_attention(findings: Findings, layer: int, head: int) -> list[tuple[str, float]]:
-    """To what a head gives its attention, in shares that sum to 1: special tokens, by name, and words."""
+    """To what a head gives its attention, in shares that sum to 1: special tokens, by name, and the rest."""
     names = {"first": findings.special.first, "separator": joined(findings.special.separators)}
     raw = [(name, float(findings.tally.of(rule).raw[layer, head])) for rule, name in names.items() if name]
-    return [*raw, ("words", 1 - sum(share for _, share in raw))]
+    return [*raw, ("everything else", 1 - sum(share for _, share in raw))]
 
 
 def _details(findings: Findings, chosen: HeadSelection) -> None:

@@ -30,7 +30,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.text import NO_NUMBER, joined, percent
 from attnviz.trace import Mask
 
-_SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)  # whose rows sum to 100 %
+_SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
 
 
 def draw(chosen: TokenSelection) -> None:

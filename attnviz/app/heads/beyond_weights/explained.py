@@ -65,7 +65,7 @@ EXPLAINED = {
         "Zeiler & Fergus 2014; Li et al. 2016",
     ),
     HEAD_WEIGHTS: MeasureText(
-        "What one head of one layer reads, as shares that sum to 100 %: what Explore draws.",
+        "What one head of one layer reads, as shares of all that it gives: what Explore draws.",
         (r"\alpha_{ij}=\text{softmax}_j\left(\text{score}_{ij}\right)",),
         "One head of many; and a large weight on a vector of next to no length carries next to nothing. In "
         "deep layers a token’s vector is a mixture of several words.",
@@ -128,7 +128,7 @@ EXPLAINED = {
         "token gives to this one, in all layers and heads, the sizes are added.",
         (r"\sum_{l,h,i}\left|\alpha^{lh}_{ij}\,\frac{\partial s}{\partial \alpha^{lh}_{ij}}\right|",),
         "A slope tells of the smallest step, not of taking a word away. It also bends each weight alone, "
-        "though in the model they must sum to 1.",
+        "though in the model one grows only as others shrink.",
         "compare Barkan et al. 2021 (who keep positive slopes only); Serrano & Smith 2019",
     ),
     GRADIENT_INPUT: MeasureText(

@@ -26,9 +26,9 @@ _MERGED = (
     " pieces, attention from a word their mean (Clark et al. 2019)."
 )
 _INSERTED = (
-    "**A word more takes its weight from the others.** Each row sums to 100 %: what a word gets that only "
-    "one side has, the others together lack. *Rescale to the shared words* leaves such words out on both "
-    "sides and divides each row by what is left of it."
+    "**A word more takes its weight from the others.** Each row has 100 % to give: what a word gets that "
+    "only one side has, the others together lack. *Rescale to the shared words* leaves such words out on "
+    "both sides and divides each row by what is left of it."
 )
 _MEASURES = {
     "total variation": (
@@ -42,6 +42,10 @@ _MEASURES = {
         "vanish or appear count more than in the total variation."
     ),
 }
+_SINK = (
+    "**A sink** takes a part of each row in these heads, and is no word. What it gets counts in a distance, "
+    "as if it were one more word; hiding special tokens and rescaling leave it out."
+)
 _CAUSAL = (
     "**Looking back only.** In this attention a word sees only itself and what stands before it: words "
     "before the first difference cannot change."
@@ -62,6 +66,13 @@ def _looks_back_only(compared: Comparison) -> bool:
     return not compared.two_models and caches.entry(compared.first.model).kinds == ("decoder",)
 
 
+def _have_sinks(compared: Comparison) -> bool:
+    return any(
+        caches.shown(read.model, read.given, read.kind, False, False)[-1].sink
+        for read in (compared.first, compared.second)
+    )
+
+
 def draw(compared: Comparison, how: ChangeMeasure) -> None:
     """Draw the rules, folded."""
     over = (
@@ -78,6 +89,7 @@ def draw(compared: Comparison, how: ChangeMeasure) -> None:
                     _MERGED,
                     _INSERTED,
                     f"{_MEASURES[how.measure]} {over}{missing}",
+                    *([_SINK] if _have_sinks(compared) else []),
                     *([_CAUSAL] if _looks_back_only(compared) else []),
                     *([_ALIKE] if compared.two_models else []),
                     _LIMITS,

@@ -330,6 +330,11 @@ def _notes(chosen: HeadSelection) -> list[str]:
             "**This model turns queries and keys by their place in the text** (rotary positions). The points "
             "are the vectors after that turn, as the head compares them."
         )
+    if chosen.block.sinks is not None:
+        notes.append(
+            "**The head has a sink**, a learned score that belongs to no token and enters the softmax of "
+            "every row. It has no point in the plane, and what it gets goes to no key."
+        )
     if not _sees_everything(chosen):
         notes.append(
             "**A mask forbids some keys.** They are drawn all the same; no line leads to them, and they do "

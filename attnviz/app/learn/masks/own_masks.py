@@ -134,6 +134,7 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
         st.subheader(heading, anchor=False)
         weights = block.weights[head]
         closed = "" if block.mask.all() else "Hatched: closed, so exactly 0. "
+        sink = "" if block.sinks is None else " and the head’s sink, which is no token"
         weights_picture(
             "own masked weights",
             np.where(open_cells, weights[None, :rows, :columns], np.nan).astype(np.float32),
@@ -141,7 +142,7 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
             layer=block.layer + 1,
             heads=[head + 1],
             heading=heading,
-            note=f"{closed}Each row shares 100 % among its open cells.{seen}",
+            note=f"{closed}Each row shares 100 % among its open cells{sink}.{seen}",
             caption=heading,
             filename="attnviz-own-weights",
         )
