@@ -34,7 +34,9 @@ def attention(
 
 def attending(**fields: Any) -> Block:
     """A block with the weights that its other numbers give."""
-    inputs = {name: fields.get(name) for name in ("query", "key", "mask", "scale", "bias", "cap", "sinks")}
+    inputs: dict[str, Any] = {
+        name: fields.get(name) for name in ("query", "key", "mask", "scale", "bias", "cap", "sinks")
+    }
     return Block(weights=attention(**inputs)[1], **fields)
 
 

@@ -48,10 +48,8 @@ def stages(block: Block) -> tuple[Stage, ...]:
         masked = Stage("masked", "the capped scores, with −∞ wherever the query may not look", "score")
     end = [masked, weights]
     if block.sinks is not None:
-        what = (
-            "the masked scores minus the head's sink, a learned score that belongs to no token: the sink is 0"
-        )
-        reads = f"{weights.explanation}; the sink's e⁰ is in the sum, and its share goes nowhere"
+        what = "the masked scores minus the head's sink, a learned score that belongs to no token"
+        reads = f"{weights.explanation}; the sink is in the sum too, as e⁰, and its share goes nowhere"
         end[1:] = [Stage("above the sink", what, "score"), Stage("weights", reads, "percent")]
     return dot_product, *between, *end
 

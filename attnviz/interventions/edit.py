@@ -39,7 +39,7 @@ class Edit:
 
     Point: one key gets the whole weight, 1, and all others get 0.
 
-    Move: what a query gave to one key goes to another one; the row still sums to 1.
+    Move: what a query gave to one key goes to another one; the row’s sum stays.
 
     Written, everything counts from 1:
 

@@ -69,10 +69,10 @@ def test_a_head_that_does_one_thing_is_found_for_it(
 
 def test_a_sink_does_not_change_how_widely_the_rest_is_spread() -> None:
     shown = DisplayTokens(tokens(), text())
-    even = np.full((1, 1, SIZE, SIZE), 1 / SIZE, dtype=np.float32)
-    [told] = facts(even / 4, shown)  # three quarters of each row went to a sink
+    even: Floats = np.full((1, 1, SIZE, SIZE), 1 / SIZE / 4, dtype=np.float32)
+    [told] = facts(even, shown)  # three quarters of each row went to a sink
     assert told == f"spreads widely (like {SIZE} of {SIZE} tokens sharing equally)"
-    assert satisfied(even[0, 0] / 4, shown) == {"broad"}
+    assert satisfied(even[0, 0], shown) == {"broad"}
 
 
 def test_focused_and_broad_are_opposites() -> None:

@@ -23,7 +23,6 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, report
-from attnviz.text import percent
 from attnviz.trace import Trace
 from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
@@ -105,8 +104,6 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
     assert "minus the head's sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "to the head’s sink, which is no token" in drawn["note"]
-    app = visit("explore", model=model, text=PROMPT, layer="1", head="2")
-    assert f"**{percent(float(lacking))}** goes to the head’s sink" in words(app)
     for page in ("plane", "masks", "positions", "intervene", "behaviour", "compare"):
         clean(try_page(page, model=model, text=PROMPT, in_your_model="true"))
 

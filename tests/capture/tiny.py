@@ -308,8 +308,10 @@ def _spread(network: nn.Module, spread: float) -> None:
                 continue  # sines and cosines
             if parameter.dim() > 1:
                 parameter.normal_(0, spread / (parameter.numel() / parameter.shape[0]) ** 0.5)
-            elif name.endswith(("bias", "sinks")):
+            elif name.endswith("bias"):
                 parameter.normal_(0, 0.3)
+            elif name.endswith("sinks"):
+                parameter.normal_(2, 1)
 
 
 def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:

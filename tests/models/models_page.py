@@ -86,7 +86,8 @@ def backwards(tokens: int) -> Mask:
 def told(folder: Path) -> str:
     """A family's row of the table, measured."""
     trace = captured(folder)
-    opened = [trace, None if folder.name in SEEING else in_memory(folder), weights_alone(folder)]
+    sink = any(block.sinks is not None for block in trace.blocks)
+    opened = [trace, None if folder.name in SEEING else in_memory(folder), weights_alone(folder, sink)]
     model = loading.load(str(folder))
     assert isinstance(model, HuggingFaceModel | SeeingModel)
     ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
@@ -107,12 +108,12 @@ def in_memory(folder: Path) -> Trace:
     return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
 
 
-def weights_alone(folder: Path) -> Trace:
+def weights_alone(folder: Path, sink: bool) -> Trace:
     """What attnviz shows of the weights that transformers returns."""
     main, decoder, cross = (*own_weights(folder).values(), [], [])[:3]
     lengths = main[0].shape[-1], cross[0].shape[-2] if cross else 0
     words, target = (tuple(map(str, range(length))) for length in lengths)
-    return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target)
+    return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target, sink=sink)
 
 
 def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:

@@ -281,7 +281,7 @@ class Arithmetic extends View {
       element(
         "p",
         { class: "muted small" },
-        `max is the largest score of the row, ${fixed(this.data.row_maximum, this.digits.score)}. Subtracting it changes no weight.`,
+        `max is the largest score of the row${sink ? ", the sink’s included" : ""}, ${fixed(this.data.row_maximum, this.digits.score)}. Subtracting it changes no weight.`,
       ),
     );
     item.querySelector("h4").append(this.orders());

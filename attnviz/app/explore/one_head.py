@@ -21,8 +21,6 @@ from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.heads.behaviour import verdict
 from attnviz.app.saving import file_name_of
 from attnviz.capture.model import ModelInput
-from attnviz.text import percent
-from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
 _MOST = 3  # tokens named in the sentence
@@ -71,20 +69,11 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{where} {name} is highest with {_listed(view, found)}{end}"
     if view.changed is None:
         most = looks(numbers, query, queries, keys, most=_MOST).keys
-        return f"{where} {name} looks at {_listed(view, most)}{_sink(view, heads, numbers[query])}{end}"
+        return f"{where} {name} looks at {_listed(view, most)}{end}"
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
     how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"
     return f"{where} {name} {how}{end}"
-
-
-def _sink(view: View, heads: Heads, row: Floats) -> str:
-    """What of a row goes to the head's sink, where it has one and rows are not rescaled."""
-    tokens = caches.shown(view.model, view.given, view.kind, view.hide, view.merge, view.between)
-    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
-    if block.sinks is None or tokens[-1].hides:
-        return ""
-    return f"; **{percent(1 - float(row.sum()))}** goes to the head’s sink"
 
 
 def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:

@@ -115,7 +115,7 @@ def test_a_list_of_what_a_head_gives_its_attention_to_sums_to_all_of_it() -> Non
     told = words(visit("behaviour", text=LINES[3], layer="3", head="10"))
     assert (
         f"Of its attention, a token that is not special gives on average {first} to \\[CLS\\], "
-        f"{separator} to \\[SEP\\] and {words_share} to words."
+        f"{separator} to \\[SEP\\] and {words_share} to everything else."
     ) in told
 
 
