@@ -449,12 +449,8 @@ class Trace:
 
 _UNKNOWN = np.zeros(0, np.float32)  # the sinks of weights alone
 _OWN = ("query", "key", "value", "scores", "weights")
-_SHARED = (
-    "mask",
-    "bias",
-    "projection",
-    "sinks",
-)  # of these, blocks that hold the same numbers share one in the file
+# Of these, blocks that hold the same numbers share one in the file; older files have no place for sinks.
+_SHARED = ("mask", "bias", "projection", "sinks")
 
 
 def _own(weights_alone: bool) -> tuple[str, ...]:
@@ -475,7 +471,7 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
     for block in trace.blocks:
         block_name = f"{block.kind}-{block.layer + 1}"
         arrays |= {f"{block_name}.{name}": (block, name) for name in _own(block.weights_alone)}
-        shared: dict[str, str | None] = dict.fromkeys(_SHARED[:3])  # older files have no place for sinks
+        shared: dict[str, str | None] = dict.fromkeys(_SHARED[:-1])
         for name in _SHARED:
             if (array := getattr(block, name)) is not None:
                 content = (name, array.shape, hashlib.sha256(array).digest())

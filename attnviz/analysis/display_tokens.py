@@ -134,7 +134,7 @@ class DisplayTokens:
         names = list(dict.fromkeys(group.label for group in left_out))
         if not all(group.special for group in left_out):
             names = ["tokens that are not shown"]
-        return joined([*names, *(["the sink"] * (self.sink and self.hides))])
+        return joined([*names, "the sink"] if self.sink and self.hides else names)
 
     @property
     def merges(self) -> bool:
@@ -144,10 +144,12 @@ class DisplayTokens:
     @property
     def explanation(self) -> str:
         """How the weights in the picture were made from the model's, in words."""
-        last = ["each row rescaled to sum to 100 %" + ", without the sink" * self.sink] * self.hides
-        if self.sink and not self.hides:
-            last = ["the softmax gives a part of each row to the head’s sink, which is no token"]
-        return "; ".join((*self._choices(), *last)) or "nothing hidden, merged or rescaled"
+        last = (
+            "the softmax gives a part of each row to the head’s sink, which is no token" if self.sink else ""
+        )
+        if self.hides:
+            last = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
+        return "; ".join(filter(None, (*self._choices(), last))) or "nothing hidden, merged or rescaled"
 
     @property
     def explanation_of_scores(self) -> str:

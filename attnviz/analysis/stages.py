@@ -46,12 +46,11 @@ def stages(block: Block) -> tuple[Stage, ...]:
         how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}): no score is beyond ±{block.cap:g}"
         between.append(Stage("capped", how, "score"))
         masked = Stage("masked", "the capped scores, with −∞ wherever the query may not look", "score")
-    end = [masked, weights]
+    between.append(masked)
     if block.sinks is not None:
-        what = "the masked scores minus the head's sink, a learned score that belongs to no token"
-        reads = f"{weights.explanation}; the sink is in the sum too, as e⁰, and its share goes nowhere"
-        end[1:] = [Stage("above the sink", what, "score"), Stage("weights", reads, "percent")]
-    return dot_product, *between, *end
+        how = "the masked scores minus the head’s sink, a learned score that belongs to no token and"
+        between.append(Stage("above the sink", f"{how} enters the softmax of every row, here as 0", "score"))
+    return dot_product, *between, weights
 
 
 def at_stage(block: Block, name: str) -> Floats:

@@ -101,7 +101,7 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
     assert told["sink"]["weight"] == pytest.approx(lacking, abs=1e-6)
     total = sum(each["exponential"] for each in (*told["row"], told["sink"]))
     assert told["row_sum"] == pytest.approx(total)
-    assert "minus the head's sink" in words(app)
+    assert "minus the head’s sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "to the head’s sink, which is no token" in drawn["note"]
     for page in ("plane", "masks", "positions", "intervene", "behaviour", "compare"):

@@ -40,8 +40,8 @@ function positive(value, digits) {
  *   query_vector: number[], key_vector: number[], products: number[], dot_product: number, d_head: number, scale:
  *   number, bias: number | null, cap: number | null, scaled: number, score: number, masked: boolean, position: number, row: { label: string, score:
  *   number, exponential: number, weight: number, masked: boolean, hidden?: boolean }[], sink: { score: number,
- *   exponential: number, weight: number } | null, row_maximum: number, row_sum: number, weight: number, last_steps: (string | LastNumber)[][], result: number }} Message what arithmetic.py
- *   sends, and describes
+ *   exponential: number, weight: number } | null, row_maximum: number, row_sum: number, weight: number, last_steps:
+ *   (string | LastNumber)[][], result: number }} Message what arithmetic.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -173,8 +173,9 @@ def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: boo
     left = on_places(left_share(_blocks(read)[layer].weights[head], *shown)[:, None], rows, [0])[:, 0]
     if not rescale:
         return Placed(on_grid, left, shown[-1].hidden)
+    rest = "words that are not compared" + (" and the sink" if shown[-1].sink else "")
     kept = np.nansum(on_grid[:, [place.shared for place in grid.columns]], axis=-1)
-    return Placed(to_shared(on_grid, grid.columns), left * kept, "words that are not compared")
+    return Placed(to_shared(on_grid, grid.columns), left * kept, rest)
 
 
 @cached(_models)
