@@ -145,7 +145,9 @@ class DisplayTokens:
     def explanation(self) -> str:
         """How the weights in the picture were made from the model's, in words."""
         last = (
-            "the softmax gives a part of each row to the head’s sink, which is no token" if self.sink else ""
+            "the softmax gives a part of each row to the head’s sink, if it has one, and not to a token"
+            if self.sink
+            else ""
         )
         if self.hides:
             last = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")

@@ -122,7 +122,11 @@ def test_a_sink_is_named_where_it_is_left_out_and_where_it_is_not() -> None:
     block = make_block(PIECES, sinks=(1.0, 1.0, 1.0))
     trace = Trace(model="made", text=UNBREAKABLE, blocks=(block, replace(make_block(PIECES), layer=1)))
     for hide, explained, hidden in (
-        (False, "the softmax gives a part of each row to the head’s sink, which is no token", ""),
+        (
+            False,
+            "the softmax gives a part of each row to the head’s sink, if it has one, and not to a token",
+            "",
+        ),
         (
             *(True, "without [CLS] and [SEP]; each row rescaled to sum to 100 %, without the sink"),
             "[CLS], [SEP] and the sink",

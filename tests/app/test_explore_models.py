@@ -103,7 +103,7 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
     assert told["row_sum"] == pytest.approx(total)
     assert "minus the head’s sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
-    assert "to the head’s sink, which is no token" in drawn["note"]
+    assert "to the head’s sink, if it has one, and not to a token" in drawn["note"]
     for page in ("plane", "masks", "positions", "intervene", "behaviour", "compare"):
         clean(try_page(page, model=model, text=PROMPT, in_your_model="true"))
 
