@@ -279,7 +279,8 @@ def test_a_pointed_row_is_that_row_in_a_forward_pass_of_transformers(
         trace = attnviz.trace(SENTENCE, folder, target=given(folder).target, edits=edits)
         assert trace.edits == tuple(edits)
         for number, changed in weights.items():
-            close(trace.blocks[number].weights, changed)
+            found = trace.blocks[number].weights
+            close(found, changed[..., : found.shape[-1]])  # behind them stands a sink's
 
 
 def test_re_pointing_minilm_is_that_row_in_a_forward_pass_of_transformers(
