@@ -1,8 +1,8 @@
 """By how much attnviz's numbers differ from those of other tools: `docs/coming_from.md` has these figures.
 
-Each row names the other tool's call; its figure is the largest difference of any number from attnviz's. BertViz
-and CircuitsVis are asked for what they draw of the bundled BERT; the others run a small GPT-2 with random
-weights. No tool asks the network for anything.
+Each row names the other tool's call; its figure is the largest difference of any number from attnviz's.
+BertViz and CircuitsVis are asked for what they draw of the bundled BERT; the others run a small GPT-2 with
+random weights. No tool asks the network for anything.
 
 Run: python -m benchmarks.other_tools [--smoke]
 """
