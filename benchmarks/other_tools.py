@@ -24,7 +24,6 @@ import numpy as np
 import attnviz
 from attnviz import experiments
 from attnviz.models.catalogue import MINILM
-from attnviz.trace import Floats
 from benchmarks.all_heads import notebook
 from benchmarks.report import parser
 from tests.capture.tiny import SENTENCE, tiny
@@ -35,7 +34,7 @@ PLACE = 5  # the token that is explained, from 0
 Row = tuple[str, float]  # the other tool's call, and the largest difference
 
 
-def apart(theirs: Any, ours: Floats) -> float:
+def apart(theirs: Any, ours: Any) -> float:
     """The largest difference of any number."""
     found = np.asarray(theirs, dtype=float)
     if found.shape != ours.shape:
@@ -115,7 +114,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
             found.append(apart(np.where(seen, theirs, 0), np.where(seen, ours, 0)))
         yield f'cache["{name}", 3]', max(found)
 
-    def silence(output: Any, **_: Any) -> Any:
+    def silence(output: Any, /, **_: Any) -> Any:
         output[:, :, 1] = 0
         return output
 
@@ -131,8 +130,8 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
     yield "run_with_hooks", apart(patterns[0], silent.block(layer=1).weights)
 
     other = SENTENCE.replace("dog", "cat")
-    found = attnviz.patching(SENTENCE, other, str(folder), place=PLACE)
-    up, down = (token.id for token in found.expected or ())
+    carried = attnviz.patching(SENTENCE, other, str(folder), place=PLACE)
+    up, down = (token.id for token in carried.expected or ())
 
     def metric(logits: Any) -> Any:
         return logits[0, PLACE, up] - logits[0, PLACE, down]
@@ -140,7 +139,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
     corrupted = tokenizer(other, return_tensors="pt").input_ids
     patched = patching.get_act_patch_attn_head_out_all_pos(bridge, corrupted, cache, metric)
     theirs = (patched - metric(bridge(corrupted))).detach().numpy().ravel()
-    yield "get_act_patch_attn_head_out_all_pos", apart(theirs / found.whole, found.shares)
+    yield "get_act_patch_attn_head_out_all_pos", apart(theirs / carried.whole, carried.shares)
 
 
 def captum(folder: Path) -> Iterator[Row]:
@@ -214,7 +213,7 @@ def loaded(folder: Path) -> tuple[Any, Any]:
     """The model and its tokenizer by transformers itself."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager")
     return model, AutoTokenizer.from_pretrained(folder)
 
 
