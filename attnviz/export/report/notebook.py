@@ -17,6 +17,7 @@ from attnviz.export.report.contents import contents, kinds_of, named
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still
+from attnviz.export.report.still_pdf import pdf
 from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
@@ -106,6 +107,9 @@ class Figure:
             'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
             f"{_AROUND}"
         )
+
+    def _repr_pdf_(self) -> bytes | None:
+        return pdf(self.picture)  # for LaTeX: `nbconvert --to pdf`
 
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
