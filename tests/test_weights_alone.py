@@ -133,7 +133,7 @@ def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ([], "There are no weights"),
+        ([], "There are no weights.*outputs.attentions"),
         (None, "There are no weights.*output_attentions=True"),
         ((None, None), "There are no weights.*output_attentions=True"),
         ("five", "encoder layer 1 are no array of numbers"),
