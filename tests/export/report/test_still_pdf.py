@@ -78,7 +78,8 @@ def test_names_are_written_as_they_are() -> None:
 
 
 def test_a_notebook_keeps_it_where_its_font_has_all_letters() -> None:
-    formatted, _ = DisplayFormatter().format(show(encoder()))
+    notebook: Any = DisplayFormatter()
+    formatted, _ = notebook.format(show(encoder()))
     assert set(formatted) == {"text/plain", "text/html", "application/pdf"}
-    formatted, _ = DisplayFormatter().format(show([[[[1.0]]]], ["狗"]))
+    formatted, _ = notebook.format(show([[[[1.0]]]], ["狗"]))
     assert set(formatted) == {"text/plain", "text/html"}
