@@ -34,6 +34,11 @@ Array = TypeVar("Array", bound=NDArray[np.generic])
 WEIGHTS_ALONE = "weights alone"
 """What the model of a trace is called that has no vectors, unless somebody names it."""
 
+_NO_WEIGHTS = (
+    "There are no weights. Give those of one layer at least; a model of transformers returns them as "
+    '`outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
+    "output_attentions=True."
+)
 _MOST_SHOWN = 200  # characters of a text in a notebook
 
 ROW_ROUNDING = 0.02
@@ -272,10 +277,7 @@ class Trace:
         """
         attentions = (weights, decoder, cross)
         if any(each is None or (isinstance(each, tuple) and each[:1] == (None,)) for each in attentions):
-            raise InvalidTrace(
-                "There are no weights. A model of transformers returns them if it is loaded with "
-                'attn_implementation="eager" and called with output_attentions=True.'
-            )
+            raise InvalidTrace(_NO_WEIGHTS)
         if normalise and sink:
             raise InvalidTrace(
                 "With normalise=True nothing of a row is left for a sink. Give one of the two."
@@ -287,7 +289,7 @@ class Trace:
         blocks += _weights_alone("decoder", decoder, target, target, normalise, sink)
         blocks += _weights_alone("cross", cross, target, source, normalise, sink)
         if not blocks:
-            raise InvalidTrace("There are no weights. Give those of one layer at least.")
+            raise InvalidTrace(_NO_WEIGHTS)
         return Trace(
             model=model,
             text=" ".join(map(str, tokens)),

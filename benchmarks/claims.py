@@ -344,7 +344,7 @@ SPELLED = {
 }
 NO_CLAIM = re.compile(
     r"```.*?```|`[^`]*`|\$[^$]*\$|\]\([^)]*\)|https?://\S+|<style>.*|%[.\d]*f"  # code, formulas
-    r"|“[^”]*\d[^”]*”|\b(?:head )?\d+-\d+\b|\bhead \d|\b[\w/-]*[A-Za-z]-?\d[\w.-]*"  # edits, heads, names
+    r"|“[^”]*\d[^”]*”|\b(?:head )?\d+-\d+\b|\bhead \d|\b(?!\de-\d)[\w/-]*[A-Za-z]-?\d[\w.-]*"  # heads, names
     r"|\b(?:19|20)\d\d\b|(?:^|\s)\d+\. |\b(?:section|table|page|layer|token|axis|step|word)s? \d[\d.]*|§\d"
     r"|(?<![\d.,])(?:[01]\b(?![.,]\d)|100\s%)",  # where shares and cosines begin and end
     re.DOTALL | re.IGNORECASE,
@@ -358,7 +358,7 @@ def numbers(text: str) -> list[str]:
     if re.search(r"\\[a-z]{2}", left):  # LaTeX by itself
         return []
     spelled = [SPELLED[word] for word in re.findall(r"[a-z]+", left.lower()) if word in SPELLED]
-    return [*re.findall(r"\d[\d,.]*\d|\d", left), *spelled]
+    return [*re.findall(r"\de-\d+|\d[\d,.]*\d|\d", left), *spelled]
 
 
 def unsaid() -> list[str]:

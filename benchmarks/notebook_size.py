@@ -8,6 +8,7 @@ Run: python -m benchmarks.notebook_size [--smoke]
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 from collections.abc import Callable
@@ -21,13 +22,13 @@ from benchmarks.report import parser
 TEXT = "The dog did not cross the road as it was too tired."
 FIGURES = 10
 
-Figure = Callable[[int, int], str]  # of a layer and a head
+Figure = Callable[[int, int], dict[str, str]]  # of a layer and a head, by type of content
 
 
 def size(figure: Figure, layers: int) -> int:
     """Bytes of a notebook in which each of ten cells has such a figure."""
     outputs = [
-        {"data": {"text/html": figure(at % layers, at)}, "metadata": {}, "output_type": "display_data"}
+        {"data": figure(at % layers, at), "metadata": {}, "output_type": "display_data"}
         for at in range(FIGURES)
     ]
     cells = [{"cell_type": "code", "metadata": {}, "outputs": [output], "source": ""} for output in outputs]
@@ -35,7 +36,7 @@ def size(figure: Figure, layers: int) -> int:
 
 
 def figures() -> dict[str, Figure]:
-    """Who draws, and what: HTML of a layer and a head."""
+    """Who draws, and what."""
     import torch
 
     trace = attnviz.trace(TEXT)
@@ -43,7 +44,12 @@ def figures() -> dict[str, Figure]:
     layers = [torch.from_numpy(layer.copy())[None] for layer in trace.stack()]
 
     def ours(view: Any) -> Figure:
-        return lambda layer, head: attnviz.show(trace, layer=layer, head=head, view=view)._repr_html_()
+        def drawn(layer: int, head: int) -> dict[str, str]:
+            figure = attnviz.show(trace, layer=layer, head=head, view=view)
+            paper = base64.b64encode(figure._repr_pdf_() or b"").decode()
+            return {"text/html": figure._repr_html_(), "application/pdf": paper}
+
+        return drawn
 
     found = {f"attnviz, {view}": ours(view) for view in ("lines", "matrix", "atlas")}
     if find_spec("bertviz"):
@@ -51,13 +57,15 @@ def figures() -> dict[str, Figure]:
             bertviz = importlib.import_module("bertviz")
         options = {"tokens": tokens, "html_action": "return"}
         found["BertViz, head_view of one layer"] = lambda layer, head: (
-            bertviz.head_view(layers, include_layers=[layer], heads=[head], **options).data
+            {"text/html": bertviz.head_view(layers, include_layers=[layer], heads=[head], **options).data}
         )
-        found["BertViz, model_view"] = lambda *_: bertviz.model_view(layers, **options).data
+        found["BertViz, model_view"] = lambda *_: {"text/html": bertviz.model_view(layers, **options).data}
     if find_spec("circuitsvis"):
         heads = importlib.import_module("circuitsvis.attention").attention_heads
-        found["CircuitsVis, online"] = lambda layer, _: heads(layers[layer][0], tokens).cdn_src
-        found["CircuitsVis, offline"] = lambda layer, _: heads(layers[layer][0], tokens).local_src
+        found["CircuitsVis, online"] = lambda layer, _: {"text/html": heads(layers[layer][0], tokens).cdn_src}
+        found["CircuitsVis, offline"] = lambda layer, _: {
+            "text/html": heads(layers[layer][0], tokens).local_src
+        }
     return found
 
 

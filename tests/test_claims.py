@@ -43,6 +43,7 @@ def test_every_number_of_the_texts_is_a_claim_or_is_said_to_be_none() -> None:
         (r"PE(pos, 2i) = \sin \frac{pos}{10000}", []),
         ("head 4-2 of BERT-2 (page 3, Vaswani et al. 2017) gives 100 % of `12` to $x_{13}$", []),
         ("“encoder 4-2 10 >8”, from 0 to 1", []),
+        ("GPT-2 is 2e-7 off", ["2e-7"]),
     ],
 )
 def test_numbers_are_told_from_names_and_places(text: str, stated: list[str]) -> None:

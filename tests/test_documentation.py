@@ -14,6 +14,7 @@ from attnviz.app import serve
 
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "docs" / "index.md"
+GALLERY = ROOT / "docs" / "gallery.md"
 COMING_FROM = ROOT / "docs" / "coming_from.md"
 OUR_CALL = re.compile(r"^\| .* \| `(.+)` \| .*\|$", re.MULTILINE)
 
@@ -24,7 +25,7 @@ def keeps_its_word(page: str) -> bool:
     return results.attempted > 0 and results.failed == 0
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", INDEX], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", INDEX, GALLERY], ids=lambda page: page.name)
 def test_the_python_examples_give_what_they_say(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,11 +52,12 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_no_page_has_code_that_is_not_run() -> None:
-    pages = [file for file in (ROOT / "docs").glob("*.md") if file not in {INDEX, COMING_FROM}]
+    pages = [file for file in (ROOT / "docs").glob("*.md") if file not in {INDEX, GALLERY, COMING_FROM}]
     fences = {page.name: re.findall(r"^```(.+)", page.read_text("utf-8"), re.MULTILINE) for page in pages}
     assert [page for page, kinds in fences.items() if kinds] == []
     assert set(re.findall(r"^```(.+)", INDEX.read_text("utf-8"), re.MULTILINE)) == {"pycon", "console"}
-    assert set(re.findall(r"^```(.+)", COMING_FROM.read_text("utf-8"), re.MULTILINE)) == {"pycon"}
+    for page in (GALLERY, COMING_FROM):
+        assert set(re.findall(r"^```(.+)", page.read_text("utf-8"), re.MULTILINE)) == {"pycon"}
 
 
 def test_the_reference_has_all_public_names() -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, ViewportSize, expect
 from tests.browser.server import ROOT
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits
 
-PAGES = ("index", "coming_from", "reference", "models", "architecture")
+PAGES = ("index", "gallery", "coming_from", "reference", "models", "architecture")
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +60,18 @@ def test_the_reference_shows_functions_and_their_examples_as_code(
     expect(trace.locator(".doc-signature")).to_contain_text("tokenizer: object")
     expect(trace.locator("code .gp").first).to_have_text(">>> ")
     expect(flow.locator(".doc-signature")).to_contain_text("source: int")
+
+
+def test_the_gallery_draws_its_examples_in_the_site_s_theme(
+    site: str, context: BrowserContext, faults: Faults
+) -> None:
+    faults.hosts.add(site)
+    page = context.new_page()
+    page.goto(f"http://{site}/gallery.html")
+    examples = page.get_by_text("<attnviz: ")
+    expect(page.locator(".attnviz iframe")).to_have_count(examples.count())
+    inside = page.frame_locator("iframe").first.locator("html[data-drawn]")
+    expect(inside.locator(".words")).to_contain_text("it looks at dog")
+    expect(inside).to_have_attribute("data-theme", "light")
+    page.get_by_title("Dark").click()
+    expect(inside).to_have_attribute("data-theme", "dark")

@@ -1,6 +1,7 @@
 """The report in a browser: a file without a network, every number the trace's, for mouse, keys and paper."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -266,13 +267,16 @@ def test_figures_of_a_notebook_do_not_disturb_each_other(
         show(encoder(), layer=1, head=2, query=2),
         show(translator(), kind="cross", view="matrix"),
         show(encoder("a b"), view="atlas"),
+        show(replace(encoder(), second="a b"), view="lines"),
+        show(translator(), kind="encoder"),
+        show(translator(), view="atlas"),
     ]
     cells = "".join(figure._repr_html_() for figure in figures)
     (tmp_path / "notebook.html").write_text(f"<!doctype html><meta charset=utf-8>{cells}", "utf-8")
     page = context.new_page()
-    page.set_viewport_size({"width": 900, "height": 2400})
+    page.set_viewport_size({"width": 900, "height": 4000})
     page.goto((tmp_path / "notebook.html").as_uri())
-    first, second, third = (page.frame_locator("iframe").nth(at) for at in range(3))
+    first, second, third, *others = (page.frame_locator("iframe").nth(at) for at in range(len(figures)))
     expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 3")
     expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
     expect(third.locator("h2")).to_have_text("All 6 heads at a glance")
@@ -280,7 +284,7 @@ def test_figures_of_a_notebook_do_not_disturb_each_other(
     first.locator(".chips button").nth(0).click()
     expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 1")
     expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
-    for figure, frame in zip(figures, (first, second, third), strict=True):
+    for figure, frame in zip(figures, (first, second, third, *others), strict=True):
         box = frame.locator("main").bounding_box()
         assert box is not None
         assert box["height"] <= figure.height

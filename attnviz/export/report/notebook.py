@@ -17,7 +17,8 @@ from attnviz.export.report.contents import contents, kinds_of, named
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still
-from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace, whole
+from attnviz.export.report.still_pdf import pdf
+from attnviz.trace import Kind, Trace, checked_head, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
 
@@ -30,6 +31,7 @@ _ROWS: dict[View | None, tuple[int, int, int]] = {
     "matrix": (34, 720, 390),
     "atlas": (56, 56 * 96, 265),
 }
+_TEXT, _KINDS = 30, 46  # a second text, and the choice between kinds of attention
 
 # What the frame begins with: a page that unpacks the figure's own and becomes it.
 _UNPACK = """<!doctype html><script>
@@ -106,6 +108,9 @@ class Figure:
             'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
             f"{_AROUND}"
         )
+
+    def _repr_pdf_(self) -> bytes | None:
+        return pdf(self.picture)  # for LaTeX: `nbconvert --to pdf`
 
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
@@ -198,12 +203,16 @@ def show(
     drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
     picture = still(trace, kind, opening, atlas=view == "atlas", theme=theme)
     what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
-    tall = _height(trace.of_kind(kind), view) if height is None else whole(height, "height")
+    tall = _height(trace, kind, view) if height is None else whole(height, "height")
     return Figure(drawn, picture, tall, f"{what} of {named(trace.model)}")
 
 
-def _height(blocks: Sequence[Block], view: View | None) -> int:
+def _height(trace: Trace, kind: Kind, view: View | None) -> int:
     """Room for the pictures at the width of a notebook."""
     row, most, around = _ROWS[view]
+    blocks = trace.of_kind(kind)
+    around += _TEXT * sum(text is not None for text in (trace.second, trace.target))
+    if view in (None, "atlas") and len(kinds_of(trace)) > 1:
+        around += _KINDS
     tokens = max(len(blocks[0].query_tokens), len(blocks[0].key_tokens))
     return around + min(row * (len(blocks) if view == "atlas" else tokens), most)

@@ -1,0 +1,22 @@
+"""The gallery's figures: while the site is built, each example of `gallery.md` runs."""
+
+import re
+from doctest import DocTestParser
+from typing import Any
+
+EXAMPLE = re.compile(r"^```pycon\n(.+?)^```\n", re.MULTILINE | re.DOTALL)
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Put each example's figure below it; mkdocs calls this with each page."""
+    if page.file.src_uri != "gallery.md":
+        return markdown
+    names: dict[str, Any] = {}
+
+    def with_figure(found: re.Match[str]) -> str:
+        *before, last = DocTestParser().get_examples(found[1])
+        for example in before:
+            exec(example.source, names)  # noqa: S102 (our own page's code)
+        return f"{found[0]}\n{eval(last.source, names)._repr_html_()}\n"  # noqa: S307
+
+    return EXAMPLE.sub(with_figure, markdown)
