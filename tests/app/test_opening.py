@@ -110,7 +110,7 @@ def test_the_facts_tell_how_far_a_token_looks_back(tmp_path: Path, window: int) 
     (folder / "config.json").write_text(json.dumps(config | {"sliding_window": window}))
     told = words(look(folder))
     assert "texts of up to 61 tokens" in told
-    assert ("each token sees itself and at most 4 before it" in told) == (window == 5)
+    assert ("in each layer a token sees itself and at most 4 before it" in told) == (window == 5)
 
 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:

@@ -74,7 +74,7 @@ def _reads(entry: Entry) -> str:
     said = f"{what} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return said
-    return f"{said}, where each token sees itself and at most {entry.window - 1:,} before it"
+    return f"{said}, where in each layer a token sees itself and at most {entry.window - 1:,} before it"
 
 
 def _origin(entry: Entry) -> str:

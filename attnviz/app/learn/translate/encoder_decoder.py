@@ -101,8 +101,8 @@ def made_of(chosen: ShownTranslation) -> None:
         f"The encoder has {_layers(entry.layers)}, the decoder {_layers(entry.decoder_layers)}; "
         f"every attention has {entry.heads} heads, whose queries, keys and values have {entry.d_head} "
         "numbers.\n\n"
-        "The same parts make up the paper's base model: 6 layers each, 8 heads, and vectors of 512 numbers "
-        f"instead of {entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
+        "In the paper's base model it is 6 layers each, 8 heads, and vectors of 512 numbers instead of "
+        f"{entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
         "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
         "changed in small steps, some sentences at a time."
     )
