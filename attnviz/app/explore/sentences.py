@@ -210,7 +210,7 @@ def _how() -> tuple[float, int, float, int]:
     top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
     top_p = TOP_P.draw(
         "Top p",
-        help="Of what Temperature and Top k leave, only the fewest likeliest tokens that together have at least "
-        "this probability can be drawn. 1: all.",
+        help="Of what Temperature and Top k leave, only the fewest likeliest tokens that together have at "
+        "least this probability can be drawn. 1: all.",
     )
     return temperature, top_k, top_p, SEED.draw("Seed", help="The same seed draws the same tokens again.")
