@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, merged_mask, merged_weights, queries_and_keys
-from attnviz.analysis.entropy import entropy
+from attnviz.analysis.entropy import bits
 from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Layout, Rule, Special, measured, near
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import percent
@@ -216,5 +216,5 @@ def _spread(weights: Floats) -> tuple[Floats, Floats]:
     Cells that a mask forbids are exactly 0, so they do not count as cells that attention could spread to.
     """
     # One head at a time stays in the processor's cache.
-    spread = np.array([[entropy(head) for head in layer] for layer in weights], dtype=np.float32)
+    spread = np.array([[bits(head) for head in layer] for layer in weights], dtype=np.float32)
     return spread, np.log2(np.maximum(np.count_nonzero(weights, axis=-1), 1)).astype(np.float32)

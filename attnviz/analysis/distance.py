@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from attnviz.analysis.aligned import Place, Side, on_places, to_shared
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, checked_array
-
-Measure = Callable[[Floats, Floats], Floats]
-"""Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
@@ -27,8 +24,7 @@ def total_variation(first: Floats, second: Floats) -> Floats:
     Raises:
         InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
-    _check(first, second)
-    return np.asarray(np.abs(second - first).sum(axis=-1) / 2, dtype=np.float32)
+    return _variation(*_checked(first, second))
 
 
 def jensen_shannon(first: Floats, second: Floats) -> Floats:
@@ -43,7 +39,14 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     Raises:
         InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
-    _check(first, second)
+    return _divergence(*_checked(first, second))
+
+
+def _variation(first: Floats, second: Floats) -> Floats:
+    return np.asarray(np.abs(second - first).sum(axis=-1) / 2, dtype=np.float32)
+
+
+def _divergence(first: Floats, second: Floats) -> Floats:
     # In float64: half of the smallest float32 would be 0, and what is divided by it no number.
     middle = np.add(first, second, dtype=np.float64) / 2
     divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
@@ -51,7 +54,14 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
 
 
-def _check(first: Floats, second: Floats) -> None:
+Measure = Callable[[Floats, Floats], Floats]
+"""Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
+
+MEASURES: Mapping[str, Measure] = {"total variation": _variation, "Jensen–Shannon": _divergence}
+"""Both measures, of rows that need not sum to 1: of two texts, tokens of either may be hidden."""
+
+
+def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     shapes = [
         checked_array(each, name, ("...", "key")).shape
         for each, name in ((first, "first"), (second, "second"))
@@ -62,6 +72,7 @@ def _check(first: Floats, second: Floats) -> None:
         raise InvalidTrace(
             f"first has the shape {shapes[0]} and second {shapes[1]}: their rows cannot be compared."
         ) from error
+    return first, second
 
 
 def rows_on(
@@ -88,7 +99,7 @@ def changes(
     second: Floats,
     rows: Sequence[Place],
     columns: Sequence[Place],
-    measure: Measure = total_variation,
+    measure: Measure = _variation,
     rescale: bool = False,
 ) -> Floats:
     """How far each head's rows are from each other in two texts that one model reads.
@@ -131,7 +142,7 @@ def _layers(
         )
 
 
-def from_one_head(head: Floats, heads: Floats, measure: Measure = total_variation) -> Floats:
+def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) -> Floats:
     """How far one head is from each of many, on average over the rows.
 
     Args:

@@ -16,8 +16,8 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
-from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
-from attnviz.errors import AttentionNotRead, ModelNotSupported
+from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
+from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
@@ -120,9 +120,12 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     try:
         with exactly(network.device):
             return network(**inputs, **({"output_attentions": True} if wanted else {}))
-    except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
+    except (AttnvizError, Enough):
+        raise
+    except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
         raise ModelNotSupported(
-            f"{type(network).__name__} cannot read this: {str(error).strip()[:_MOST_QUOTED]}"
+            f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
+            f"{str(error).strip()[:_MOST_QUOTED]}"
         ) from error
 
 
@@ -245,8 +248,9 @@ def _compare_all(
         wanted = entry.layers_of(kind) if kind in entry.kinds else 0
         if not len(ours) == len(returned) == wanted:
             raise AttentionNotRead(
-                f"{name} should have {wanted} layers of {kind} attention, but {len(ours)} could be recorded. "
-                f"It computes the others in a way of its own, or it is not what its config says. {_NOT_EXACT}"
+                f"By its config {name} has {wanted} layers of {kind} attention, but attnviz could record "
+                f"{len(ours)} computations of it, and transformers returned the weights of {len(returned)}. "
+                f"{_NOT_EXACT}"
             )
         for number, (record, weights) in enumerate(zip(ours, returned, strict=True), start=1):
             compare(record, weights, f"{name}, {kind} layer {number}")

@@ -74,7 +74,7 @@ class Record(NamedTuple):
         )
 
 
-class _Enough(Exception):
+class Enough(Exception):
     """Every attention has been seen."""
 
 
@@ -94,7 +94,7 @@ def recording(weights_of: int | None = None) -> Iterator[list[Record]]:
     before = _recording.set((records, weights_of))
     try:
         yield records
-    except _Enough:
+    except Enough:
         pass
     finally:
         _recording.reset(before)
@@ -113,7 +113,7 @@ def keep(record: Record) -> None:
         record = record._replace(query=nothing, key=nothing, value=nothing, bias=None)
     records.append(record)
     if len(records) == weights_of:
-        raise _Enough
+        raise Enough
 
 
 def attend(
