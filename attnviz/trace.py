@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.importing import gate, need
+from attnviz.text import plural
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -615,13 +616,13 @@ def _checked_weights(given: Any, where: str, normalise: bool) -> Floats:
         raise InvalidTrace(f"The weights of {where} are empty: their shape is {weights.shape}.")
     if normalise:
         sums = weights.sum(axis=-1, keepdims=True)
-        return np.divide(weights, sums, out=weights.copy(), where=sums != 0)
-    if (fault := _fault(weights)) is not None:
+        weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
+    elif (fault := _fault(weights)) is not None:
         (head, row), told = fault
         raise InvalidTrace(
-            f"Row {row + 1} of {where}, head {head + 1} {told}. Dropout in training mode leaves weights out: "
-            "call model.eval() first. If the sum is right, say Trace.from_weights(…, normalise=True): each "
-            "row is then divided by its sum."
+            f"Row {row + 1} of {where}, head {head + 1} {told} Dropout in training mode leaves weights out: "
+            "call model.eval() first. If another sum is meant, say Trace.from_weights(…, normalise=True): "
+            "each row is then divided by its sum."
         )
     return weights
 
@@ -633,9 +634,10 @@ def _fault(weights: Floats) -> tuple[tuple[int, ...], str] | None:
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
+    told = f"holds {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
     if not np.isfinite(sums[at]):
-        return at, "holds numbers that are not finite"
-    return at, f"holds {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
+        told = "holds numbers that are not finite"
+    return at, f"{told}. Weights are from 0 to 1, and a row of them sums to 1."
 
 
 def _bare(block: Block) -> Block:
@@ -663,7 +665,7 @@ def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(block: Block) -> str:
-    return f"{len(block.query)} heads, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
+    return f"{plural(len(block.query), 'head')}, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
 
 
 def weights_of(given: Trace | Floats) -> Floats:
@@ -703,10 +705,8 @@ def checked_array(given: object, name: str, axes: Sequence[str]) -> Floats:
         raise InvalidTrace(f"{name} has the shape {given.shape}; needed is {needed}{empty}.")
     if (fault := _fault(given)) is not None:
         at, told = fault
-        raise InvalidTrace(
-            f"{name}[{', '.join(map(str, at)) or '...'}] {told}. Weights are from 0 to 1, and a row of them "
-            "sums to 1. If another sum is meant, divide each row by it."
-        )
+        row = ", ".join(map(str, at)) or "..."
+        raise InvalidTrace(f"{name}[{row}] {told} If another sum is meant, divide each row by it.")
     return given
 
 

@@ -149,7 +149,7 @@ def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
         (random_weights(2, 0, 5, 5), r"The weights of encoder layer 1 are empty: their shape is \(0, 5, 5\)"),
         (
             [random_weights(1, 5, 5), random_weights(2, 5, 5)],
-            "but encoder layer 2 has 2 heads, 5 × 5 tokens, and layer 1 has 1 heads",
+            "but encoder layer 2 has 2 heads, 5 × 5 tokens, and layer 1 has 1 head, 5",
         ),
     ],
 )

@@ -19,7 +19,7 @@ def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     array([-0.,  1.])
 
     Raises:
-        InvalidTrace, TypeError: it is no such array.
+        InvalidTrace, TypeError: it is no such array, or a row of it does not sum to 1.
     """
     of_trace = isinstance(weights, Trace)
     return bits(weights_of(weights) if of_trace else checked_array(weights, "weights", ("...", "key")))

@@ -25,7 +25,6 @@ TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
 _MOST_QUOTED = 200  # characters of an error of torch that ours repeats
-_NOT_EXACT = "What cannot be shown exactly is not shown."
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -87,12 +86,11 @@ def inspected(
     with torch.inference_mode(), exactly(network.device):
         with recording() as records, linear_layers(network) as calls:
             run(network, inputs)
-        expected = _by_transformers(network, inputs)
         if not records:
             raise AttentionNotRead(
-                f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot "
-                f"read. {_NOT_EXACT}"
+                f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot read."
             )
+        expected = _by_transformers(network, inputs)
         layers = tuple(
             AttentionLayer(record.module, kind, layer, record.query.shape[1], mixer_of(record, calls))
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
@@ -145,8 +143,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
         raise AttentionNotRead(
-            f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}. "
-            f"{_NOT_EXACT}"
+            f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}."
         )
 
 
@@ -161,7 +158,7 @@ def refuse_other_modules(
     if list(ran) != [layer.module for layer in layers]:
         raise ModelNotSupported(
             f"{type(network).__name__} ran {len(ran)} attentions, but {len(layers)} when it was loaded. "
-            f"{_NOT_EXACT}"
+            "What cannot be shown exactly is not shown."
         )
 
 
@@ -249,8 +246,7 @@ def _compare_all(
         if not len(ours) == len(returned) == wanted:
             raise AttentionNotRead(
                 f"By its config {name} has {wanted} layers of {kind} attention, but attnviz could record "
-                f"{len(ours)} computations of it, and transformers returned the weights of {len(returned)}. "
-                f"{_NOT_EXACT}"
+                f"{len(ours)} computations of it, and transformers returned the weights of {len(returned)}."
             )
         for number, (record, weights) in enumerate(zip(ours, returned, strict=True), start=1):
             compare(record, weights, f"{name}, {kind} layer {number}")

@@ -180,8 +180,7 @@ def _refuse_what_is_not_understood(
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
     if unknown or getattr(module, "sinks", None) is not None:
         raise AttentionNotRead(
-            f"{name} changes its scores by {', '.join(unknown) or 'sinks'}, which attnviz does not compute. "
-            "Its weights would be wrong, so they are not shown."
+            f"{name} changes its scores by {', '.join(unknown) or 'sinks'}, which attnviz does not compute."
         )
     if dropout:
         raise ModelNotSupported(

@@ -100,7 +100,7 @@ class WeightsModel(HuggingFaceModel):
                 kind
             )
             if not (fitting and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
-                found = ": what it returns is not from 0 to 1" if fitting else ""
+                found = ": what it returns are no numbers from 0 to 1" if fitting else ""
                 raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
         return ()  # none that could be changed
 

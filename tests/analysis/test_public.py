@@ -109,7 +109,7 @@ def test_rows_that_cannot_be_compared(compute: Callable[[Any, Any], Any]) -> Non
         compute(ROWS, ROWS.tolist())
 
 
-OF_ARRAYS = [
+OF_ARRAYS: list[Callable[[Any], Any]] = [
     *OF_WEIGHTS,
     lambda weights: analysis.flow(weights, 0, 0),
     lambda weights: analysis.flow(weights[0], 0, 0),
@@ -148,7 +148,7 @@ def test_weights_are_numbers(tired: Trace) -> None:
     ):
         analysis.jensen_shannon(tired, tired)  # type: ignore[arg-type]  # this is what must fail
     with pytest.raises(TypeError, match=r"weights must be an array of NumPy, .* of numbers, not one of <U1"):
-        analysis.rollout(np.full((1, 1, 1, 1), "a"))  # type: ignore[arg-type]  # and this
+        analysis.rollout(np.full((1, 1, 1, 1), "a"))
 
 
 @pytest.mark.parametrize("compute", [analysis.head_norms, analysis.layer_norms])
