@@ -367,7 +367,7 @@ def test_what_transformers_returns_as_weights_must_be_weights(capfd: pytest.Capt
 
 
 def test_layers_that_compute_attention_twice_are_told_so() -> None:
-    sizes = {"vocab_size": 61, "hidden_size": 12, "num_attention_heads": 4, "num_key_value_heads": 2}
+    sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
     config = AutoConfig.for_model("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
     said = "has 3 layers of decoder attention, but attnviz could record 6 computations of it"
     network = built(config)

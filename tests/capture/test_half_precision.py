@@ -84,7 +84,11 @@ def test_loaded_models_are_counted_in_their_precision(stored: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "kind", "why"),
     [
-        ("minilm#bfloat16", ModelNotSupported, "“minilm” comes with attnviz and runs in float32. Leave out"),
+        (
+            "minilm#bfloat16",
+            ModelNotSupported,
+            "“minilm” comes with attnviz and runs in float32. Leave bfloat16 out",
+        ),
         ("translator#int8", UnknownModel, "No model is called “translator#int8”"),
         ("#bfloat16", UnknownModel, "No model is called “#bfloat16”"),
     ],
