@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from attnviz.capture import loading
 from attnviz.capture.given import inputs_of, model_input, opened
 from attnviz.capture.loading import borrowed
-from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
+from attnviz.capture.model import Candidate, Model, ModelInput, Prediction, Writing
 from attnviz.errors import (
     AttnvizError,
     EmptyText,
@@ -33,7 +33,7 @@ from attnviz.export.tables import links_table, tokens_table, weights_table
 from attnviz.importing import need_extra
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, resolve
-from attnviz.trace import Block, Kind, Token, Trace
+from attnviz.trace import Block, Kind, Token, Trace, whole
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
@@ -143,11 +143,9 @@ def trace(
         InvalidEdit: an edit cannot be read, or the model or the sentence has no place for it.
         TypeError: an argument is of another type, such as a list of texts.
     """
+    given, changes = model_input(text, second, target, writing), _edits(edits)
     with opened(model, tokenizer, dtype, device) as name:
-        found = loading.trace(name, model_input(text, second, target, writing), _edits(edits))
-        if found.blocks[0].weights_alone:
-            warnings.warn(str(loading.load(name).weights_alone), stacklevel=2)
-        return found
+        return _loaded(name).trace(given, edits=changes)
 
 
 def trace_many(
@@ -177,16 +175,13 @@ def trace_many(
     Raises:
         AttnvizError, TypeError: as `trace` does, before the traces of that text's batch come.
     """
-    if isinstance(texts, str):
-        raise TypeError("texts must be several texts, such as [text], not one str. For one, call trace.")
-    if batch_size < 1:
+    if whole(batch_size, "batch_size") < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
+    waiting = inputs_of(texts)
     with opened(model, tokenizer, dtype, device) as name:
-        waiting = inputs_of(texts)
-        if (why := loading.load(name).weights_alone) is not None:
-            warnings.warn(why, stacklevel=2)
+        loaded = _loaded(name)
         while batch := list(islice(waiting, batch_size)):
-            yield from loading.load(name).traces(batch)
+            yield from loaded.traces(batch)
 
 
 def predictions(
@@ -324,6 +319,14 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
     called = name or (taken.name if isinstance(taken, Path) else "picture")
     with opened(model, None) as called_model:
         return loading.look(called_model, taken, called)
+
+
+def _loaded(name: str) -> Model:
+    """The model of that name; the caller's caller is warned if it gives its weights alone."""
+    loaded = loading.load(name)
+    if loaded.weights_alone is not None:
+        warnings.warn(loaded.weights_alone, stacklevel=3)
+    return loaded
 
 
 def _edits(edits: Sequence[str | Edit]) -> tuple[Edit, ...]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
 from attnviz.importing import gate, need
+from attnviz.text import plural
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -222,7 +223,8 @@ class Trace:
             changed ones.
 
     Raises:
-        InvalidTrace: two blocks are of the same kind and layer, or `written` is negative.
+        InvalidTrace: two blocks are of the same kind and layer, layers of one kind differ in shape, or
+            `written` is negative.
     """
 
     model: str
@@ -238,6 +240,14 @@ class Trace:
         for (kind, layer), count in counts.items():
             if count > 1:
                 raise InvalidTrace(f"There are {count} blocks for {kind} layer {layer}.")
+        first: dict[Kind, Block] = {}
+        for block in self.blocks:
+            one = first.setdefault(block.kind, block)
+            if block.weights.shape != one.weights.shape:
+                raise InvalidTrace(
+                    f"The layers of one kind must have equally many heads and tokens, but {block.kind} layer "
+                    f"{block.layer + 1} has {_sizes(block)}, and layer {one.layer + 1} has {_sizes(one)}."
+                )
         if self.written < 0:
             raise InvalidTrace(f"A model cannot have written {self.written} tokens.")
 
@@ -623,21 +633,37 @@ def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Flo
             f"The weights of {where} have the shape {weights.shape}; needed is [head, query, key] of one "
             "text."
         )
-    if np.isnan(weights).any():
-        raise InvalidTrace(f"Among the weights of {where} there is NaN, which is no number.")
-    sums = weights.sum(axis=-1, keepdims=True)
+    if not weights.size:
+        raise InvalidTrace(f"The weights of {where} are empty: their shape is {weights.shape}.")
     if normalise:
+        sums = weights.sum(axis=-1, keepdims=True)
         weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
-    off = np.abs(np.maximum(sums[..., 0], 1) - 1 if sink else sums[..., 0] - 1)
-    if not (normalise or off.max(initial=0) <= ROW_ROUNDING):
-        head, row = np.unravel_index(int(np.argmax(off)), off.shape)
+    elif (fault := _fault(weights, sink)) is not None:
+        (head, row), told = fault
         raise InvalidTrace(
-            f"Row {row + 1} of {where}, head {head + 1} sums to {sums[head, row, 0]:.4g}, not to 1. Dropout "
-            "in training mode leaves weights out: call model.eval() first. If the rest went to a sink that "
-            "is no token, as in GPT-OSS, say Trace.from_weights(…, sink=True). If the sum is right, say "
-            "Trace.from_weights(…, normalise=True): each row is then divided by its sum."
+            f"Row {row + 1} of {where}, head {head + 1} {told} Dropout in training mode leaves weights out: "
+            "call model.eval() first. If the rest went to a sink that is no token, as in GPT-OSS, say "
+            "Trace.from_weights(…, sink=True). If another sum is meant, say Trace.from_weights(…, "
+            "normalise=True): each row is then divided by its sum."
         )
     return weights
+
+
+def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] | None:
+    """The row of [..., key] that is least of all one of weights, and what is wrong with it; None: all are.
+
+    With a sink, a row may sum to less than 1.
+    """
+    lowest, sums = weights.min(axis=-1), weights.sum(axis=-1)
+    off = np.abs(np.maximum(sums, 1) - 1 if sink else sums - 1)
+    off = np.where(lowest < 0, np.inf, off)  # the largest is NaN, if there is one
+    at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
+    if off[at] <= ROW_ROUNDING:
+        return None
+    told = f"holds {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
+    if not np.isfinite(sums[at]):
+        told = "holds numbers that are not finite"
+    return at, f"{told}. Weights are from 0 to 1, and a row of them sums to 1."
 
 
 def _bare(block: Block) -> Block:
@@ -666,15 +692,14 @@ def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(block: Block) -> str:
-    return f"{len(block.query)} heads, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
+    return f"{plural(len(block.query), 'head')}, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
 
 
 def weights_of(given: Trace | Floats) -> Floats:
     """[layer, head, query, key]: the given weights, or those of a trace with one kind of attention.
 
     Raises:
-        InvalidTrace: they have other dimensions, or the trace has several kinds of attention.
-        TypeError: they are neither a trace nor an array.
+        InvalidTrace, TypeError: as `checked_array` does; or the trace has several kinds of attention.
     """
     return given.stack() if isinstance(given, Trace) else checked_array(given, "weights", _STACK)
 
@@ -682,22 +707,34 @@ def weights_of(given: Trace | Floats) -> Floats:
 _STACK = ("layer", "head", "query", "key")
 
 
-def checked_array(given: object, name: str, axes: Sequence[str]) -> Floats:
-    """What was given, if it is an array with these axes; "...": with any number of axes in its place.
+def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = False) -> Floats:
+    """What was given, if it is an array of weights with these axes, the last of which is "key".
+
+    Args:
+        given: of the caller.
+        name: what the caller calls it.
+        axes: "...": any number of axes in its place.
+        sink: whether what a row lacks of 1 counts as a sink's.
 
     Raises:
-        InvalidTrace: it has other dimensions.
-        TypeError: it is no array.
+        InvalidTrace: it has other dimensions, or a row of it does not sum to 1.
+        TypeError: it is no array of numbers.
     """
     needed = f"[{', '.join(axes)}]"
-    if not isinstance(given, np.ndarray):
+    if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":
+        found = f"one of {given.dtype}" if isinstance(given, np.ndarray) else type(given).__name__
         raise TypeError(
-            f"{name} must be an array of NumPy, {needed}, or a Trace where that is taken, not "
-            f"{type(given).__name__}. Of what transformers returns, Trace.from_weights(attentions, tokens) "
-            "makes one; of a tensor, tensor.numpy() makes an array."
+            f"{name} must be an array of NumPy, {needed}, of numbers, not {found}. A trace has one, "
+            "trace.stack(); of what transformers returns, Trace.from_weights(attentions, tokens) makes a "
+            "trace; of a tensor, tensor.numpy() makes an array."
         )
-    if given.ndim < len(axes) - 1 if "..." in axes else given.ndim != len(axes):
-        raise InvalidTrace(f"{name} has the shape {given.shape}; needed is {needed}.")
+    if not given.size or (given.ndim < len(axes) - 1 if "..." in axes else given.ndim != len(axes)):
+        empty = "" if given.size else ", none of them 0"
+        raise InvalidTrace(f"{name} has the shape {given.shape}; needed is {needed}{empty}.")
+    if (fault := _fault(given, sink)) is not None:
+        at, told = fault
+        row = ", ".join(map(str, at)) or "..."
+        raise InvalidTrace(f"{name}[{row}] {told} If another sum is meant, divide each row by it.")
     return given
 
 

@@ -40,6 +40,14 @@ def _threads_stay_as_few() -> Iterator[None]:
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _no_model_is_opened_yet() -> None:
+    """Whatever files ran before in this process: pages list what was opened there."""
+    from attnviz.models import allowed
+
+    allowed._opened.clear()
+
+
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Where a tiny model of a family lies, built when it is first asked for."""

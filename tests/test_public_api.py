@@ -159,8 +159,18 @@ def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pyte
     [
         ({"text": None}, r"The text must be one str, or the tokens of one text: .*, not None \(NoneType\)"),
         ({"text": 5}, r"must be one str.*, not 5 \(int\)"),
-        ({"text": ["a", "b"]}, r"must be one str.*, not \['a', 'b'\] \(list\). For many, see trace_many"),
+        (
+            {"text": ["a", "b"]},
+            r"must be one str.*, not \['a', 'b'\] \(list\)\. trace_many takes a list of such",
+        ),
         ({"text": {"input_ids": [1, 2], "attention_mask": [1]}}, "input_ids, attention_mask and"),
+        ({"text": {"input_ids": [1], "position_ids": [3], "labels": [1]}}, "Leave out labels, position_ids;"),
+        (
+            {"text": {"input_ids": [1, 2], "attention_mask": [0.0, -1e9]}},
+            r"attention_mask must be 1 .* not \[0",
+        ),
+        ({"text": {"input_ids": [1, 2, 3], "attention_mask": [1, 0, 1]}}, r"alone, not \[1, 0, 1\]"),
+        ({"text": {"input_ids": [1, 2], "attention_mask": [0, 0]}}, r"alone, not \[0, 0\]"),
         ({"model": None}, r"The model must be a name.*, or a model object of transformers, not NoneType"),
         ({"second": 5}, "second must be a str or None, not 5"),
         ({"target": 5}, "target must be a str or None, not 5"),

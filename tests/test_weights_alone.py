@@ -160,9 +160,17 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
         (random_weights(3, 5, 5), r"encoder layer 1 have the shape \(5, 5\); needed is \[head, query, key\]"),
         (random_weights(2, 2, 3, 5, 5), r"have the shape \(2, 3, 5, 5\)"),
         (random_weights(2, 3, 4, 4), "are of 4 × 4 tokens, but there are 5 × 5 tokens"),
-        (random_weights(2, 3, 5, 5) * np.nan, "Among the weights of encoder layer 1 there is NaN"),
+        (
+            random_weights(2, 3, 5, 5) * np.nan,
+            "Row 1 of encoder layer 1, head 1 holds numbers that are not finite",
+        ),
         ({"last_hidden_state": 1}, "Of what transformers returns, give its attentions"),
-        (np.eye(5)[None, None] * 3 - 0.4, "weights that are not from 0 to 1"),
+        (np.eye(5)[None, None] * 3 - 0.4, r"Row 1 of encoder layer 1, head 1 holds -0\.4"),
+        (random_weights(2, 0, 5, 5), r"The weights of encoder layer 1 are empty: their shape is \(0, 5, 5\)"),
+        (
+            [random_weights(1, 5, 5), random_weights(2, 5, 5)],
+            "but encoder layer 2 has 2 heads, 5 × 5 tokens, and layer 1 has 1 head, 5",
+        ),
     ],
 )
 def test_what_is_no_weights(weights: Any, said: str) -> None:

@@ -13,7 +13,7 @@ from attnviz.analysis.display_tokens import (
     queries_and_keys,
     rescaled,
 )
-from attnviz.analysis.entropy import entropy
+from attnviz.analysis.entropy import bits
 from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Layout, Rule, Special, measured, near
 from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import percent
@@ -223,5 +223,5 @@ def _spread(weights: Floats) -> tuple[Floats, Floats]:
     What goes to a sink is left out.
     """
     # One head at a time stays in the processor's cache.
-    spread = np.array([[entropy(rescaled(head)) for head in layer] for layer in weights], dtype=np.float32)
+    spread = np.array([[bits(rescaled(head)) for head in layer] for layer in weights], dtype=np.float32)
     return spread, np.log2(np.maximum(np.count_nonzero(weights, axis=-1), 1)).astype(np.float32)

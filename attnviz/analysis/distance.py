@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,6 @@ from attnviz.analysis.aligned import Place, Side, on_places, to_shared
 from attnviz.analysis.entropy import with_sink
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, checked_array
-
-Measure = Callable[[Floats, Floats], Floats]
-"""Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
@@ -28,8 +25,7 @@ def total_variation(first: Floats, second: Floats) -> Floats:
     Raises:
         InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
-    first, second = _checked(first, second)
-    return np.asarray(np.abs(second - first).sum(axis=-1) / 2, dtype=np.float32)
+    return _variation(*_checked(first, second))
 
 
 def jensen_shannon(first: Floats, second: Floats) -> Floats:
@@ -44,7 +40,15 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     Raises:
         InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
     """
-    first, second = _checked(first, second)
+    return _divergence(*_checked(first, second))
+
+
+def _variation(first: Floats, second: Floats) -> Floats:
+    return np.asarray(np.abs(with_sink(second) - with_sink(first)).sum(axis=-1) / 2, dtype=np.float32)
+
+
+def _divergence(first: Floats, second: Floats) -> Floats:
+    first, second = with_sink(first), with_sink(second)
     # In float64: half of the smallest float32 would be 0, and what is divided by it no number.
     middle = np.add(first, second, dtype=np.float64) / 2
     divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
@@ -52,10 +56,16 @@ def jensen_shannon(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
 
 
+Measure = Callable[[Floats, Floats], Floats]
+"""Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
+
+MEASURES: Mapping[str, Measure] = {"total variation": _variation, "Jensen–Shannon": _divergence}
+"""Both measures, unchecked."""
+
+
 def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Both, with a sink's share as one more key."""
     shapes = [
-        checked_array(each, name, ("...", "key")).shape
+        checked_array(each, name, ("...", "key"), sink=True).shape
         for each, name in ((first, "first"), (second, "second"))
     ]
     try:
@@ -64,7 +74,7 @@ def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
         raise InvalidTrace(
             f"first has the shape {shapes[0]} and second {shapes[1]}: their rows cannot be compared."
         ) from error
-    return with_sink(first), with_sink(second)
+    return first, second
 
 
 def rows_on(
@@ -91,7 +101,7 @@ def changes(
     second: Floats,
     rows: Sequence[Place],
     columns: Sequence[Place],
-    measure: Measure = total_variation,
+    measure: Measure = _variation,
     rescale: bool = False,
 ) -> Floats:
     """How far each head's rows are from each other in two texts that one model reads.
@@ -134,7 +144,7 @@ def _layers(
         )
 
 
-def from_one_head(head: Floats, heads: Floats, measure: Measure = total_variation) -> Floats:
+def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) -> Floats:
     """How far one head is from each of many, on average over the rows.
 
     Args:

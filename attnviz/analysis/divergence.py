@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.entropy import entropy, with_sink
+from attnviz.analysis.entropy import bits, with_sink
 from attnviz.trace import Floats, Trace, weights_of
 
 Sums = NDArray[np.float64]
@@ -86,9 +86,9 @@ def divergences(weights: Sequence[Floats]) -> Divergences:
         # [head, all cells], and half of the weights: the mean of two is then their sum.
         rows = [with_sink(layer[sentence]) for layer in weights]
         cells = np.concatenate([layer.reshape(len(layer), -1) for layer in rows])
-        own, half = entropy(cells), cells / np.float32(2)
+        own, half = bits(cells), cells / np.float32(2)
         # One head against all behind it at a time: all pairs at once would not fit.
         for head in range(heads - 1):
-            of_mean = entropy(half[head + 1 :] + half[head])
+            of_mean = bits(half[head + 1 :] + half[head])
             total[head, head + 1 :] += np.maximum(of_mean - (own[head + 1 :] + own[head]) / 2, 0)
     return Divergences(sentences, sentences * tokens, total + total.T)

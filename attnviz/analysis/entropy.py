@@ -20,15 +20,16 @@ def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     array([-0.,  1.])
 
     Raises:
-        InvalidTrace, TypeError: it is no such array.
+        InvalidTrace, TypeError: it is no such array, or a row of it does not sum to 1.
     """
-    weights = (
-        weights_of(weights)
-        if isinstance(weights, Trace)
-        else checked_array(weights, "weights", ("...", "key"))
-    )
-    logarithms = np.log(np.maximum(weights, _LEAST))  # NumPy computes it faster than log₂
-    return np.asarray(-np.einsum("...k,...k->...", weights, logarithms, dtype=np.float64) / np.log(2))
+    of_trace = isinstance(weights, Trace)
+    return bits(weights_of(weights) if of_trace else checked_array(weights, "weights", ("...", "key")))
+
+
+def bits(rows: Floats) -> NDArray[np.float64]:
+    """−Σ w log₂ w over the last axis, [...], of rows [..., key] that need not sum to 1."""
+    logarithms = np.log(np.maximum(rows, _LEAST))  # NumPy computes it faster than log₂
+    return np.asarray(-np.einsum("...k,...k->...", rows, logarithms, dtype=np.float64) / np.log(2))
 
 
 def with_sink(weights: Floats) -> Floats:

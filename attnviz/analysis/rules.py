@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import index_of_places
-from attnviz.analysis.entropy import entropy
+from attnviz.analysis.entropy import bits
 from attnviz.text import joined, percent
 from attnviz.trace import Floats, Mask, Token
 
@@ -234,9 +234,9 @@ def _bits(here: _Weights) -> Rows:
     With w / s for the weights of a row that sums to s, it is log s − Σ w log w / s; this is s times as much.
     """
     whole = here.words.sum(axis=-1, dtype=np.float64)
-    bits = entropy(here.words) + whole * np.log2(np.maximum(whole, 1e-30))
+    found = bits(here.words) + whole * np.log2(np.maximum(whole, 1e-30))
     possible = np.log2(np.maximum(here.open.sum(axis=-1), 1)).mean()
-    return _all_count(np.asarray(bits / (possible or 1), dtype=np.float32))
+    return _all_count(np.asarray(found / (possible or 1), dtype=np.float32))
 
 
 def _distance(here: _Weights) -> Rows:

@@ -6,7 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +14,14 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.network import expects, in_our_words, refuse_rounding, refuse_unreadable
-from attnviz.capture.recorder import IMPLEMENTATION
+from attnviz.capture.network import (
+    expects,
+    implementation,
+    in_our_words,
+    in_silence,
+    refuse_rounding,
+    refuse_unreadable,
+)
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
@@ -61,12 +67,13 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     if not weights_alone:
         refuse_unreadable(theirs.config)
     network = _copied(theirs)
-    own = custom_attention.has(network.config.model_type)
+    family = network.config.model_type
+    own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
-        network.config._attn_implementation = "eager"  # noqa: SLF001
+        network.config._attn_implementation = wanted  # noqa: SLF001
     else:
-        with in_our_words(Path(name), name):
-            network.set_attn_implementation("eager" if weights_alone else IMPLEMENTATION)
+        with in_silence(), in_our_words(Path(name), name):
+            network.set_attn_implementation(wanted)
     if weights_alone and network.config._attn_implementation != "eager":  # noqa: SLF001
         raise ModelNotSupported(
             f"The attention implementation of {quoted(name)} cannot be changed once it is loaded. Load it "
@@ -85,7 +92,7 @@ def _check(network: PreTrainedModel, name: str) -> None:
         reason = (
             f"{quoted(name)} sees pictures. Save it with its processor, and give attnviz.look the folder."
         )
-    devices = sorted({str(parameter.device) for parameter in network.parameters()})
+    devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and (len(devices) > 1 or "meta" in devices):
         reason = (
             f"The weights of {quoted(name)} are on {' and '.join(devices)}. Put the whole model on one: "

@@ -15,6 +15,15 @@ from attnviz.capture.loading import borrowed
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.models.resolve import with_settings
 
+_READ = ("input_ids", "attention_mask", "token_type_ids")
+_OTHERS = frozenset(
+    {
+        *("position_ids", "inputs_embeds", "past_key_values", "head_mask", "encoder_outputs", "labels"),
+        *("decoder_input_ids", "decoder_attention_mask", "decoder_inputs_embeds"),
+    }
+)
+"""What a model of transformers may be given too, and would change what it computes."""
+
 
 def model_input(text: object, second: str | None, target: str | None, writing: Writing | None) -> ModelInput:
     """What the model is given: a text, or the tokens of one."""
@@ -23,17 +32,25 @@ def model_input(text: object, second: str | None, target: str | None, writing: W
     given: Mapping[str, Any] = {"input_ids": text}
     if isinstance(text, Mapping) and "input_ids" in text:  # what a tokenizer of transformers returns
         given = text
+        _refuse_others(given)
     ids, segments = _row(given["input_ids"]), _row(given.get("token_type_ids", ()))
     if "attention_mask" in given and ids.ndim == 1:
-        read = _row(given["attention_mask"]) != 0  # the others are padding
-        if not len(ids) == len(read) == (len(segments) or len(ids)):
+        mask = _row(given["attention_mask"])
+        if not len(ids) == len(mask) == (len(segments) or len(ids)):
             raise TypeError("input_ids, attention_mask and token_type_ids must have as many numbers each.")
+        ones = np.trim_zeros(mask)
+        if len(mask) and not (len(ones) and (ones == 1).all()):
+            raise TypeError(
+                "attention_mask must be 1 for the tokens that are read, and 0 for padding before or behind "
+                f"them alone, not {reprlib.repr(mask.tolist())}."
+            )
+        read = mask != 0
         ids, segments = ids[read], segments[read] if segments.size else segments
     whole = np.issubdtype(ids.dtype, np.integer) or not ids.size
     if ids.ndim != 1 or not whole or ids.min(initial=0) < 0:
         raise TypeError(
             "The text must be one str, or the tokens of one text: whole numbers from 0, [token] or "
-            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). For many, see trace_many."
+            f"[1, token], not {reprlib.repr(text)} ({type(text).__name__}). trace_many takes a list of such."
         )
     if second is not None:
         raise TypeError(
@@ -50,6 +67,15 @@ def model_input(text: object, second: str | None, target: str | None, writing: W
     return ModelInput("", None, target, writing, tuple(ids.tolist()), tuple(segments.tolist()))
 
 
+def _refuse_others(given: Mapping[str, Any]) -> None:
+    """Refuse what a model might be given, and attnviz does not give it."""
+    if others := sorted(_OTHERS & given.keys()):
+        raise TypeError(
+            f"attnviz gives the model {', '.join(_READ)} and nothing else. Leave out {', '.join(others)}; "
+            "what a decoder reads is a target, trace(text, target=…)."
+        )
+
+
 def _row(ids: Any) -> NDArray[np.generic]:
     """An array of one row; [1, token] too is one."""
     try:
@@ -62,9 +88,12 @@ def _row(ids: Any) -> NDArray[np.generic]:
 def inputs_of(texts: Iterable[object]) -> Iterator[ModelInput]:
     """Those of many texts or pairs, or of what a tokenizer of transformers returns for several."""
     if isinstance(texts, Mapping):
-        names = [name for name in ("input_ids", "attention_mask", "token_type_ids") if name in texts]
+        _refuse_others(texts)
+        names = [name for name in _READ if name in texts]
         rows = zip(*(texts[name] for name in names), strict=True)
         texts = (dict(zip(names, row, strict=True)) for row in rows)
+    if not isinstance(texts, Iterable) or isinstance(texts, str):
+        raise TypeError(f"texts must be a list of texts, such as [text], not {type(texts).__name__}.")
     for text in texts:
         match text:
             case [str(first), str(second)]:

@@ -187,7 +187,7 @@ class HuggingFaceModel(Model):
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
-        given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes)
+        given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
         if given.segments is not None and not self._tells_sentences:
             raise ModelNotSupported(
                 f"{quoted(self.name)} cannot be told which sentence is which. Leave out token_type_ids."
@@ -245,11 +245,12 @@ class HuggingFaceModel(Model):
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
         """Some tokenizers have got tokens after their model had learned its own."""
         rows = len(self.network.get_input_embeddings().get_parameter("weight"))
-        unknown = next((token.text for token in tokens if token.id >= rows), None)
+        unknown = next((token for token in tokens if token.id >= rows), None)
         if unknown is not None:
             raise ModelNotSupported(
-                f"The tokenizer of {quoted(self.name)} has a token {quoted(unknown)}, but the model "
-                "has no vector for it. The two do not belong together."
+                f"There is a token {quoted(unknown.text)} here, number {unknown.id}, but {quoted(self.name)} "
+                f"has no vector for it: its numbers are 0 to {rows - 1}. Tokenizer and model do not belong "
+                "together."
             )
 
     def _written(self, read: TokenizedInput, writing: Writing, edits: Edits) -> TokenizedInput:

@@ -16,8 +16,8 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
-from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
-from attnviz.errors import AttentionNotRead, ModelNotSupported
+from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
+from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
@@ -25,7 +25,6 @@ TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
 _MOST_QUOTED = 200  # characters of an error of torch that ours repeats
-_NOT_EXACT = "What cannot be shown exactly is not shown."
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -87,12 +86,11 @@ def inspected(
     with torch.inference_mode(), exactly(network.device):
         with recording() as records, linear_layers(network) as calls:
             run(network, inputs)
-        expected = _by_transformers(network, inputs)
         if not records:
             raise AttentionNotRead(
-                f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot "
-                f"read. {_NOT_EXACT}"
+                f"{type(network).__name__} computes attention in a way of its own, which attnviz cannot read."
             )
+        expected = _by_transformers(network, inputs)
         layers = tuple(
             AttentionLayer(record.module, kind, layer, record.query.shape[1], mixer_of(record, calls))
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
@@ -120,9 +118,12 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     try:
         with exactly(network.device):
             return network(**inputs, **({"output_attentions": True} if wanted else {}))
-    except (IndexError, RuntimeError, TypeError, AttributeError, KeyError) as error:
+    except (AttnvizError, Enough):
+        raise
+    except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
         raise ModelNotSupported(
-            f"{type(network).__name__} cannot read this: {str(error).strip()[:_MOST_QUOTED]}"
+            f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
+            f"{str(error).strip()[:_MOST_QUOTED]}"
         ) from error
 
 
@@ -143,8 +144,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not off <= TOLERANCE:  # not a number is no equality either
         raise AttentionNotRead(
-            f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}. "
-            f"{_NOT_EXACT}"
+            f"What was recorded does not give the weights of {where}: they differ by up to {off:.1g}."
         )
 
 
@@ -159,7 +159,7 @@ def refuse_other_modules(
     if list(ran) != [layer.module for layer in layers]:
         raise ModelNotSupported(
             f"{type(network).__name__} ran {len(ran)} attentions, but {len(layers)} when it was loaded. "
-            f"{_NOT_EXACT}"
+            "What cannot be shown exactly is not shown."
         )
 
 
@@ -246,8 +246,8 @@ def _compare_all(
         wanted = entry.layers_of(kind) if kind in entry.kinds else 0
         if not len(ours) == len(returned) == wanted:
             raise AttentionNotRead(
-                f"{name} should have {wanted} layers of {kind} attention, but {len(ours)} could be recorded. "
-                f"It computes the others in a way of its own, or it is not what its config says. {_NOT_EXACT}"
+                f"By its config {name} has {wanted} layers of {kind} attention, but attnviz could record "
+                f"{len(ours)} computations of it, and transformers returned the weights of {len(returned)}."
             )
         for number, (record, weights) in enumerate(zip(ours, returned, strict=True), start=1):
             compare(record, weights, f"{name}, {kind} layer {number}")

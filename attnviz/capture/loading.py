@@ -238,8 +238,9 @@ def _open(entry: catalogue.Entry) -> Model:
     from attnviz.capture.network import open_network
     from attnviz.capture.weights_alone import opened
 
+    name, _ = resolve.parts_of(entry.name)
     return opened(
         entry,
-        lambda alone: open_network(folder, entry.name, entry.dtype, entry.device, weights_alone=alone),
+        lambda alone: open_network(folder, name, entry.dtype, entry.device, weights_alone=alone),
         tokenizer_of(entry),
     )

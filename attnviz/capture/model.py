@@ -296,9 +296,15 @@ class Model(ABC):
         """What the tokens of these numbers are, as a person reads them."""
 
     def supported(
-        self, text: str | ModelInput, *, pairs: bool = False, targets: bool = False, writes: bool = False
+        self,
+        text: str | ModelInput,
+        *,
+        pairs: bool = False,
+        targets: bool = False,
+        writes: bool = False,
+        ids: bool = False,
     ) -> ModelInput:
-        """What is given, if the model can do it all: read two sentences, read a target, write on.
+        """What is given, if the model can do it all: read two sentences, a target, or tokens, and write on.
 
         Raises:
             ModelNotSupported: it cannot do what is asked; the message says what it does.
@@ -308,6 +314,7 @@ class Model(ABC):
             (given.second, pairs, "reads one text, not two sentences together. Leave the second one out."),
             (given.target, targets, "has no decoder that could read a second text. Leave it out."),
             (given.writing, writes, "only reads, and writes nothing. Ask it to read without writing on."),
+            (given.ids, ids, "reads a text, not its tokens. Give it the text."),
         ):
             if asked is not None and not can:
                 raise ModelNotSupported(f"{quoted(self.name)} {otherwise}")

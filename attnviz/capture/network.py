@@ -69,10 +69,9 @@ def open_network(
         if reason is not None:
             raise ModelNotSupported(reason)
         refuse_rounding(config.model_type, name, dtype)
-        own = custom_attention.has(config.model_type)
         if not weights_alone:
             refuse_unreadable(config)
-        attention = "eager" if own or weights_alone else IMPLEMENTATION
+        attention = implementation(config.model_type, weights_alone=weights_alone)
         network, missing = _load(_with_head(config), folder, config, dtype, attention)
         if missing:  # the file may be the model alone, under the name of the model with its head
             network, missing = _load(AutoModel, folder, config, dtype, attention)
@@ -82,16 +81,21 @@ def open_network(
             f"Weights are missing in the model {quoted(name)}: {min(missing)}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Save or download it again."
         )
-    if own and not weights_alone:
+    if custom_attention.has(network.config.model_type) and not weights_alone:
         custom_attention.listen(network)
     try:
         network.to(device)  # type: ignore[arg-type]  # a device's name is one, too
     except (RuntimeError, AssertionError) as error:  # torch was built without it, or there is no room
         raise ModelNotSupported(
-            f"{quoted(name)} cannot be brought to {device}: {_first_line(error, folder)} Without #{device} "
-            "it runs on the processor."
+            f"{quoted(name)} cannot be brought to {device}: {_first_line(error, folder)} Leave {device} "
+            "out, and it runs on the processor."
         ) from error
     return network
+
+
+def implementation(family: str, *, weights_alone: bool) -> str:
+    """With which attention, as transformers calls it, a model is recorded, or returns its weights."""
+    return "eager" if weights_alone or custom_attention.has(family) else IMPLEMENTATION
 
 
 def refuse_unreadable(config: PreTrainedConfig) -> None:
@@ -113,8 +117,8 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
     """
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only: leave "
-            f"out #{dtype}, or call model.float()."
+            f"{quoted(name)} computes attention in a way of its own, and can be shown in float32 only, not "
+            f"in {dtype}: leave {dtype} out, or call model.float()."
         )
     if dtype not in BYTES_OF_A_NUMBER:
         raise ModelNotSupported(

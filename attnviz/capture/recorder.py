@@ -76,7 +76,7 @@ class Record(NamedTuple):
         )
 
 
-class _Enough(Exception):
+class Enough(Exception):
     """Every attention has been seen."""
 
 
@@ -96,7 +96,7 @@ def recording(weights_of: int | None = None) -> Iterator[list[Record]]:
     before = _recording.set((records, weights_of))
     try:
         yield records
-    except _Enough:
+    except Enough:
         pass
     finally:
         _recording.reset(before)
@@ -115,7 +115,7 @@ def keep(record: Record) -> None:
         record = record._replace(query=nothing, key=nothing, value=nothing, bias=None)
     records.append(record)
     if len(records) == weights_of:
-        raise _Enough
+        raise Enough
 
 
 def attend(
@@ -190,8 +190,7 @@ def _refuse_what_is_not_understood(
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
     if unknown:
         raise AttentionNotRead(
-            f"{name} changes its scores by {', '.join(unknown)}, which attnviz does not compute. "
-            "Its weights would be wrong, so they are not shown."
+            f"{name} changes its scores by {', '.join(unknown)}, which attnviz does not compute."
         )
     if dropout:
         raise ModelNotSupported(

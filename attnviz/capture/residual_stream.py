@@ -209,7 +209,7 @@ def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
     if model.dtype != "float32":
         raise ModelNotSupported(
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact sum of "
-            f"its parts. Leave out #{model.dtype}."
+            f"its parts. Leave {model.dtype} out, or call model.float()."
         )
     model.need_processor()
     model.need_vectors()

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnviz.capture import forward
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import WAYS, Model, Way
+from attnviz.capture.model import WAYS, Model, ModelInput, Way, as_model_input
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.translator import TranslatorModel
@@ -90,8 +90,8 @@ class Stack:
         return tuple(way for way in WAYS if way in (*self.stand_ins, "key masked", "deleted"))
 
 
-def stack_of(model: Model, text: str) -> Stack:
-    """The layers of a loaded model, before a text; safe beside other threads that use the model.
+def stack_of(model: Model, text: str | ModelInput) -> Stack:
+    """The layers of a loaded model, before a text or its tokens; safe beside other threads that use it.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the text cannot be read as it is.
@@ -99,6 +99,10 @@ def stack_of(model: Model, text: str) -> Stack:
             the tokens.
     """
     model.need_processor()
+    if (given := as_model_input(text)).second is not None or given.segments is not None:
+        raise ModelNotSupported(
+            "One text is needed here, not two sentences together. Leave the second one out."
+        )
     if isinstance(model, HuggingFaceModel):
         return _published(model, text)
     if isinstance(model, ScratchModel):
@@ -108,7 +112,7 @@ def stack_of(model: Model, text: str) -> Stack:
     raise ModelNotSupported("This model reads no words, so none can be left out.")
 
 
-def _published(model: HuggingFaceModel, text: str) -> Stack:
+def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
     tokens, network, tokenizer = model.tokens(text), model.network, model.tokenizer
     paired = bool(network.config.is_encoder_decoder)
     layers: Any = network.get_encoder() if paired else network
@@ -150,7 +154,7 @@ def _published(model: HuggingFaceModel, text: str) -> Stack:
     )
 
 
-def _from_scratch(model: ScratchModel, text: str) -> Stack:
+def _from_scratch(model: ScratchModel, text: str | ModelInput) -> Stack:
     tokens, bert = model.tokens(text), model.bert
     steps = bert.embeddings(
         torch.tensor([token.id for token in tokens]), torch.zeros(len(tokens), dtype=torch.long)
@@ -164,7 +168,7 @@ def _from_scratch(model: ScratchModel, text: str) -> Stack:
     return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
 
 
-def _of_translator(model: TranslatorModel, text: str) -> Stack:
+def _of_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
     tokens, network = model.tokens(text), model.translator.model
     steps = network.source_embedding(torch.tensor([token.id for token in tokens]))
     table = network.source_embedding.table

@@ -16,7 +16,7 @@ from attnviz.errors import AttentionNotRead, ModelNotSupported
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import TextTokenizer
-from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace, mask_of_weights, weights_block
+from attnviz.trace import ROUNDING, Block, Floats, Kind, Mask, Token, Trace, mask_of_weights, weights_block
 
 
 def opened(
@@ -96,8 +96,12 @@ class WeightsModel(HuggingFaceModel):
         for kind in self.entry.kinds:
             shape = (1, self.entry.heads, *forward.sides(lengths[0], lengths[-1])[kind])
             layers = weights_of(returned, kind)
-            if [getattr(layer, "shape", ()) for layer in layers] != [shape] * self.entry.layers_of(kind):
-                raise ModelNotSupported(f"{self._why} Nor does transformers return its weights.")
+            fitting = [getattr(layer, "shape", ()) for layer in layers] == [shape] * self.entry.layers_of(
+                kind
+            )
+            if not (fitting and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
+                found = ": what it returns are no numbers from 0 to 1" if fitting else ""
+                raise ModelNotSupported(f"{self._why} Nor does transformers return its weights{found}.")
         return ()  # none that could be changed
 
     def _blocks(self, read: TokenizedInput, edits: Edits) -> tuple[Block, ...]:  # noqa: ARG002 - none

@@ -26,6 +26,7 @@ from attnviz.cli.reading import Device, Model, Numbers, reader_of
 from attnviz.errors import AttnvizError
 from attnviz.experiments import coreference, pairs
 from attnviz.experiments.coreference import COLUMNS, Looks, Scores, Verdicts
+from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, interval, part_of, percent, plural
 
@@ -74,8 +75,7 @@ def run(
         for step in coreference.resolve(every, trace, kind):
             tell(f"{step.done} of {step.total} pairs", step.done / step.total)
     found = step.found
-    if not found.pairs:
-        raise AttnvizError(f"Of {plural(len(every), 'pair')} the model can read none. {found.unread[0].why}")
+    need_some(len(found.pairs), "pairs", found.unread)
     scores = found.scores(looks)
     said, rows = summary(model, found, scores, looks == "pronoun"), coreference.table_rows(scores)
     give(said, COLUMNS, rows, as_json=as_json, beside=left_out(found.unread), out=out)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
@@ -23,18 +26,23 @@ STDIN = "-"
 """Typed for a text that comes through the pipe."""
 
 TAKES_DASHES = {"ignore_unknown_options": True}
-"""The setting of a command whose text may begin with a dash, as "- No, it did not." does."""
+"""The setting of a `TextCommand`, whose text may begin with a dash, as "- No, it did not." does."""
 
 
-def _no_option(text: str | None) -> str | None:
-    if text is not None and text.startswith("-") and text != STDIN and " " not in text:
-        raise typer.BadParameter(f"No such option: {text}")
-    return text
+class TextCommand(TyperCommand):
+    """A command that takes a text; one word that begins with a dash is an option of it, or of none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As Typer does; it would take an unknown option for a second text."""
+        known = {name for param in self.get_params(ctx) for name in (*param.opts, *param.secondary_opts)}
+        for word in takewhile("--".__ne__, args):
+            if re.match(r"--?[A-Za-z]\S*$", word) and word.partition("=")[0] not in known:
+                ctx.fail(f"No such option: {word}")
+        return super().parse_args(ctx, args)
 
 
 _TEXT = typer.Argument(
     metavar="TEXT",
-    callback=_no_option,
     help=f"What the model reads; {STDIN}: standard input. A model that sees pictures takes a file.",
 )
 Text = Annotated[str, _TEXT]

@@ -20,8 +20,8 @@ from attnviz.cli.output import (
     left_out,
 )
 from attnviz.cli.reading import Device, Model, Numbers, reader_of
-from attnviz.errors import AttnvizError
 from attnviz.experiments import syntax
+from attnviz.experiments.sentences import need_some
 from attnviz.experiments.syntax import CALLED, COLUMNS, LOOKS, SORTS, Grammar, Looks
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, interval, part_of, plural
@@ -52,8 +52,7 @@ def run(
     kind, trace = reader_of(model)
     *_, end = syntax.measure(syntax.bundled(), trace, kind)
     grammar = end.found
-    if not grammar.sentences:
-        raise AttnvizError(f"The model can read none of the sentences. {grammar.unread[0].why}")
+    need_some(grammar.sentences, "sentences", grammar.unread)
     said = summary(model, grammar, looks, None if every else 1)
     rows = syntax.table_rows(grammar, looks)
     give(said, COLUMNS, rows, as_json=as_json, beside=left_out(grammar.unread), out=out)

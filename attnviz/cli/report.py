@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from attnviz.atomic_file import atomic_file
 from attnviz.cli import app, reading
@@ -20,8 +19,14 @@ from attnviz.trace import Kind, Trace
 
 _HEAD = 4096  # bytes in which a page says what it is
 
+# The options that say how a text is read.
+_OF_A_TEXT = (
+    *("model", "dtype", "device", "second", "target"),
+    *("write", "temperature", "top_k", "top_p", "seed"),
+)
 
-class _SeveralTraces(TyperCommand):
+
+class _SeveralTraces(reading.TextCommand):
     """Reads `--trace a b` as `--trace a --trace b`: an option of Typer's takes one value at a time."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -48,6 +53,7 @@ def _repeated(option: str, arguments: Sequence[str]) -> Iterator[str]:
     epilog='Example: python -m attnviz report "The dog slept." --layer 4 --head 2 --out dog.html',
 )
 def run(
+    ctx: typer.Context,
     text: reading.TextOrNone = None,
     model: reading.Model = "minilm",
     dtype: reading.Numbers = None,
@@ -87,6 +93,11 @@ def run(
     check_out(out, force, is_page, "page of attnviz", ".html", inputs=[*reading.picture_of(text), *files])
     if (text is None) == (not files):
         raise AttnvizError('Give a text, as in report "The dog slept.", or files with --trace, but not both.')
+    unread = [f"--{name.replace('_', '-')}" for name in _OF_A_TEXT if _typed(ctx, name)]
+    if files and unread:
+        raise AttnvizError(
+            f"--trace shows files as they are. Leave out {', '.join(unread)}: that is for a text."
+        )
     model = with_settings(model, dtype, device)
     writing = reading.writing_of(write, temperature, top_k, top_p, seed)
     traces = [_loaded(file) for file in files]
@@ -104,6 +115,12 @@ def run(
     with atomic_file(out) as opened:
         opened.write(page.encode())
     sys.stdout.write(written(out))
+
+
+def _typed(ctx: typer.Context, name: str) -> bool:
+    """Whether the option stands on the command line."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _loaded(file: Path) -> Trace:

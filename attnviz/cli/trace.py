@@ -26,6 +26,7 @@ MOST_LINKS = 3
 
 @app.command(
     "trace",
+    cls=reading.TextCommand,
     context_settings=reading.TAKES_DASHES,
     epilog='Example: python -m attnviz trace "The dog slept." --model minilm --out dog.npz',
 )

@@ -17,7 +17,7 @@ from attnviz.experiments import ablation, coreference, syntax
 from attnviz.experiments import pairs as pairs_of_sentences
 from attnviz.experiments.ablation import Ablation, WordOcclusion
 from attnviz.experiments.coreference import Verdicts
-from attnviz.experiments.sentences import reader, self_attention
+from attnviz.experiments.sentences import need_some, reader, self_attention
 from attnviz.experiments.syntax import Grammar
 from attnviz.models import resolve
 from attnviz.trace import checked_place
@@ -69,7 +69,7 @@ def ablate(
     return last.found
 
 
-def gradients(text: str, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:
+def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:
     """How strongly each token moves one token's output, or what the model expects there: by gradients.
 
     A model whose head tells the next token is followed in the logarithm of the probability of the token that
@@ -92,20 +92,21 @@ def gradients(text: str, model: object = "minilm", place: int = 0, tokenizer: ob
         AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or the model takes no
             word vectors in place of words.
     """
+    given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
         loaded = loading.load(name)
         with loading.gate:  # our own models come without transformers
             from attnviz.capture import attribution
             from attnviz.capture.stack import expected, stack_of
 
-        stack = stack_of(loaded, _one_text(text, "text"))
+        stack = stack_of(loaded, given)
         followed = expected(stack, checked_place(place, len(stack.tokens)))
         *_, (_, _, last) = attribution.gradients(stack, place, followed)
     return last
 
 
 def occlusion(
-    text: str, model: object = "minilm", place: int = 0, way: Way | None = None, tokenizer: object = None
+    text: object, model: object = "minilm", place: int = 0, way: Way | None = None, tokenizer: object = None
 ) -> WordOcclusion:
     """One token's output without each of the tokens in turn (Zeiler & Fergus 2014; Li et al. 2016).
 
@@ -129,8 +130,9 @@ def occlusion(
     Raises:
         AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, or not this way.
     """
+    given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
-        return ablation.words_left_out(name, _one_text(text, "text"), place, way)
+        return ablation.words_left_out(name, given, place, way)
 
 
 def pronouns(model: object = "minilm", pairs: str | None = None, tokenizer: object = None) -> Verdicts:
@@ -152,7 +154,7 @@ def pronouns(model: object = "minilm", pairs: str | None = None, tokenizer: obje
         The weights between pronoun and words, `scores()` of them, and what the model could not read.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or a line cannot be read.
+        AttnvizError, TypeError: as `attnviz.trace` does; or a line cannot be read, or the model reads none.
     """
     with opened(model, tokenizer) as name:
         entry = resolve.entry(name)
@@ -160,6 +162,7 @@ def pronouns(model: object = "minilm", pairs: str | None = None, tokenizer: obje
         if pairs is not None:
             every = pairs_of_sentences.parse(_one_text(pairs, "pairs"))
         *_, last = coreference.resolve(every, reader(entry, loading.load(name)), kind)
+    need_some(len(last.found.pairs), "pairs", last.found.unread)
     return last.found
 
 
@@ -183,13 +186,14 @@ def relations(model: object = "minilm", sentences: str | None = None, tokenizer:
         are determiner, possessive, auxiliary, subject, object and preposition.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or a line cannot be read.
+        AttnvizError, TypeError: as `attnviz.trace` does; or a line cannot be read, or the model reads none.
     """
     with opened(model, tokenizer) as name:
         entry = resolve.entry(name)
         kind = self_attention(entry)
         every = syntax.bundled() if sentences is None else syntax.parse(_one_text(sentences, "sentences"))
         *_, last = syntax.measure(every, reader(entry, loading.load(name)), kind)
+    need_some(last.found.sentences, "sentences", last.found.unread)
     return last.found
 
 

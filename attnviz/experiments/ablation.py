@@ -122,7 +122,7 @@ def ablate_together(
     return _tried(model, given, sets, at_once, place)
 
 
-def words_left_out(model: str, text: str, place: int, way: Way | None = None) -> WordOcclusion:
+def words_left_out(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
     """One token's output without each of the words in turn: a scale for what silencing a head does to it.
 
     Args:

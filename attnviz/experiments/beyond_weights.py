@@ -200,8 +200,10 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         from attnviz.capture.residual_stream import residual_stream
         from attnviz.capture.stack import expected, stack_of
 
-    blocks = loading.trace(name, ModelInput(text)).of_kind(kind)
-    weights = np.stack([block.weights for block in blocks])
+    read = loading.trace(name, ModelInput(text))
+    blocks = read.of_kind(kind)
+    read = replace(read, blocks=blocks)
+    weights = read.stack()
     tokens = weights.shape[-1]
     steps = len(WAYS) + 2  # long ones, which take longer the more tokens there are; and two quick ones
     total = 2 + steps * tokens
@@ -210,7 +212,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         {
             HEAD_WEIGHTS: weights[:, :, place],
             LAYER_WEIGHTS: weights[:, :, place].mean(axis=1),
-            ROLLOUT: rollout(weights)[-1, place],
+            ROLLOUT: rollout(read)[-1, place],
         }
     )
     try:
@@ -244,7 +246,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
                     }
                 )
             yield Progress(2 + len(WAYS) * tokens + tokens * so_far // numbers, total, found)
-    yield from _flows(found, mixed(weights), 2 + (steps - 1) * tokens)
+    yield from _flows(found, mixed(read), 2 + (steps - 1) * tokens)
 
 
 def _left_out(

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from attnviz.capture.model import Model, ModelInput
-from attnviz.errors import EmptyText, ModelNotSupported, TextTooLong, UnknownWords, UnreadableText
+from attnviz.errors import (
+    AttnvizError,
+    EmptyText,
+    ModelNotSupported,
+    TextTooLong,
+    UnknownWords,
+    UnreadableText,
+)
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
@@ -30,6 +37,16 @@ class SkippedSentence:
 
     text: str
     why: str
+
+
+def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
+    """Refuse what was computed over nothing.
+
+    Raises:
+        AttnvizError: none was read.
+    """
+    if not read:
+        raise AttnvizError(f"The model can read none of the {what}. {unread[0].why}")
 
 
 def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:

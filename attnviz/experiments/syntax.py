@@ -153,7 +153,7 @@ def parse(text: str) -> tuple[Annotated, ...]:
     """The sentences and relations that are written there, as in `relations.txt`.
 
     Raises:
-        AttnvizError: a line cannot be read; the message names it.
+        AttnvizError: a line cannot be read, and the message names it; or there is no sentence.
     """
     found: list[Annotated] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -166,6 +166,11 @@ def parse(text: str) -> tuple[Annotated, ...]:
                 found.append(Annotated(line.strip(), ()))
         except AttnvizError as error:
             raise AttnvizError(f"Line {number}: {error}") from error
+    if not found:
+        raise AttnvizError(
+            "There are no sentences here. Write each on a line, and its relations indented on the next, like "
+            "this: object cat>chased"
+        )
     return tuple(found)
 
 

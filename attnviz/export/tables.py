@@ -15,7 +15,7 @@ from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys
 from attnviz.analysis.table import numbered
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.importing import need_extra
-from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace
+from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +175,7 @@ def _labels_of(trace: Trace, block: Block, base: Base) -> tuple[list[str], list[
 
 def _labels(shown: DisplayTokens, base: Base) -> list[str]:
     """Each token with its number before it, as in the CSV files of the app."""
-    if base not in {0, 1}:
+    if whole(base, "base") not in {0, 1}:
         raise AttnvizError(f"base must be 0 or 1, not {base!r}.")
     return [numbered(group, base) for group in shown.groups]
 

@@ -76,7 +76,7 @@ def target(name: str) -> Target:
     Raises:
         UnknownModel, WrongSetting: as `allowed.check` says.
     """
-    model, said = _said(allowed.target(name))
+    model, said = parts_of(allowed.target(name))
     return Target(model, **said)
 
 
@@ -88,7 +88,7 @@ def with_settings(name: str, dtype: object = None, device: object = None) -> str
     """
     if dtype is None and device is None:
         return name
-    model, said = _said(name)
+    model, said = parts_of(name)
     asked = {"dtype": dtype, "device": device}
     for setting, value in asked.items():
         if value is None:
@@ -106,7 +106,7 @@ def with_settings(name: str, dtype: object = None, device: object = None) -> str
     )
 
 
-def _said(name: str) -> tuple[str, dict[str, Any]]:
+def parts_of(name: str) -> tuple[str, dict[str, Any]]:
     """A name without what stands behind a # at its end, and what that says."""
     said: dict[str, Any] = {}
     while (match := _SETTING.search(name)) and match.start() and match.lastgroup not in said:
@@ -137,11 +137,11 @@ def entry(name: str) -> Entry:
     if kind == "catalogue":
         if dtype != "float32":
             raise ModelNotSupported(
-                f"{quoted(behind)} comes with attnviz and runs in float32. Leave out #{dtype}."
+                f"{quoted(behind)} comes with attnviz and runs in float32. Leave {dtype} out."
             )
         found = catalogue.entry(behind)
         if device != "cpu" and found.engine != "transformers":
-            raise ModelNotSupported(f"{quoted(behind)} runs on the processor. Leave out #{device}.")
+            raise ModelNotSupported(f"{quoted(behind)} runs on the processor. Leave {device} out.")
         return found if name == behind else replace(found, name=name, title=name, device=device)
     if kind == "folder":
         expanded = _expanded(behind)

@@ -43,7 +43,8 @@ _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a sp
 _NO_OFFSETS = (
     "No tokenizer can be made of this model's files that tells where in the text its tokens stand, so "
     "nothing could be drawn over the text. Put a tokenizer.json beside the model: a fast tokenizer writes "
-    "one with tokenizer.save_pretrained(folder)."
+    "one with tokenizer.save_pretrained(folder). Where there is no fast one, as for Marian, a program can "
+    "give the tokens: attnviz.trace(tokenizer(text), model), with a model object."
 )
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from attnviz.analysis.entropy import entropy
+from attnviz.analysis.entropy import bits, entropy
 from attnviz.trace import Floats
 
 
@@ -20,4 +20,4 @@ def test_bits_by_hand() -> None:
 @given(arrays(np.float32, (3, 5, 7), elements=st.floats(0, 1, width=32)))
 def test_as_pytorch_computes_it(weights: Floats) -> None:
     expected = torch.special.entr(torch.from_numpy(weights).double()).sum(dim=-1) / np.log(2)
-    np.testing.assert_allclose(entropy(weights), expected, atol=1e-5)
+    np.testing.assert_allclose(bits(weights), expected, atol=1e-5)

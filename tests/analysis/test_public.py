@@ -104,9 +104,51 @@ def test_a_flow_that_cannot_be(asked: Any, error: type[Exception], said: str) ->
 @pytest.mark.parametrize("compute", [analysis.total_variation, analysis.jensen_shannon])
 def test_rows_that_cannot_be_compared(compute: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(InvalidTrace, match=r"first has the shape \(3, 5\) and second \(3, 4\)"):
-        compute(ROWS, ROWS[:, :4])
+        compute(ROWS, np.full((3, 4), 0.25))
     with pytest.raises(TypeError, match=r"second must be an array of NumPy, \[\.\.\., key\].*, not list"):
         compute(ROWS, ROWS.tolist())
+
+
+OF_ARRAYS: list[Callable[[Any], Any]] = [
+    *OF_WEIGHTS,
+    lambda weights: analysis.flow(weights, 0, 0),
+    lambda weights: analysis.flow(weights[0], 0, 0),
+    lambda weights: analysis.total_variation(WEIGHTS, weights),
+    lambda weights: analysis.jensen_shannon(weights, WEIGHTS),
+]
+
+
+@pytest.mark.parametrize("compute", OF_ARRAYS)
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0.7, r"\[.*1, 3\] sums to 1\.5, not to 1\. .*divide each row by it"),
+        (-0.3, r"\[.*1, 3\] holds -0\.3\. Weights are from 0 to 1"),
+        (np.nan, r"\[.*1, 3\] holds numbers that are not finite"),
+    ],
+)
+def test_rows_that_are_none_of_weights(compute: Callable[[Any], Any], number: float, said: str) -> None:
+    weights = WEIGHTS.copy()
+    weights[0, 1, 3, 2] = number
+    weights[0, 1, 0, 0] += 0.01  # as rounding does
+    with pytest.raises(InvalidTrace, match=r"(weights|layers|first|second)" + said):
+        compute(weights)
+
+
+@pytest.mark.parametrize("compute", OF_WEIGHTS)
+@pytest.mark.parametrize("shape", [(0, 1, 2, 2), (1, 0, 2, 2), (1, 1, 0, 0)])
+def test_there_must_be_some_weights(compute: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
+    with pytest.raises(InvalidTrace, match=r"weights has the shape \(.*0.*key\], none of them 0\."):
+        compute(np.zeros(shape))
+
+
+def test_weights_are_numbers(tired: Trace) -> None:
+    with pytest.raises(
+        TypeError, match=r"first must be an array of NumPy, .* not Trace\. .*trace\.stack\(\)"
+    ):
+        analysis.jensen_shannon(tired, tired)  # type: ignore[arg-type]  # this is what must fail
+    with pytest.raises(TypeError, match=r"weights must be an array of NumPy, .* of numbers, not one of <U1"):
+        analysis.rollout(np.full((1, 1, 1, 1), "a"))
 
 
 @pytest.mark.parametrize("compute", [analysis.head_norms, analysis.layer_norms])

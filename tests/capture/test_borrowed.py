@@ -11,6 +11,7 @@ import peft
 import pytest
 import torch
 from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel
 
 import attnviz
 from attnviz.capture import loading
@@ -102,13 +103,14 @@ def test_an_object_stays_as_it_was_in_four_threads_with_errors(network: Any, rea
     assert reads.backend_tokenizer.to_str() == inner
 
 
-def test_an_object_that_raises_stays_as_it_was(network: Any, reads: Any) -> None:
+@pytest.mark.parametrize("error", [RuntimeError, ValueError, StopIteration])
+def test_an_object_that_raises_stays_as_it_was(network: Any, reads: Any, error: type[Exception]) -> None:
     def refuse(*_: Any) -> None:
-        raise RuntimeError("no more memory")
+        raise error("no more memory")
 
     network.base_model.encoder.layer[1].register_forward_hook(refuse)
     before = state(network)
-    with pytest.raises(ModelNotSupported, match="BertModel cannot read this: no more memory"):
+    with pytest.raises(ModelNotSupported, match=f"BertModel .* pass raised {error.__name__}: no more memory"):
         attnviz.trace(SENTENCE, network, tokenizer=reads)
     assert state(network) == before
 
@@ -335,12 +337,47 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     refused(own_model(folder_of("vit")), "sees pictures")
     refused(
         own_model(folder_of("bloom")).bfloat16(),
-        r"in float32 only: leave out #bfloat16, or call model\.float\(\)",
+        r"in float32 only, not in bfloat16: leave bfloat16 out, or call model\.float\(\)",
     )
     refused(own_model(folder_of("bert")).double(), "computes in float64")
     half_there: Any = own_model(folder_of("bert"))
     half_there.base_model.encoder.layer[1].to("meta")
     refused(half_there, "are on cpu and meta")
+    half_there = own_model(folder_of("bert"))
+    half_there.base_model.embeddings.position_ids = torch.zeros(1, 5, device="meta")
+    refused(half_there, "are on cpu and meta")
+
+
+def built(config: Any) -> Any:
+    auto: Any = AutoModel
+    return auto.from_config(config)
+
+
+def test_what_transformers_returns_as_weights_must_be_weights(capfd: pytest.CaptureFixture[str]) -> None:
+    sizes = {"vocab_size": 61, "hidden_size": 12, "embedding_size": 12, "num_hidden_layers": 2}
+    config = AutoConfig.for_model("squeezebert", **sizes, num_attention_heads=3, intermediate_size=8)
+    for name in ("q", "k", "v", "post_attention", "intermediate", "output"):
+        setattr(config, f"{name}_groups", 1)
+    with pytest.raises(
+        ModelNotSupported,
+        match="Nor does transformers return its weights: what it returns are no numbers from 0 to 1",
+    ):
+        attnviz.trace([2, 5, 7], built(config))
+    assert not capfd.readouterr().err
+
+
+def test_layers_that_compute_attention_twice_are_told_so() -> None:
+    sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
+    config = AutoConfig.for_model("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
+    said = "has 3 layers of decoder attention, but attnviz could record 6 computations of it"
+    network = built(config)
+    for ask in (
+        lambda: [attnviz.trace([2, 5, 7], network)],
+        lambda: attnviz.trace_many([[2, 5, 7]], network),
+    ):
+        with pytest.warns(match=said) as warned:
+            assert next(iter(ask())).blocks[2].weights_alone
+        assert warned[0].filename == __file__
 
 
 TEXTS_TOGETHER = (SENTENCE, "The dog was tired .", "The cat saw a fish and the old man went home", "he was")
@@ -362,8 +399,15 @@ def test_many_texts_at_once_are_as_each_alone(folder_of: FolderOf, family: str) 
 
 def test_many_texts_that_are_none() -> None:
     assert list(attnviz.trace_many([])) == []
-    with pytest.raises(TypeError, match="not one str"):
-        list(attnviz.trace_many(SENTENCE))
+    for texts in (SENTENCE, None):
+        with pytest.raises(
+            TypeError, match=r"texts must be a list of texts, such as \[text\], not (str|NoneType)"
+        ):
+            list(attnviz.trace_many(texts))  # type: ignore[arg-type]  # this is what must fail
+    with pytest.raises(TypeError, match=r"batch_size must be a whole number, not 1\.5"):
+        list(attnviz.trace_many([SENTENCE], batch_size=1.5))  # type: ignore[arg-type]  # and this
+    with pytest.raises(TypeError, match="Leave out position_ids"):
+        list(attnviz.trace_many({"input_ids": [[1]], "position_ids": [[3]]}))
     with pytest.raises(AttnvizError, match="batch_size must be 1 or more, not 0"):
         list(attnviz.trace_many([SENTENCE], batch_size=0))
     with pytest.raises(EmptyText):

@@ -99,7 +99,11 @@ def test_loaded_models_are_counted_in_their_precision(stored: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "kind", "why"),
     [
-        ("minilm#bfloat16", ModelNotSupported, "“minilm” comes with attnviz and runs in float32. Leave out"),
+        (
+            "minilm#bfloat16",
+            ModelNotSupported,
+            "“minilm” comes with attnviz and runs in float32. Leave bfloat16 out",
+        ),
         ("translator#int8", UnknownModel, "No model is called “translator#int8”"),
         ("#bfloat16", UnknownModel, "No model is called “#bfloat16”"),
     ],
@@ -110,10 +114,9 @@ def test_what_cannot_run_so_is_refused(name: str, kind: type[Exception], why: st
 
 
 def test_attention_of_its_own_is_shown_in_float32_alone(folder_of: FolderOf) -> None:
-    with pytest.raises(
-        ModelNotSupported, match=r"in float32 only: leave out #float16, or call model\.float\(\)"
-    ):
-        loading.load(f"{folder_of('mpnet')}#float16")
+    said = r"mpnet” computes .* in float32 only, not in float16: leave float16 out, or call model\.float\(\)"
+    with pytest.raises(ModelNotSupported, match=said):
+        attnviz.trace(SENTENCE, folder_of("mpnet"), dtype="float16")
 
 
 def test_what_must_add_up_exactly_is_refused_with_the_reason(stored: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_model_goes_to_its_device(stored: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_device_that_is_not_there_is_told(stored: Path) -> None:
-    said = r"cannot be brought to cuda:99: .+\. Without #cuda:99 it runs on the processor"
+    said = r"cannot be brought to cuda:99: .+\. Leave cuda:99 out, and it runs on the processor"
     with pytest.raises(ModelNotSupported, match=said):
         attnviz.trace(SENTENCE, stored, device="cuda:99")
 

@@ -99,7 +99,7 @@ def test_wrong_files_and_models_are_told(refuse: Say, tmp_path: Path) -> None:
     other.write_text("name,place\n", "utf-8")
     for arguments, why in (
         (("pronouns", "--pairs", wrong), "Line 1: it needs two words in [ ]"),
-        (("pronouns", "--pairs", unknown, "--model", "translator"), "Of 1 pair the model can read none."),
+        (("pronouns", "--pairs", unknown, "--model", "translator"), "The model can read none of the pairs. "),
         (("pronouns", "--pairs", tmp_path / "nowhere.txt"), "No such file"),
         (("pronouns", "--pairs", wrong, "--out", wrong), "is what is read here, and it would be lost"),
         (("pronouns", "--pairs", wrong, "--out", wrong, "--force"), "is what is read here"),

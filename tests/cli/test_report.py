@@ -37,6 +37,10 @@ def test_saved_traces_become_one_page(say: Say, saved: list[str], tmp_path: Path
         (["--trace", "one.npz", "--head", "4"], "2 layers of 3 heads"),
         (["--trace", "one.npz", "--head", "0"], "2 layers of 3 heads"),
         (["--trace", "none.npz"], "No such file"),
+        (
+            ["--trace", "one.npz", "--dtype", "bfloat16", "--top-k", "3"],
+            "Leave out --dtype, --top-k: that is for",
+        ),
         (["--trace", "one.npz", "bad.npz"], "bad.npz: This file is not a trace"),
     ],
 )

@@ -71,12 +71,30 @@ def test_there_must_be_such_a_token_and_such_a_way(folder_of: FolderOf) -> None:
             experiments.ablate(SENTENCE, model, place)
 
 
-def test_texts_pairs_and_sentences_are_one_text_each() -> None:
-    asks: tuple[Callable[..., object], ...] = (experiments.gradients, experiments.occlusion)
-    for ask in asks:
-        with pytest.raises(TypeError, match="text must be one str, not list"):
-            ask([101, 102])
+@pytest.mark.parametrize(
+    ("ask", "numbers"), [(experiments.gradients, "words"), (experiments.occlusion, "turned")]
+)
+def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of: FolderOf) -> None:
+    encoded = own_tokenizer(folder_of("bert"))(SENTENCE)
+    of_tokens, of_text = (getattr(ask(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
+    assert np.array_equal(of_tokens, of_text)
+    with pytest.raises(AttnvizError, match="One text is needed here, not two sentences together"):
+        ask({"input_ids": [1, 2], "token_type_ids": [0, 1]}, folder_of("bert"))
+    with pytest.raises(AttnvizError, match=r"“translator” reads a text, not its tokens\. Give it the text"):
+        ask([1, 2], "translator")
+
+
+def test_pairs_and_sentences_are_one_text_each() -> None:
     with pytest.raises(TypeError, match="pairs must be one str, not list"):
         experiments.pronouns(pairs=[EXAMPLE])  # type: ignore[arg-type]  # this is what must fail
     with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
         experiments.relations(sentences="  object road>cross")
+    with pytest.raises(AttnvizError, match=r"There are no sentences here\. Write each on a line"):
+        experiments.relations(sentences="")
+
+
+def test_what_a_model_can_read_nothing_of_is_told(folder_of: FolderOf) -> None:
+    with pytest.raises(AttnvizError, match=r"can read none of the pairs\. This model looks only back"):
+        experiments.pronouns(folder_of("gpt2"), pairs=EXAMPLE)
+    with pytest.raises(AttnvizError, match=r"can read none of the sentences\. .*wombat"):
+        experiments.relations("translator", sentences="A wombat .\n  determiner A>wombat")

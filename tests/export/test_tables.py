@@ -173,3 +173,5 @@ def test_a_table_counts_from_0_if_it_is_asked_to(both: Trace) -> None:
     ]
     with pytest.raises(attnviz.AttnvizError, match="base must be 0 or 1, not 2"):
         attnviz.tokens_table(both, base=2)  # type: ignore[arg-type]  # this is what must fail
+    with pytest.raises(TypeError, match=r"base must be a whole number, not 1\.0"):
+        attnviz.tokens_table(both, base=1.0)  # type: ignore[arg-type]  # and this

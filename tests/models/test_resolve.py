@@ -209,5 +209,5 @@ def test_settings_that_there_are_not_or_that_contradict_the_name(
 
 @pytest.mark.parametrize("name", ["translator", "minilm-scratch"])
 def test_our_own_models_run_on_the_processor(name: str) -> None:
-    with pytest.raises(ModelNotSupported, match=f"“{name}” runs on the processor. Leave out #cuda"):
+    with pytest.raises(ModelNotSupported, match=f"“{name}” runs on the processor. Leave cuda out"):
         resolve.entry(f"{name}#cuda")

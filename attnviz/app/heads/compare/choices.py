@@ -10,11 +10,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from attnviz.analysis.distance import MEASURES
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.compare.compared import MEASURES, Aligned, ChangeMeasure, ComparedSide, Comparison
+from attnviz.app.heads.compare.compared import Aligned, ChangeMeasure, ComparedSide, Comparison
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice, option
 from attnviz.app.state.choices import (

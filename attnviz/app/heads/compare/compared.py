@@ -20,22 +20,12 @@ from attnviz.analysis.aligned import (
     to_shared,
 )
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens, left_share, shown_mask, shown_weights
-from attnviz.analysis.distance import (
-    Measure,
-    changes,
-    from_one_head,
-    jensen_shannon,
-    largest_difference,
-    rows_on,
-    total_variation,
-)
+from attnviz.analysis.distance import MEASURES, changes, from_one_head, largest_difference, rows_on
 from attnviz.app import caches
 from attnviz.app.caches import cached
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind
-
-MEASURES: dict[str, Measure] = {"total variation": total_variation, "Jensen–Shannon": jensen_shannon}
 
 MOST_STEPS = 2**28
 """How many differences the page computes to find every head's twin in another model."""
@@ -73,7 +63,7 @@ class ChangeMeasure:
     """How a change is measured.
 
     Attributes:
-        measure: a key of `MEASURES`.
+        measure: a key of `distance.MEASURES`.
         one_word: of the chosen word's row alone, rather than as the mean over the words.
         rescale: of what goes to words that both sides have, each row rescaled to it.
     """

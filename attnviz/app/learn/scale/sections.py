@@ -327,7 +327,7 @@ def code() -> None:
         ("attnviz.app.learn.scale.compute", "variances"),
         ("attnviz.app.learn.scale.compute", "standard_error"),
         ("attnviz.app.learn.scale.compute", "compare"),
-        ("attnviz.analysis.entropy", "entropy"),
+        ("attnviz.analysis.entropy", "bits"),
         ("attnviz.app.learn.scale.compute", "jacobian"),
         ("attnviz.app.learn.scale.compute", "derivative"),
         ("attnviz.app.learn.scale.compute", "curves"),
