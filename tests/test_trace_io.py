@@ -167,12 +167,12 @@ def test_anybody_with_numpy_can_read_it() -> None:
     trace = made(4)
     with np.load(io.BytesIO(written(trace)), allow_pickle=False) as archive:
         header = json.loads(archive["header"].tobytes())
-        assert (header["format"], header["version"], header["text"]) == ("attnviz trace", 2, trace.text)
+        assert (header["format"], header["version"], header["text"]) == ("attnviz trace", 3, trace.text)
         names = [block["name"] for block in header["blocks"]]
         assert names == ["encoder-1", "encoder-2", "decoder-1", "cross-1"]
         for block, described in zip(trace.blocks, header["blocks"], strict=True):
             assert described["layer"] == block.layer + 1
-            for name in ("query", "scores", "weights"):
+            for name in ("query", "key", "value", "weights"):
                 assert np.array_equal(archive[f"{described['name']}.{name}"], getattr(block, name))
             assert np.array_equal(archive[described["mask"]], block.mask)
 
@@ -360,12 +360,12 @@ def test_a_header_that_is_wrong_is_refused() -> None:
 
 
 def test_a_file_of_another_version_is_told_from_a_damaged_one() -> None:
-    refused(with_header(version=1), r"version 1; this attnviz reads version 2\. Trace the text again")
+    refused(with_header(version=1), r"version 1; this attnviz reads version 3\. Trace the text again")
     refused(with_header(version="9" * 999), r"version '9+\.\.\.9+'; this")
     refused(with_header(format="another"), "not a trace")
     file = io.BytesIO()  # version 1 was packed
     np.savez_compressed(file, allow_pickle=False, header=np.frombuffer(b'{"version": 1}', np.uint8))
-    refused(file.getvalue(), "only attnviz before version 2 of this file did")
+    refused(file.getvalue(), "only attnviz before version 3 of this file did")
 
 
 def test_a_trace_too_large_is_neither_written_nor_read(monkeypatch: pytest.MonkeyPatch) -> None:
