@@ -55,7 +55,7 @@ def run(
 ) -> None:
     """Run a model over a text, and keep its attention in a file.
 
-    The file has every query, key, value and weight of every head. Trace.load reads it again, with the scores,
+    The file has every query, key, value and weight of every head. Trace.load reads it again, with scores,
     and so does numpy.load.
     """
     check_out(
