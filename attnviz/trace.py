@@ -772,7 +772,7 @@ def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int,
     return array.shape
 
 
-def _read_only(array: NDArray[np.generic], dtype: type[np.generic], name: str) -> NDArray[np.generic]:
+def _read_only(array: NDArray[Any], dtype: type[np.generic], name: str) -> NDArray[Any]:
     """An array that nobody can write to: a frozen dataclass alone would not stop `array[0] = 1`.
 
     What is such an array already, contiguous and of this dtype, is shared (a model's W_O serves all its

@@ -74,7 +74,7 @@ def test_a_file_without_w_o_or_of_the_weights_alone_is_small(tmp_path: Path) -> 
     trace = attnviz.trace("The dog slept.")
     sizes = []
     for what in ("all", "attention", "weights"):
-        trace.save(tmp_path / what, what=what)  # type: ignore[arg-type]  # of the three
+        trace.save(tmp_path / what, what=what)
         again = Trace.load(tmp_path / what)
         assert (again.text, again.tokens) == (trace.text, trace.tokens)
         assert np.array_equal(again.stack(), trace.stack())

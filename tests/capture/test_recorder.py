@@ -88,7 +88,7 @@ def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_
 
 
 def test_a_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf) -> None:
-    network = open_network(folder_of("bert"))
+    network: Any = open_network(folder_of("bert"))
     layers = [
         AttentionLayer(layer.attention.self, "encoder", n, 3, None)
         for n, layer in enumerate(network.base_model.encoder.layer)
