@@ -13,7 +13,6 @@ import math
 import reprlib
 import struct
 import zipfile
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from os import SEEK_END, PathLike
 from pathlib import Path
@@ -29,10 +28,10 @@ from attnviz.errors import InvalidTrace
 File = str | PathLike[str] | IO[bytes]
 
 FORMAT = "attnviz trace"
-VERSION = 2
+VERSION = 3
 
 MOST_BYTES = 3 * 2**29
-"""The most that the arrays may take; BERT-large at its 512 tokens, with its W_O, takes 2/3 of it."""
+"""The most that the arrays may take; BERT-large at its 512 tokens, with its W_O, takes 2/5 of it."""
 MOST_HEADER_BYTES = 2**22
 """The most that the header may take: forty thousand tokens."""
 MOST_DIRECTORY_BYTES = 2**20
@@ -44,9 +43,7 @@ _LOCATOR = struct.Struct("<4sLQL")  # what stands before that in an archive of m
 _MOST_QUOTED = 200  # characters of another library's complaint that the message repeats
 
 
-def write(
-    file: File, header: dict[str, Any], arrays: Iterable[tuple[str, NDArray[Any]]], n_bytes: int
-) -> None:
+def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Write a header and arrays; the same ones give the same bytes.
 
     Args:
@@ -54,16 +51,15 @@ def write(
             already is replaced when all is written, and stays if that fails.
         header: what JSON can hold.
         arrays: of bytes, bools or float32, each with its name.
-        n_bytes: how many bytes the arrays take together.
 
     Raises:
         InvalidTrace: they are too large, and nothing was written.
         OSError: the file cannot be written.
     """
     encoded = json.dumps({"format": FORMAT, "version": VERSION, **header}).encode("ascii")
-    _check_sizes(len(encoded), n_bytes)
+    _check_sizes(len(encoded), sum(array.nbytes for array in arrays.values()))
     with _open(file, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in (("header", np.frombuffer(encoded, np.uint8)), *arrays):
+        for name, array in (("header", np.frombuffer(encoded, np.uint8)), *arrays.items()):
             member = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, whenever it is written
             with archive.open(member, "w") as stream:
                 npy.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)

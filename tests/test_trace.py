@@ -125,6 +125,11 @@ def test_what_cannot_be_a_forward_pass_is_refused(name: str, array: object, said
         block(**changes)
 
 
+def test_large_numbers_are_finite_even_where_their_squares_are_not() -> None:
+    most = np.finfo(np.float32).max
+    assert (block(query=np.full((HEADS, QUERIES, D_HEAD), most)).query == most).all()
+
+
 def test_a_query_that_may_look_nowhere_is_refused_with_the_reason() -> None:
     mask = np.ones((QUERIES, KEYS), dtype=np.bool_)
     mask[1] = False

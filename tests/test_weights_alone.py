@@ -70,17 +70,24 @@ def test_what_needs_vectors_is_refused_and_the_rest_works(tmp_path: Path) -> Non
     )
 
 
-def test_a_file_of_the_weights_alone_is_small(tmp_path: Path) -> None:
+def test_a_file_without_w_o_or_of_the_weights_alone_is_small(tmp_path: Path) -> None:
     trace = attnviz.trace("The dog slept.")
-    trace.save(tmp_path / "all.npz")
-    trace.save(tmp_path / "weights.npz", what="weights")
-    again = Trace.load(tmp_path / "weights.npz")
-    assert (again.text, again.tokens) == (trace.text, trace.tokens)
-    assert np.array_equal(again.stack(), trace.stack())
-    assert all(block.weights_alone for block in again.blocks)
-    sizes = [(tmp_path / name).stat().st_size for name in ("weights.npz", "all.npz")]
-    assert sizes[0] < sizes[1] / 100
-    with pytest.raises(InvalidTrace, match='"all" or "weights", not 7'):
+    sizes = []
+    for what in ("all", "attention", "weights"):
+        trace.save(tmp_path / what, what=what)
+        again = Trace.load(tmp_path / what)
+        assert (again.text, again.tokens) == (trace.text, trace.tokens)
+        assert np.array_equal(again.stack(), trace.stack())
+        assert all(block.weights_alone == (what == "weights") for block in again.blocks)
+        assert all((block.projection is not None) == (what == "all") for block in again.blocks)
+        if what == "attention":
+            for one, other in zip(again.blocks, trace.blocks, strict=True):
+                assert np.array_equal(one.scores, other.scores)
+                assert np.array_equal(one.output, other.output)
+        sizes.append((tmp_path / what).stat().st_size)
+    assert sizes[1] < sizes[0] / 20
+    assert sizes[2] < sizes[0] / 100
+    with pytest.raises(InvalidTrace, match='"all", "attention" or "weights", not 7'):
         trace.save(tmp_path / "none.npz", what=7)  # type: ignore[arg-type]
     assert not (tmp_path / "none.npz").exists()
 

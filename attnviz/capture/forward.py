@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from attnviz.capture import custom_attention
-from attnviz.capture.arrays import owned
+from attnviz.capture.arrays import as_numpy, owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
 from attnviz.capture.recorder import Record, recording
@@ -79,7 +79,8 @@ def blocks(
     with recording() as records, intervening(network, layers, [edits]), torch.inference_mode():
         run(network, inputs)
     refuse_other_modules(network, [record.module for record in records], layers)
-    return _blocks(network, layers, records, source, target, edits)
+    [found] = _blocks(network, layers, records, [source], [target or source], edits)
+    return found
 
 
 def batch_blocks(
@@ -87,8 +88,8 @@ def batch_blocks(
     layers: Sequence[AttentionLayer],
     sentences: Sequence[tuple[Token, ...]],
     type_ids: Sequence[Sequence[int]] | None = None,
-) -> Iterator[tuple[Block, ...]]:
-    """Runs a model of one stack once over many texts, padded to equal length, and yields the blocks of each.
+) -> list[tuple[Block, ...]]:
+    """Runs a model of one stack once over many texts, padded to equal length, and returns the blocks of each.
 
     What was padded is cut away. Where texts differ in length, sums of float32 may round otherwise than those
     of each text alone.
@@ -117,8 +118,7 @@ def batch_blocks(
     with recording() as records, torch.inference_mode():
         run(network, padded)
     refuse_other_modules(network, [record.module for record in records], layers)
-    for row, sentence in enumerate(sentences):
-        yield _blocks(network, layers, [record.of(row, len(sentence)) for record in records], sentence)
+    return _blocks(network, layers, records, sentences, sentences)
 
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
@@ -130,16 +130,16 @@ def _blocks(
     network: PreTrainedModel,
     layers: Sequence[AttentionLayer],
     records: list[Record],
-    source: tuple[Token, ...],
-    target: tuple[Token, ...] = (),
+    sources: Sequence[tuple[Token, ...]],
+    targets: Sequence[tuple[Token, ...]],
     edits: Edits = (),
-) -> tuple[Block, ...]:
-    """What was recorded of one text, layer by layer."""
-    looks = sides(source, target or source)
+) -> list[tuple[Block, ...]]:
+    """What was recorded of each text of a batch, layer by layer; what was padded is cut away."""
+    looks = sides(sources, targets)
     custom = custom_attention.has(network.config.model_type)
     # Layers that share a mask in the model share it in the trace.
-    masks: dict[tuple[object, ...], Mask] = {}
-    found = []
+    masks: dict[tuple[object, ...], list[Mask]] = {}
+    found: list[list[Block]] = [[] for _ in sources]
     for layer in layers:
         record = records.pop(0)  # so that what was copied does not stay in memory
         weights = record.weights
@@ -147,28 +147,45 @@ def _blocks(
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             its_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
             weights = edit_weights(weights, [its_edits])  # only its output was changed while it ran
+        longest = tuple(max(map(len, side)) for side in looks[layer.kind])
+        if weights.shape[-2:] != longest:  # more than padding would be cut away
+            raise ModelNotSupported(
+                f"{type(network).__name__} computed {weights.shape[-2]} × {weights.shape[-1]} weights for "
+                f"{longest[0]} × {longest[1]} tokens. What cannot be shown exactly is not shown."
+            )
+        texts = list(zip(*looks[layer.kind], strict=True))
         key = (None if record.mask is None else record.mask.data_ptr(), weights.shape[-2:])
         if key not in masks:
-            masks[key] = _allowed(record.module, record.mask, weights.shape[-2:])
-        found.append(
-            Block(
-                kind=layer.kind,
-                layer=layer.layer,
-                query_tokens=looks[layer.kind][0],
-                key_tokens=looks[layer.kind][1],
-                query=owned(record.query[0]),
-                key=owned(record.key[0]),
-                value=owned(record.value[0]),
-                weights=owned(weights[0]),
-                mask=masks[key],
-                scale=record.scale,
-                cap=record.cap,
-                sinks=None if record.sinks is None else owned(record.sinks.detach()),
-                bias=None if record.bias is None else owned(record.bias[0]),
-                projection=layer.projection,
-            )
+            allowed = _allowed(record.module, record.mask, weights.shape)
+            masks[key] = [
+                owned(mask[: len(q), : len(k)]) for mask, (q, k) in zip(allowed, texts, strict=True)
+            ]
+        of_query, of_key, of_value, of_weights = map(
+            as_numpy, (record.query, record.key, record.value, weights)
         )
-    return tuple(found)
+        bias = None if record.bias is None else as_numpy(record.bias.expand(weights.shape))
+        sinks = None if record.sinks is None else owned(record.sinks.detach())
+        for row, (queries, keys) in enumerate(texts):
+            n, m = len(queries), len(keys)
+            found[row].append(
+                Block(
+                    kind=layer.kind,
+                    layer=layer.layer,
+                    query_tokens=queries,
+                    key_tokens=keys,
+                    query=of_query[row, :, :n],
+                    key=of_key[row, :, :m],
+                    value=of_value[row, :, :m],
+                    weights=of_weights[row, :, :n, :m],
+                    mask=masks[key][row],
+                    scale=record.scale,
+                    cap=record.cap,
+                    sinks=sinks,
+                    bias=None if bias is None else bias[row, :, :n, :m],
+                    projection=layer.projection,
+                )
+            )
+    return list(map(tuple, found))
 
 
 def outcomes(
@@ -229,8 +246,8 @@ def batch_weights(
     with torch.inference_mode(), recording(weights_of=len(wanted)) as records:
         run(stack, inputs)
     refuse_other_modules(network, [record.module for record in records], wanted)
-    masks = (_allowed(record.module, record.mask, record.weights.shape[-2:]) for record in records)
-    return tuple(record.weights.float().cpu().numpy() for record in records), tuple(masks)
+    masks = (owned(_allowed(record.module, record.mask, record.weights.shape)[0]) for record in records)
+    return tuple(as_numpy(record.weights) for record in records), tuple(masks)
 
 
 @contextmanager
@@ -295,14 +312,19 @@ def _refuse_all_but_silence(
         )
 
 
-def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> Mask:
-    """[query, key], True where the mask adds nothing; it must be the same for all heads."""
+def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> Tensor:
+    """[batch, query, key], True where the mask adds nothing; it must be the same for all heads.
+
+    Args:
+        shape: of the weights, [batch, head, query, key].
+    """
+    batch, _, queries, keys = shape
     if mask is None:
-        return owned(torch.ones(shape, dtype=torch.bool))
+        return torch.ones(batch, queries, keys, dtype=torch.bool)
     forbids = mask <= torch.finfo(mask.dtype).min
     if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
         raise ModelNotSupported(
             f"{type(module).__name__} adds more than a mask to its scores. "
             "Its weights would be wrong, so they are not shown."
         )
-    return owned(~forbids[0, 0].expand(shape))
+    return ~forbids[:, 0].expand(batch, queries, keys)

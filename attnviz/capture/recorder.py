@@ -56,25 +56,6 @@ class Record(NamedTuple):
         """[batch, token, head · d_head]: what the heads read, side by side."""
         return (self.weights @ self.value).transpose(1, 2).flatten(2)
 
-    def of(self, row: int, tokens: int) -> Record:
-        """That of one text of a batch, as if it had been read alone; tokens after its first are padding."""
-
-        def cut(array: Tensor | None, *lengths: int | None) -> Any:
-            if array is None:
-                return None
-            place = min(row, len(array) - 1)  # of a mask or bias that all texts share, there is one
-            one = array[place : place + 1]
-            return one[(..., *(slice(length) for length in lengths))]
-
-        return self._replace(
-            query=cut(self.query, tokens, None),
-            key=cut(self.key, tokens, None),
-            value=cut(self.value, tokens, None),
-            mask=cut(self.mask, tokens, tokens),
-            bias=cut(self.bias, tokens, tokens),
-            weights=cut(self.weights, tokens, tokens),
-        )
-
 
 class Enough(Exception):
     """Every attention has been seen."""

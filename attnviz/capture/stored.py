@@ -6,7 +6,6 @@ They are without each head's slice of W_O (`Block.projection` is None), which wo
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -37,9 +36,7 @@ def store() -> None:
     FOLDER.mkdir(exist_ok=True)
     model = loading.load(MODEL)
     for text, name in FILES.items():
-        fresh = model.trace(text)
-        slim = replace(fresh, blocks=tuple(replace(block, projection=None) for block in fresh.blocks))
-        slim.save(FOLDER / name)
+        model.trace(text).save(FOLDER / name, what="attention")
 
 
 if __name__ == "__main__":

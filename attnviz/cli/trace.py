@@ -56,8 +56,8 @@ def run(
 ) -> None:
     """Run a model over a text, and keep its attention in a file.
 
-    The file has every query, key, value, score and weight of every head. Trace.load reads it again, and so
-    does numpy.load.
+    The file has every query, key, value and weight of every head. Trace.load reads it again, with scores,
+    and so does numpy.load.
     """
     check_out(
         out, force, readable(Trace.load), "trace of this attnviz", ".npz", inputs=reading.picture_of(text)

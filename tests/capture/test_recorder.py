@@ -87,6 +87,16 @@ def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_refused(folder_
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 
+def test_a_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf) -> None:
+    network: Any = open_network(folder_of("bert"))
+    layers = [
+        AttentionLayer(layer.attention.self, "encoder", n, 3, None)
+        for n, layer in enumerate(network.base_model.encoder.layer)
+    ]
+    with pytest.raises(ModelNotSupported, match="computed 7 × 7 weights for 6 × 6 tokens"):
+        blocks(network, layers, {"input_ids": IDS}, TOKENS[:-1])
+
+
 def test_steps_that_do_not_give_the_models_own_weights_are_refused(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ def draw(view: View, heads: Heads, query: int | None) -> None:
             "All heads (NPZ)",
             lambda: npz_of(caches.trace(view.model, view.given)),
             f"{file_name_of(caches.called(view.model))}.npz",
-            f"Every {'weight' if alone else 'query, key, value, score and weight'} of "
+            f"Every {'weight' if alone else 'query, key, value and weight'} of "
             f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
             "rescaled: for Python, numpy.load.",
         )

@@ -101,7 +101,7 @@ def save(trace: Trace, own: bool) -> None:
             "All heads (NPZ)",
             lambda: npz_of(trace),
             f"{file_name_of(caches.called(trace.model))}.npz",
-            "Every query, key, value, score and weight of this picture: for Python, attnviz.Trace.load or "
+            "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
             "numpy.load.",
         )
     if own:
