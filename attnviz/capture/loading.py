@@ -182,7 +182,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     if isinstance(entry.origin, catalogue.Trained):
         return reading.tokens(given.text)
     if entry.grid:
-        return patch_tokens(entry.grid)
+        return patch_tokens(entry.grid, entry.beside)
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
@@ -230,12 +230,14 @@ def _open(entry: catalogue.Entry) -> Model:
         from attnviz.capture.scratch import ScratchModel
 
         return ScratchModel(entry.name, folder, tokenizer_of(entry))
+    from attnviz.capture.network import open_network
+
     if entry.sees:
         importing.need_extra("pictures")
-        from attnviz.capture.pictures import SeeingModel
+        from attnviz.capture.pictures import SeeingModel, processor_in
 
-        return SeeingModel(entry, folder)
-    from attnviz.capture.network import open_network
+        network = open_network(folder, entry.name, entry.dtype, entry.device)
+        return SeeingModel(entry, network, processor_in(folder, entry.name))
     from attnviz.capture.weights_alone import opened
 
     name, _ = resolve.parts_of(entry.name)
