@@ -18,7 +18,7 @@ from attnviz.trace import Token, Trace
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
-    from attnviz.capture.pictures import Picture
+    from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
     from attnviz.capture.translator import TranslatorModel
 
 MOST_MODELS = 8
@@ -151,13 +151,22 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says why.
     """
+    return _seeing(name).look(picture, called)
+
+
+def seen(name: str, picture: Picture) -> SeenPicture:
+    """What a model sees of a picture; see `look`."""
+    return _seeing(name).seen(picture)
+
+
+def _seeing(name: str) -> SeeingModel:
     model = load(name)
     with gate:  # our own models come without transformers
         from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
         raise ModelNotSupported(f"{quoted(name)} reads texts and sees no pictures. Give it a text.")
-    return model.look(picture, called)
+    return model
 
 
 def ready(name: str) -> bool:
