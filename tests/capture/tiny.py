@@ -237,7 +237,7 @@ TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in SE
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
-    # distance, pictures (with registers, cropped, as a half), a cap, sinks, and attentions of their own: ALiBi,
+    # distance, pictures (with registers, cropped, half), a cap, sinks, and attentions of their own: ALiBi,
     # a function of the module, and relative.
     "weights": (
         *("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "dinov2_with_registers", "clip"),
