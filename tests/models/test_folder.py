@@ -200,8 +200,8 @@ def test_code_for_the_tokenizer_alone_is_passed_by(bert: Path) -> None:
 
 
 def test_a_family_that_is_no_model_of_texts(bert: Path) -> None:
-    change_config(bert, model_type="clip_text_model")
-    with pytest.raises(ModelNotSupported, match=r"clip_text_model.* not shown"):
+    change_config(bert, model_type="beit")
+    with pytest.raises(ModelNotSupported, match=r"beit.* not shown"):
         folder.entry(bert, "my-model")
 
 
