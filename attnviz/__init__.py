@@ -293,19 +293,22 @@ def patching(
         return last.found
 
 
-def look(picture: Picture | str, model: str | Path, name: str | None = None) -> Trace:
+def look(
+    picture: Picture | str, model: object, name: str | None = None, *, processor: object = None
+) -> Trace:
     """Run a model that sees pictures over one; its tokens are the picture's patches, row by row.
 
     Args:
         picture: a file, the bytes of one, or a picture of Pillow's.
-        model: a folder, or a Hugging Face id.
+        model: a folder, or a Hugging Face id; or a model object of transformers, with its `processor`.
         name: what the trace calls the picture; None: as its file is called.
+        processor: of a model object, its image processor, as AutoImageProcessor or AutoProcessor returns it.
 
     Raises:
         UnreadablePicture: it is no picture, or too large.
         AttnvizError: the model cannot be shown, or sees no pictures.
         OSError: the file cannot be opened.
-        TypeError: it is neither a file nor a picture.
+        TypeError: it is neither a file nor a picture, or what was given besides is of another type.
     """
     need_extra("pictures")
     from PIL import Image
@@ -317,7 +320,7 @@ def look(picture: Picture | str, model: str | Path, name: str | None = None) -> 
         )
     taken = Path(picture) if isinstance(picture, str) else picture
     called = name or (taken.name if isinstance(taken, Path) else "picture")
-    with opened(model, None) as called_model:
+    with opened(model, processor) as called_model:
         return loading.look(called_model, taken, called)
 
 

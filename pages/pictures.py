@@ -9,9 +9,10 @@ from attnviz.app.pictures import choosing, looking
 with page("pictures", "Pictures") as this:
     st.markdown(
         "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a "
-        "text; [CLS] is one more, beside them. Click a patch to see where it looks."
+        "text. Click a patch to see where it looks."
     )
     chosen = choosing.choose()
+    looking.tell_of_the_model(chosen)
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")

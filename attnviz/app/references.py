@@ -71,6 +71,7 @@ REFERENCES = {
         "What Does BERT Look At? An Analysis of BERT’s Attention", "BlackboxNLP", "arXiv:1906.04341"
     ),
     "Cochran 1977": Reference("Sampling Techniques, third edition", "Wiley", ""),
+    "Darcet et al. 2024": Reference("Vision Transformers Need Registers", _ICLR, "arXiv:2309.16588"),
     "Denil et al. 2014": Reference(
         "Extraction of Salient Sentences from Labelled Documents", _PREPRINT, "arXiv:1412.6815"
     ),

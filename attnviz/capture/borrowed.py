@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from transformers import PreTrainedModel
+from transformers import BaseImageProcessor, PreTrainedModel
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -25,13 +25,17 @@ from attnviz.capture.network import (
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
-from attnviz.models.catalogue import Borrowed
+from attnviz.models.catalogue import Borrowed, Entry
+from attnviz.models.config import Facts
 from attnviz.models.limits import DType
+
+if TYPE_CHECKING:
+    from attnviz.capture.pictures import SeeingModel  # it needs Pillow
 
 _numbers = count(1)
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel:
     """A model that somebody's program holds, ready to be recorded, in `eval` mode.
 
     What runs is a second tree of the same modules, whose weights are the very same tensors: nothing is set,
@@ -39,15 +43,30 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel:
 
     Args:
         model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
-        wrapper: transformers' tokenizer; None: the model is given tokens.
+        wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
+            image processor. Of CLIP and SigLIP, it decides which half is shown.
 
     Raises:
-        TypeError: it is no model, or no tokenizer, of transformers.
+        TypeError: it is no model, or no tokenizer or image processor, of transformers.
         ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
     """
+    wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
     theirs = _inner(model)
     name = Path(theirs.name_or_path or "").name or type(theirs).__name__
+    if theirs.config.model_type in families.TWO_TOWERS:
+        half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
+        theirs = getattr(theirs, half, theirs)
     _check(theirs, name)
+    sees = theirs.config.model_type in families.SEES
+    if sees and isinstance(wrapper, BaseImageProcessor):
+        return _seeing(theirs, name, wrapper)
+    if sees or isinstance(wrapper, BaseImageProcessor):
+        raise ModelNotSupported(
+            f"{quoted(name)} sees pictures. Give it one, and its image processor: attnviz.look(picture, "
+            "model, processor=AutoImageProcessor.from_pretrained(…))."
+            if sees
+            else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
+        )
     facts = config.facts_of(theirs.config, name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
         rows = len(theirs.get_input_embeddings().get_parameter("weight"))
@@ -55,11 +74,22 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel:
     else:
         types = getattr(theirs.config, "type_vocab_size", None)
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
-    learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
-    entry = folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
     pairs = facts.joins and folder.joins(reads)
-    entry = replace(entry, pairs=pairs, expects=expects(theirs))
+    entry = replace(_entry(theirs, name, facts), pairs=pairs, expects=expects(theirs))
     return opened(entry, lambda alone: _ready(theirs, name, weights_alone=alone), reads)
+
+
+def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -> SeeingModel:
+    """As `borrowed`, of a model that sees pictures."""
+    from attnviz.capture.pictures import SeeingModel
+
+    entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
+    return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor)
+
+
+def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
+    learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
+    return folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
 
 
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
@@ -88,10 +118,6 @@ def _check(network: PreTrainedModel, name: str) -> None:
     # Compressed weights are no reason here: who holds the object has what runs them.
     said = {**network.config.to_dict(), "quantization_config": None}
     reason = families.refusal(network.config.model_type, said)
-    if reason is None and network.config.model_type in families.SEES:
-        reason = (
-            f"{quoted(name)} sees pictures. Save it with its processor, and give attnviz.look the folder."
-        )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and (len(devices) > 1 or "meta" in devices):
         reason = (

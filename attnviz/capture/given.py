@@ -116,6 +116,7 @@ def opened(model: object, tokenizer: object, dtype: object = None, device: objec
         return
     if tokenizer is not None:
         raise TypeError(
-            "attnviz opens this model with its tokenizer. Give a tokenizer with a model object only."
+            "attnviz opens this model with its own tokenizer or image processor. Give one with a model "
+            "object only."
         )
     yield with_settings(str(model.absolute()) if isinstance(model, Path) else model, dtype, device)

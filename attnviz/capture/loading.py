@@ -18,7 +18,7 @@ from attnviz.trace import Token, Trace
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
-    from attnviz.capture.pictures import Picture
+    from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
     from attnviz.capture.translator import TranslatorModel
 
 MOST_MODELS = 8
@@ -151,13 +151,22 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says why.
     """
+    return _seeing(name).look(picture, called)
+
+
+def seen(name: str, picture: Picture) -> SeenPicture:
+    """What a model sees of a picture; see `look`."""
+    return _seeing(name).seen(picture)
+
+
+def _seeing(name: str) -> SeeingModel:
     model = load(name)
     with gate:  # our own models come without transformers
         from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
         raise ModelNotSupported(f"{quoted(name)} reads texts and sees no pictures. Give it a text.")
-    return model.look(picture, called)
+    return model
 
 
 def ready(name: str) -> bool:
@@ -182,7 +191,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     if isinstance(entry.origin, catalogue.Trained):
         return reading.tokens(given.text)
     if entry.grid:
-        return patch_tokens(entry.grid)
+        return patch_tokens(entry.grid, entry.beside)
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
@@ -230,12 +239,14 @@ def _open(entry: catalogue.Entry) -> Model:
         from attnviz.capture.scratch import ScratchModel
 
         return ScratchModel(entry.name, folder, tokenizer_of(entry))
+    from attnviz.capture.network import open_network
+
     if entry.sees:
         importing.need_extra("pictures")
-        from attnviz.capture.pictures import SeeingModel
+        from attnviz.capture.pictures import SeeingModel, processor_in
 
-        return SeeingModel(entry, folder)
-    from attnviz.capture.network import open_network
+        network = open_network(folder, entry.name, entry.dtype, entry.device)
+        return SeeingModel(entry, network, processor_in(folder, entry.name))
     from attnviz.capture.weights_alone import opened
 
     name, _ = resolve.parts_of(entry.name)

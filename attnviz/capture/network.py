@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
@@ -30,6 +31,7 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
+from attnviz.models.config import shown_half
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
@@ -64,10 +66,11 @@ def open_network(
     """
     name = name or folder.name
     with in_silence(), in_our_words(folder, name):
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        reason = families.refusal(config.model_type, config.to_dict())
+        saved = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        reason = families.refusal(saved.model_type, saved.to_dict())
         if reason is not None:
             raise ModelNotSupported(reason)
+        config = shown_half(saved)
         refuse_rounding(config.model_type, name, dtype)
         if not weights_alone:
             refuse_unreadable(config)
@@ -142,7 +145,8 @@ def _with_head(config: PreTrainedConfig) -> Any:
         return AutoModelForSeq2SeqLM
     heads = ((AutoModelForCausalLM, _NEXT), (AutoModelForMaskedLM, _MASKED))
     saved = config.architectures or ()
-    return next((auto for auto, classes in heads if classes.get(family) in saved), AutoModel)
+    model = getattr(transformers, families.WITHOUT_AUTO.get(family, "AutoModel"))
+    return next((auto for auto, classes in heads if classes.get(family) in saved), model)
 
 
 def _computed(network: PreTrainedModel, name: str) -> bool:

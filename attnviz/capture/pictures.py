@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
-from transformers import PreTrainedModel
+from transformers import BaseImageProcessor, PreTrainedModel
+from transformers.models.bit.image_processing_pil_bit import BitImageProcessorPil
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import inspected
 from attnviz.capture.model import Model, ModelInput
-from attnviz.capture.network import open_network
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.interventions.edit import Edits
+from attnviz.models import config
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
 from attnviz.trace import Token, Trace
@@ -29,29 +33,52 @@ MOST_PIXELS = 40_000_000
 
 Picture = Image.Image | Path | bytes
 
+# By the beginnings of their classes' names. They differ in what holds where a file says nothing.
+_PROCESSORS: Mapping[str, type[Any]] = {
+    "Bit": BitImageProcessorPil,
+    "CLIP": CLIPImageProcessorPil,
+    "Siglip": SiglipImageProcessorPil,
+    "ViT": ViTImageProcessorPil,
+}
+
+
+class SeenPicture(NamedTuple):
+    """What a model saw of a picture.
+
+    Attributes:
+        picture: the part that its patches cover, before its colours are scaled.
+        brought_to: (width, height) in pixels of the whole picture, before its edges were cut off.
+    """
+
+    picture: Image.Image
+    brought_to: tuple[int, int]
+
 
 class SeeingModel(Model):
     """A loaded model that sees pictures; safe to share among threads.
 
     Args:
         entry: what is known of it.
-        folder: where its files lie, `preprocessor_config.json` among them.
+        network: as `open_network` returns it; nobody else uses it.
+        processor: prepares its pictures.
 
     Raises:
-        ModelNotSupported: its attention cannot be shown exactly.
-        ModelFilesDamaged: a file is missing or damaged.
+        ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
     """
 
-    def __init__(self, entry: Entry, folder: Path) -> None:
-        self.name, self.device = entry.name, entry.device
-        self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype, entry.device)
-        self._processor = _processor(folder, entry.name)
+    def __init__(self, entry: Entry, network: PreTrainedModel, processor: BaseImageProcessor) -> None:
+        self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
+        self.entry = entry
+        self.network = network
+        self._processor: Any = processor
+        self._size = config.picture_size(network.config, processor.to_dict(), entry.name)
+        self._patch = config.patch_size(network.config, entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
-        self._tokens = patch_tokens(entry.grid)
+        self._tokens = patch_tokens(entry.grid, entry.beside)
         self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """[CLS] and the patches: the same of every picture."""
+        """Those beside the picture, and the patches: the same of every picture."""
         self.supported(text)
         return self._tokens
 
@@ -94,9 +121,33 @@ class SeeingModel(Model):
             blocks=blocks(self.network, self._layers, inputs, self._tokens),
         )
 
+    def seen(self, picture: Picture) -> SeenPicture:
+        """What is left of a picture when it is brought to the model's size, and cut.
+
+        Raises:
+            UnreadablePicture: as `look`.
+        """
+        upright_picture = upright(opened(picture))
+        whole = self._prepared(upright_picture, do_center_crop=False, do_rescale=False, do_normalize=False)
+        pixels = self._prepared(upright_picture, do_rescale=False, do_normalize=False)
+        height, width = (side - side % patch for side, patch in zip(self._size, self._patch, strict=True))
+        shown = pixels[0, :, :height, :width].permute(1, 2, 0).numpy()
+        return SeenPicture(Image.fromarray(shown), (whole.shape[3], whole.shape[2]))
+
     def _inputs(self, picture: Image.Image) -> Mapping[str, Tensor]:
-        pixels = self._processor(upright(picture), return_tensors="pt")["pixel_values"]
+        pixels = self._prepared(upright(picture))
+        if tuple(pixels.shape[2:]) != self._size:
+            made, taken = (f"{height} × {width}" for height, width in (pixels.shape[2:], self._size))
+            raise ModelNotSupported(
+                f"The image processor of {quoted(self.name)} makes pictures {made} pixels high and wide, and "
+                f"the model takes {taken}. Give it the processor with which it was saved."
+            )
         return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
+
+    def _prepared(self, picture: Image.Image, **changed: bool) -> Tensor:
+        """[1, colour, row, column]: by transformers' own processor, with some of its steps left out."""
+        pixels: Tensor = self._processor(picture, return_tensors="pt", **changed)["pixel_values"]
+        return pixels
 
 
 def opened(picture: Picture) -> Image.Image:
@@ -144,14 +195,31 @@ def _of_a_bearable_size(picture: Image.Image) -> Image.Image:
     return picture
 
 
-def _processor(folder: Path, name: str) -> ViTImageProcessorPil:
-    """How the model's pictures are prepared: transformers' own, which needs no torchvision."""
-    try:
-        processor: ViTImageProcessorPil = ViTImageProcessorPil.from_pretrained(
-            folder, trust_remote_code=False, local_files_only=True
+def processor_in(folder: Path, name: str) -> BaseImageProcessor:
+    """How the pictures of the model in a folder are prepared: transformers' own way, without torchvision.
+
+    Args:
+        folder: where its files lie.
+        name: what a message calls the model.
+
+    Raises:
+        ModelFilesDamaged: no file says it, or its values make no sense.
+        ModelNotSupported: it is a way that attnviz does not know.
+    """
+    settings = config.image_processor(folder, name)
+    own = settings.get("image_processor_type") or settings.get("feature_extractor_type")
+    called = str(own or "no name")
+    kind = re.sub(r"(ImageProcessor(Fast|Pil)?|FeatureExtractor)$", "", called)
+    if kind not in _PROCESSORS:
+        raise ModelNotSupported(
+            f"The image processor of {quoted(name)} is none of those that attnviz knows: {quoted(called)}. "
+            f"It knows {', '.join(f'{each}ImageProcessor' for each in _PROCESSORS)}."
         )
-    except (OSError, ValueError, TypeError) as error:
+    try:
+        processor: BaseImageProcessor = _PROCESSORS[kind].from_dict(settings)
+    except (ValueError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"preprocessor_config.json of {quoted(name)} cannot be read. Save or download it again."
+            f"{config.OF_PICTURES[-1]} of {quoted(name)} holds values that make no sense. Save or download "
+            "it again."
         ) from error
     return processor

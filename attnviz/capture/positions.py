@@ -18,6 +18,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.inspection import run
 from attnviz.capture.recorder import Record, recording
 from attnviz.errors import ModelNotSupported
+from attnviz.models import families
 from attnviz.trace import Floats
 
 Part = Literal["encoder", "decoder"]
@@ -26,7 +27,7 @@ Distances = Int[np.ndarray, " distance"]
 _ADDED_TO_SCORES = frozenset({"slopes", "biases", "relative"})  # kinds of ways
 
 # How modules and parameters are called that hold a vector for each place.
-_TABLES = ("position_embeddings", "embed_positions", "wpe")
+_TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
 _FARTHEST = 128  # how far apart two tokens are of whose bias is told; T5 and MPNet tell no farther ones apart
 
 
@@ -201,15 +202,11 @@ def _tables(network: PreTrainedModel) -> Iterator[Table]:
             behind_padding = 0 if module.padding_idx is None else module.padding_idx + 1
             unused = int(getattr(module, "offset", behind_padding))
             learned = not sines and "Sinusoidal" not in type(module).__name__
-            yield Table(_part(network, name), _owned(module.weight[unused:]), learned, unused)
+            vectors = _owned(module.weight[unused:])
+            yield Table(_part(network, name), vectors, learned, unused, _grid(network))
     for name, parameter in network.named_parameters():
         if name.rpartition(".")[2] in _TABLES:  # ViT's, with a batch axis
-            config = network.config
-            height, width = (
-                side // patch
-                for side, patch in zip(_both(config.image_size), _both(config.patch_size), strict=True)
-            )
-            yield Table(_part(network, name), _owned(parameter[0]), learned=True, grid=(height, width))
+            yield Table(_part(network, name), _owned(parameter[0]), learned=True, grid=_grid(network))
 
 
 def _turns(network: PreTrainedModel) -> Iterator[Turns]:
@@ -387,6 +384,17 @@ def _part(network: PreTrainedModel, name: str) -> Part | None:
     if not network.config.is_encoder_decoder:
         return None
     return "decoder" if "decoder" in name.split(".") else "encoder"
+
+
+def _grid(network: PreTrainedModel) -> tuple[int, int] | None:
+    """(rows, columns) of the patches that a model has places for; None if it sees no pictures."""
+    config = network.config
+    if config.model_type not in families.SEES:
+        return None
+    height, width = (
+        side // patch for side, patch in zip(_both(config.image_size), _both(config.patch_size), strict=True)
+    )
+    return height, width
 
 
 def _both(size: int | Sequence[int]) -> Sequence[int]:

@@ -162,6 +162,7 @@ class Entry:
         pairs: whether it reads two sentences together, like BERT.
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it reads texts.
+        beside: the names of the tokens that stand before a picture's patches.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -184,6 +185,7 @@ class Entry:
     pairs: bool = False
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
+    beside: tuple[str, ...] = ()
     stored: str = "float32"
     dtype: DType = "float32"
     device: str = "cpu"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
 FILE = "config.json"
+
+OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
+"""Where it says how pictures are prepared; what the first says is nested, and comes before the second."""
 
 MOST_BYTES = 10_000_000
 """The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
@@ -44,6 +48,8 @@ class Facts:
     Attributes:
         window: of a decoder whose layers all look back equally far: `sliding_window`.
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
+        beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
+        part: what the names of its weights begin with, in a file that also holds those of another model.
         joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
     """
 
@@ -57,6 +63,8 @@ class Facts:
     window: int | None
     expects: Expects | None
     grid: tuple[int, int] | None
+    beside: tuple[str, ...]
+    part: str
     joins: bool
 
 
@@ -94,7 +102,8 @@ def facts(folder: Path, name: str) -> Facts:
     """What `config.json` in the folder says. Runs no code that lies there.
 
     Args:
-        folder: with `config.json`, and `tokenizer_config.json` if there is one.
+        folder: with `config.json`, of a model that sees pictures one of `OF_PICTURES`, and
+            `tokenizer_config.json` if there is one.
         name: what a message calls the model.
 
     Raises:
@@ -113,18 +122,43 @@ def facts(folder: Path, name: str) -> Facts:
     reason = families.refusal(config.model_type, config.to_dict())
     if reason is not None:
         raise ModelNotSupported(reason)
+    half = shown_half(config)
+    if half.model_type in families.SEES:
+        found = facts_of(half, name, processor=image_processor(folder, name))
+        return found if half is config else replace(found, part="vision_model.")
     saved = folder / "tokenizer_config.json"
     longest = read_json(saved, name).get("model_max_length") if saved.is_file() else None
     return facts_of(config, name, longest)
 
 
-def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Facts:
+def shown_half(config: PreTrainedConfig) -> PreTrainedConfig:
+    """What is shown of a saved model: of one of `TWO_TOWERS` the half that sees, of any other the whole."""
+    whole: Any = config
+    half: PreTrainedConfig = whole.vision_config if config.model_type in families.TWO_TOWERS else config
+    return half
+
+
+def image_processor(folder: Path, name: str) -> dict[str, Any]:
+    """How the pictures of the model in a folder are prepared.
+
+    Raises:
+        ModelFilesDamaged: no file says so, or none that can be read.
+    """
+    nested, own = (folder / file for file in OF_PICTURES)
+    found = read_json(nested, name).get("image_processor") if nested.is_file() else None
+    return found if isinstance(found, dict) else read_json(own, name)
+
+
+def facts_of(
+    config: PreTrainedConfig, name: str, longest: object = None, processor: Mapping[str, Any] | None = None
+) -> Facts:
     """What the config of a model says, once transformers has understood it.
 
     Args:
         config: the model's.
         name: what a message calls the model.
         longest: how many tokens its tokenizer says that it reads, if it says so.
+        processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
 
     Raises:
         ModelFilesDamaged: it lacks what every model has.
@@ -138,7 +172,10 @@ def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Fac
             "in every layer."
         )
     all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
-    grid = _grid(config, name) if config.model_type in families.SEES else None
+    grid, beside = None, _beside(config)
+    if config.model_type in families.SEES:
+        size, patch = picture_size(config, processor or {}, name), patch_size(config, name)
+        grid = size[0] // patch[0], size[1] // patch[1]
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -146,12 +183,57 @@ def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Fac
         heads=heads,
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
-        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, longest, all_heads),
+        token_limit=grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, all_heads),
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
-        joins=not (decoder_layers or grid),
+        beside=beside if grid else (),
+        part="",
+        joins=not (decoder_layers or grid or config.model_type in families.TEXT_TOWERS),
     )
+
+
+def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: str) -> tuple[int, int]:
+    """(height, width) in pixels that each picture has when a model cuts it into patches.
+
+    Args:
+        config: the model's.
+        processor: how its pictures are prepared, as `image_processor` returns it.
+        name: what a message calls the model.
+
+    Raises:
+        ModelFilesDamaged: the config says nothing sensible.
+        ModelNotSupported: its pictures have no size in common.
+    """
+    if config.model_type not in families.OF_ANY_SIZE:
+        return _pair(config, "image_size", name)
+    size = processor.get("crop_size" if processor.get("do_center_crop") else "size")
+    if isinstance(size, int) and processor.get("do_center_crop"):
+        return size, size
+    match size:
+        case {"height": int(height), "width": int(width)} if height > 0 < width:
+            return height, width
+    raise ModelNotSupported(
+        f"The image processor of {quoted(name)} brings pictures to no size that all have in common, so each "
+        "would be cut into another number of patches. Give it a size with height and width, or "
+        "do_center_crop with a crop_size."
+    )
+
+
+def patch_size(config: PreTrainedConfig, name: str) -> tuple[int, int]:
+    """(height, width) of a patch in pixels.
+
+    Raises:
+        ModelFilesDamaged: the config says nothing sensible.
+    """
+    return _pair(config, "patch_size", name)
+
+
+def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
+    """The tokens before a picture's patches: [CLS], and registers (Darcet et al. 2024). SigLIP has none."""
+    registers = range(1, getattr(config, "num_register_tokens", 0) + 1)
+    classes = () if config.model_type == "siglip_vision_model" else ("[CLS]",)
+    return (*classes, *(f"register {number}" for number in registers))
 
 
 def _refuse_code(raw: dict[str, Any], name: str) -> None:
@@ -203,13 +285,14 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         return layers, _size(config, decoder, name)
     if getattr(config, "is_decoder", False):
         return 0, layers
-    if family in families.SEES or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+    encoders = families.SEES | {"siglip_text_model"} | set(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
+    if family in encoders:
         return layers, 0
-    if family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        return 0, layers
+    if family == "clip_text_model" or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return 0, layers  # each of its tokens sees those before it, as a decoder's do
     raise ModelNotSupported(
         f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "
-        "continue it, or translate it, and picture models of the family “vit”."
+        f"continue it, or translate it, and those that see pictures: {', '.join(sorted(families.SEES))}."
     )
 
 
@@ -228,12 +311,6 @@ def _window(config: PreTrainedConfig) -> int | None:
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ("sliding_attention",))
     return window if type(window) is int and window > 0 and kinds == {"sliding_attention"} else None
-
-
-def _grid(config: PreTrainedConfig, name: str) -> tuple[int, int]:
-    """(rows, columns) of the patches that it cuts a picture into."""
-    picture, patch = (_pair(config, size, name) for size in ("image_size", "patch_size"))
-    return picture[0] // patch[0], picture[1] // patch[1]
 
 
 def _pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:

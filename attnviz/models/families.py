@@ -21,6 +21,10 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
     "it has two configs in one, each with sizes of its own": ("t5gemma",),
+    "it cuts every picture into another number of patches, and fills them up": (
+        "siglip2",
+        "siglip2_vision_model",
+    ),
     "it reads or writes sounds, and attnviz reads texts and pictures": (
         *("whisper", "speech_to_text", "moonshine", "wav2vec2", "hubert", "wavlm", "bark", "musicgen"),
     ),
@@ -42,8 +46,35 @@ _ATTENTION_LAYERS = frozenset(
 )
 """What configs call a layer that has a weight for each pair of tokens."""
 
-SEES: frozenset[str] = frozenset({"vit"})
+SEES: frozenset[str] = frozenset(
+    {"vit", "dinov2", "dinov2_with_registers", "clip_vision_model", "siglip_vision_model"}
+)
 """The families that read pictures."""
+
+OF_ANY_SIZE = frozenset({"dinov2", "dinov2_with_registers"})
+"""Those of them that read pictures of any size: where a patch lies is interpolated from what they learned."""
+
+TWO_TOWERS = frozenset({"clip", "siglip"})
+"""Families of two models, `vision_model` and `text_model`, which meet only behind their last layers."""
+
+TEXT_TOWERS = frozenset({"clip_text_model", "siglip_text_model"})
+"""What their halves for texts are called."""
+
+WITHOUT_AUTO: Mapping[str, str] = {"siglip_text_model": "SiglipTextModel"}
+"""Families that no Auto class of transformers opens, and the class that does."""
+
+_OTHER_HALF = (
+    "It is the half that sees pictures. The half that reads texts opens from a folder of its own: "
+    "{}.from_pretrained(…).save_pretrained(…) puts it there; its tokenizer must lie there, too."
+)
+NOTES: Mapping[str, str] = {
+    "clip_vision_model": _OTHER_HALF.format("CLIPTextModel"),
+    "siglip_vision_model": f"{_OTHER_HALF.format('SiglipTextModel')} Behind the last layer, a pooling head "
+    "sums up the patches by one more attention, of a learned query that is no token; it is not shown.",
+    "siglip_text_model": "In training, its texts were filled up to equal length, and the filling was read, "
+    "too. Here it reads the text alone.",
+}
+"""What a visitor must know of a family besides its sizes."""
 
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
 
@@ -92,6 +123,6 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
     others = sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS) if isinstance(layers, list) else []
     if others:
         return f"it has layers of the kind {', '.join(others)}, without a weight for each pair of tokens"
-    if any(config.get(part) for part in _MORE_THAN_TEXT):
+    if model_type not in TWO_TOWERS and any(config.get(part) for part in _MORE_THAN_TEXT):
         return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
     return None

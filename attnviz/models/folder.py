@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from attnviz.errors import AttnvizError, ModelFilesDamaged, UnknownModel, quoted
-from attnviz.models import config, limits, tokenizer, weights
+from attnviz.models import config, families, limits, tokenizer, weights
 from attnviz.models.catalogue import Borrowed, Entry, Folder, Hub
 from attnviz.models.config import Facts
 from attnviz.models.limits import DType
@@ -22,7 +22,7 @@ SETTINGS = (
     "special_tokens_map.json",
     "added_tokens.json",
     "generation_config.json",
-    "preprocessor_config.json",
+    *config.OF_PICTURES,
 )
 """What is read besides config, weights and tokenizer, where it is there. Nothing else is, and no code."""
 
@@ -75,7 +75,8 @@ def described(
     """
     stored = " and ".join(kind for kind, count in learned.most_common() if count) or dtype
     known = asdict(facts)
-    known.pop("joins")
+    for name_of_fact in ("joins", "part"):
+        known.pop(name_of_fact)
     return Entry(
         name=name,
         title=title,
@@ -105,7 +106,7 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
     learned: Counter[str] = Counter()
     for file in weights.files_of_weights(files, folder, name, facts):
         _check_place(folder, file, name)
-        learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}")
+        learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
     if facts.grid is None:
         tokenizer.check_files(files, name)
@@ -138,10 +139,11 @@ def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> st
         layers = f"an encoder of {facts.layers} and a decoder of {plural(facts.decoder_layers, 'layer')}"
     else:
         layers = plural(facts.layers or facts.decoder_layers, "layer")
+    note = families.NOTES.get(facts.family, "")
     return (
         f"A model of the family {facts.family}: {layers} with {plural(facts.heads, 'head')} each, "
-        f"{rounded_count(parameters)} learned numbers{_precision(stored, dtype)}."
-    )
+        f"{rounded_count(parameters)} learned numbers{_precision(stored, dtype)}. {note}"
+    ).rstrip()
 
 
 def _precision(stored: str, dtype: DType) -> str:

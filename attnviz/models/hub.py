@@ -141,7 +141,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
         raise weights.without_weights(sizes, name)
     if config.FILE not in sizes:
         raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, so it is no transformers model.")
-    small = (config.FILE, "tokenizer_config.json", weights.INDEX)
+    small = (config.FILE, "tokenizer_config.json", *config.OF_PICTURES, weights.INDEX)
     for file in small:
         if sizes.get(file, 0) > config.MOST_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
@@ -167,7 +167,10 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
         ),
         weights=tuple((file, sizes[file]) for file in parts),
         learned=sum(
-            (hub_files.learned_numbers(repository, file, sizes[file], commit, name) for file in parts),
+            (
+                hub_files.learned_numbers(repository, file, sizes[file], commit, name, facts.part)
+                for file in parts
+            ),
             Counter(),
         ),
         snapshot=snapshot,
@@ -195,7 +198,7 @@ def _cached(repository: str, revision: str) -> Path | None:
     if found is None:
         return None
     files = {file.name for file in found.parent.iterdir() if file.exists()}
-    if files.isdisjoint({*tokenizer.FILES, "preprocessor_config.json"}):
+    if files.isdisjoint({*tokenizer.FILES, *config.OF_PICTURES}):
         return None
     try:
         weights.files_of_weights(files, found.parent, repository)

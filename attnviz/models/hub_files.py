@@ -85,7 +85,7 @@ def fetched(repository: str, file: str, revision: str, name: str, came: Came | N
     return Path(found)
 
 
-def learned_numbers(repository: str, file: str, size: int, commit: str, name: str) -> Counter[str]:
+def learned_numbers(repository: str, file: str, size: int, commit: str, name: str, part: str) -> Counter[str]:
     """How many learned numbers a file of weights on the hub holds, by precision; only its header comes.
 
     The header is put before as many empty bytes as the file has (on common disks these take no room), so that
@@ -111,7 +111,7 @@ def learned_numbers(repository: str, file: str, size: int, commit: str, name: st
         with copy.open("wb") as opened:
             opened.write(start[:end])
             opened.truncate(size)
-        return weights.learned_numbers(copy, f"{file} of {quoted(name)}")
+        return weights.learned_numbers(copy, f"{file} of {quoted(name)}", part)
 
 
 def _read_part(url: str, begin: int, end: int) -> bytes:

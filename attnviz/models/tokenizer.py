@@ -33,9 +33,6 @@ FILES = (
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """What a picture may be."""
 
-PICTURE = "[CLS]"
-"""The token that stands for a picture as a whole."""
-
 _MOST_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
 _MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
 _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
@@ -352,19 +349,20 @@ def check_files(files: Iterable[str], name: str) -> None:
         )
 
 
-def patch_tokens(grid: tuple[int, int]) -> tuple[Token, ...]:
-    """[CLS], and the patches row by row, named "row,column" from 1 (Dosovitskiy et al. 2021, section 3.1).
+def patch_tokens(grid: tuple[int, int], beside: Sequence[str]) -> tuple[Token, ...]:
+    """[CLS] or the like, and the patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
     They are the same for every picture, and stand for no characters: `start` and `end` are 0.
 
     Args:
         grid: how many rows and columns of patches there are.
+        beside: the names of the tokens before them, such as [CLS].
     """
     patches = (
-        Token(f"{row + 1},{column + 1}", place + 1, 0, 0, place, special=False)
+        Token(f"{row + 1},{column + 1}", len(beside) + place, 0, 0, place, special=False)
         for place, (row, column) in enumerate(product(*map(range, grid)))
     )
-    return (Token(PICTURE, 0, 0, 0, None, special=True), *patches)
+    return (*(Token(name, place, 0, 0, None, special=True) for place, name in enumerate(beside)), *patches)
 
 
 def grid_of(tokens: Sequence[Token]) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, quoted
-from attnviz.models import config
+from attnviz.models import config, families
 from attnviz.models.config import Facts
 
 FILE = "model.safetensors"
@@ -30,7 +30,7 @@ _LEARNED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloa
 _WHOLE = {"I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL"}
 
 
-def learned_numbers(file: Path, name: str) -> Counter[str]:
+def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
     """How many learned numbers a safetensors file holds, by their precision. Reads its header only.
 
     The safetensors library checks every claim of the header against the file's size before it allocates.
@@ -38,6 +38,7 @@ def learned_numbers(file: Path, name: str) -> Counter[str]:
     Args:
         file: where it is.
         name: what a message calls it.
+        part: count only what is called like this and more.
 
     Raises:
         ModelFilesDamaged: it cannot be read, its header does not fit it, or it holds other kinds of numbers.
@@ -61,7 +62,7 @@ def learned_numbers(file: Path, name: str) -> Counter[str]:
             )
     learned: Counter[str] = Counter()
     for array, count in counts.items():
-        if kinds[array] in _LEARNED:
+        if kinds[array] in _LEARNED and array.startswith(part):
             learned[_LEARNED[kinds[array]]] += count
     return learned
 
@@ -151,7 +152,7 @@ def conversion(facts: Facts | None) -> str:
 def _auto_class(facts: Facts) -> str:
     """The class of transformers that reads a model together with the head with which it was saved."""
     if facts.expects is None:
-        return "AutoModel"
+        return families.WITHOUT_AUTO.get(facts.family, "AutoModel")
     if facts.expects == "masked":
         return "AutoModelForMaskedLM"
     return "AutoModelForSeq2SeqLM" if facts.layers else "AutoModelForCausalLM"

@@ -1,11 +1,14 @@
 """The page on models that see: its numbers are the model's, and a link chooses no more than there is."""
 
+import base64
+import io
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 import attnviz
@@ -61,6 +64,43 @@ def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
             f"row {(strongest - 1) // 5 + 1}, column {(strongest - 1) % 5 + 1}" if strongest else "\\[CLS\\]"
         )
         assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words(app)
+
+
+@pytest.mark.parametrize(
+    ("family", "names", "told"),
+    [
+        ("vit", ["[CLS]"], ["stands for the whole picture", "stretched to the shape"]),
+        (
+            "dinov2_with_registers",
+            ["[CLS]", "register 1", "register 2"],
+            [
+                "Its **2 registers** are tokens",
+                "without its edges: 100 % of its width and 62 % of its height",
+            ],
+        ),
+        (
+            "clip",
+            ["[CLS]"],
+            ["The half that reads texts", "83 % of its width and 83 % of its height are left"],
+        ),
+        ("siglip", [], ["Beside the patches there is no token", "a pooling head"]),
+    ],
+)
+def test_the_page_says_what_each_model_saw(
+    family: str, names: list[str], told: list[str], opened: Callable[[str], str]
+) -> None:
+    folder = opened(family)
+    app = visit("pictures", model=folder, layer="2", head="3")
+    message, text = sent(app, "patches"), words(app)
+    assert message["names"] == names
+    assert [each for each in told if each not in text] == []
+    assert ("The model saw this picture" in text) == (family != "siglip")
+    seen, whole = (
+        Image.open(io.BytesIO(base64.b64decode(message[each].partition(",")[2])))
+        for each in ("picture", "whole")
+    )
+    assert np.array_equal(np.array(seen), np.array(loading.seen(folder, seeing.drawn("boat")).picture))
+    assert whole.size == (SIDE, SIDE)
 
 
 def test_the_atlas_says_where_the_patch_looks_in_every_head_and_the_file_holds_its_numbers(

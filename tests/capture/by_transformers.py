@@ -8,19 +8,22 @@ import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor, nn
-from transformers import AutoModel, AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerFast
-from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
+from transformers import (
+    AutoImageProcessor,
+    AutoModel,
+    AutoModelForSeq2SeqLM,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    SiglipTextModel,
+)
 
 import attnviz
 from attnviz.models import resolve
 from attnviz.trace import Floats, Kind, Trace
-from tests.capture.tiny import SENTENCE
+from tests.capture.tiny import SEEING, SENTENCE
 
 PAIRED = ("bart", "marian", "t5")
 """The families with an encoder and a decoder."""
-
-SEEING = ("vit",)
-"""The families that see pictures."""
 
 TARGET = "The road was very wide ."
 """What the decoders of the first ones read."""
@@ -55,7 +58,11 @@ _MIXERS = {
     "bart": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "marian": ["self_attn.out_proj", "encoder_attn.out_proj"],
     "t5": ["SelfAttention.o", "EncDecAttention.o"],
-    "vit": ["attention.o_proj"],
+    **{family: ["attention.o_proj"] for family in ("vit", "dinov2", "dinov2_with_registers")},
+    **{
+        family: ["self_attn.out_proj"]
+        for family in ("clip", "siglip", "clip_text_model", "siglip_text_model")
+    },
 }
 
 
@@ -76,8 +83,10 @@ def captured(folder: Path) -> Trace:
 def own_model(
     folder: Path, dtype: torch.dtype = torch.float32, implementation: str = "eager"
 ) -> PreTrainedModel:
-    """The model as transformers loads it, with its own attention."""
+    """The model as transformers loads it, with its own attention; of two halves, the one that is shown."""
     auto: Any = AutoModelForSeq2SeqLM if folder.name in PAIRED else AutoModel
+    if folder.name == "siglip_text_model":
+        auto = SiglipTextModel
     model: PreTrainedModel = auto.from_pretrained(
         folder,
         attn_implementation=implementation,
@@ -86,7 +95,8 @@ def own_model(
         trust_remote_code=False,
         use_safetensors=True,
     ).eval()
-    return model
+    half: PreTrainedModel = getattr(model, "vision_model", model)
+    return half
 
 
 def own_tokenizer(folder: Path) -> Any:
@@ -94,11 +104,16 @@ def own_tokenizer(folder: Path) -> Any:
     return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
 
+def own_processor(folder: Path) -> Any:
+    """The image processor as transformers loads it."""
+    auto: Any = AutoImageProcessor
+    return auto.from_pretrained(folder, local_files_only=True, backend="pil")
+
+
 def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
     """What transformers itself makes of the same text, or of the same picture."""
     if folder.name in SEEING:
-        processor = ViTImageProcessorPil.from_pretrained(folder, local_files_only=True)
-        return {"pixel_values": processor(picture(), return_tensors="pt")["pixel_values"]}
+        return {"pixel_values": own_processor(folder)(picture(), return_tensors="pt")["pixel_values"]}
     tokenizer = own_tokenizer(folder)
     inputs = {"input_ids": tokenizer(SENTENCE, return_tensors="pt")["input_ids"]}
     if folder.name in PAIRED:

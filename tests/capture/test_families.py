@@ -362,6 +362,8 @@ def test_the_refused_families_are_families_of_transformers() -> None:
         ({"layer_types": ["full_attention", "sliding_attention"]}, None),
         ({"layer_types": ["full_attention", "conv", "conv"]}, "layers of the kind conv, without a weight"),
         ({"vision_config": {"depth": 3}}, "pictures or sounds together with text"),
+        ({"model_type": "clip", "vision_config": {"depth": 3}}, None),
+        ({"model_type": "siglip2", "vision_config": {"depth": 3}}, "every picture into another number of"),
         ({"quantization_config": {"bits": 4}}, "Take the one that is not quantized"),
         ({"model_type": "falcon", "alibi": True}, "twice if computed by `eager`"),
         ({"model_type": "falcon", "alibi": False}, None),

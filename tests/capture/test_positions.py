@@ -18,7 +18,7 @@ from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.tiny import FAMILIES, SENTENCE, FolderOf, families
+from tests.capture.tiny import FAMILIES, SEEING, SENTENCE, FolderOf, families
 
 TURNING = (
     "modernbert",
@@ -68,9 +68,9 @@ def ids() -> Tensor:
 
 
 def inputs(model: PreTrainedModel) -> dict[str, Tensor]:
-    if model.config.model_type == "vit":
-        pixels = torch.rand(1, 3, *model.config.image_size, generator=torch.Generator().manual_seed(1))
-        return {"pixel_values": pixels}
+    if hasattr(model.config, "image_size"):
+        size = np.broadcast_to(model.config.image_size, 2).tolist()
+        return {"pixel_values": torch.rand(1, 3, *size, generator=torch.Generator().manual_seed(1))}
     return {"input_ids": ids(), **({"decoder_input_ids": ids()} if model.config.is_encoder_decoder else {})}
 
 
@@ -78,7 +78,10 @@ def ways(model: PreTrainedModel, kind: type[Way]) -> list[Any]:
     return [way for way in positions_of(model).ways if isinstance(way, kind)]
 
 
-WITH_TABLE = ("bert", "distilbert", "albert", "electra", "gpt2", "gpt_neo", "vit", "roberta", "opt")
+WITH_TABLE = (
+    *("bert", "distilbert", "albert", "electra", "gpt2", "gpt_neo", "roberta", "opt"),
+    *(*SEEING, "clip_text_model", "siglip_text_model"),
+)
 WAYS: dict[str, tuple[type[Way], ...]] = {
     **dict.fromkeys(WITH_TABLE, (Table,)),
     **dict.fromkeys(("bart", "marian"), (Table, Table)),
@@ -107,7 +110,10 @@ def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
         assert not any(array.flags.writeable for array in arrays)
 
 
-TABLES = ("bert", "roberta", "distilbert", "electra", "gpt2", "gpt_neo", "opt", "bart", "marian", "mpnet")
+TABLES = (
+    *("bert", "roberta", "distilbert", "electra", "gpt2", "gpt_neo", "opt", "bart", "marian", "mpnet"),
+    *("clip_text_model", "siglip_text_model"),
+)
 
 
 @pytest.mark.parametrize("family", families("tables of positions", TABLES))
@@ -136,16 +142,24 @@ def test_the_rows_that_no_token_uses_are_left_out(network: Network) -> None:
         assert (table.unused, len(table.vectors)) == (unused, 61)
 
 
-def test_a_picture_has_a_vector_for_each_patch(network: Network) -> None:
-    model = network("vit")
+@pytest.mark.parametrize(
+    ("family", "grid", "beside"),
+    [("vit", (3, 5), 1), ("dinov2", (4, 4), 1), ("clip", (4, 4), 1), ("siglip", (4, 4), 0)],
+)
+def test_a_picture_has_a_vector_for_each_patch(
+    network: Network, family: str, grid: tuple[int, int], beside: int
+) -> None:
+    model = network(family)
     [table] = ways(model, Table)
-    given = inputs(model)
+    embeddings, given = model.base_model.embeddings, inputs(model)
+    [places] = (each for name, each in embeddings.named_parameters() if name.startswith("position_embedding"))
     with torch.inference_mode():
-        placed = model.base_model.embeddings(**given)
-        model.base_model.embeddings.position_embeddings.data.zero_()
-        bare = model.base_model.embeddings(**given)
-    model.base_model.embeddings.position_embeddings.data.copy_(torch.tensor(table.vectors))
-    assert table.vectors.shape == (1 + 3 * 5, 15)
+        placed = embeddings(**given)
+        places.data.zero_()
+        bare = embeddings(**given)
+    places.data.copy_(torch.tensor(table.vectors))
+    assert table.grid == grid
+    assert table.vectors.shape == (beside + grid[0] * grid[1], 15)
     np.testing.assert_allclose((placed - bare)[0], table.vectors, atol=1e-6)
 
 

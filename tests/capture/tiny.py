@@ -14,10 +14,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from torch import nn
 from transformers import (
     AutoConfig,
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForImageClassification,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
+    SiglipTextModel,
 )
 from transformers.utils import logging
 
@@ -117,6 +119,18 @@ _BART = {
     **_PLACES,
 }
 _RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
+_PATCHES = {"hidden_size": 15, "num_attention_heads": 3, "num_hidden_layers": 2, "patch_size": 5}
+_TOWERS = {
+    "vision_config": {**_PATCHES, "intermediate_size": 11, "image_size": 20},
+    "text_config": {
+        **_BERT,
+        "hidden_size": 10,
+        "num_attention_heads": 2,
+        "vocab_size": 70,
+        "bos_token_id": None,
+        "eos_token_id": 69,
+    },
+}
 
 _RECIPES: dict[str, Recipe] = {
     "bert": _recipe(_MASKED, "bert", _BERT),
@@ -152,12 +166,18 @@ _RECIPES: dict[str, Recipe] = {
         relative_attention_max_distance=17,
     ),
     "vit": _recipe(
-        *(AutoModelForImageClassification, "none"),
-        {size: value for size, value in _BERT.items() if size not in _PLACES},
+        *(AutoModelForImageClassification, "none", _PATCHES),
+        intermediate_size=11,
         image_size=[15, 25],  # three rows of five patches: neither passes for the other
-        patch_size=5,
         num_labels=7,
     ),
+    # Their places are those of four rows of four; their pictures, as ViT's, have three rows of five.
+    "dinov2": _recipe(AutoModelForImageClassification, "none", _PATCHES, image_size=20),
+    "dinov2_with_registers": _recipe(AutoModel, "none", _PATCHES, image_size=20, num_register_tokens=2),
+    "clip": _recipe(AutoModel, "none", _TOWERS),
+    "siglip": _recipe(AutoModel, "none", _TOWERS),
+    "clip_text_model": _recipe(AutoModel, "gpt2", _BERT),
+    "siglip_text_model": _recipe(SiglipTextModel, "t5", _BERT),
     "deberta": _recipe(_MASKED, "bert", _RELATIVE, max_relative_positions=11),
     "deberta-v2": _recipe(
         *(_MASKED, "bert", _RELATIVE),
@@ -209,27 +229,19 @@ REFUSED: tuple[str, ...] = ("mamba", "qwen3_next", "whisper")
 FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in WEIGHTS_ALONE)
 """Families that it shows."""
 
-TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family != "vit")
+SEEING: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
+"""Those that see pictures; of CLIP and SigLIP, the half is shown that does."""
+
+TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in SEEING)
 """Those that read texts."""
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
-    # distance, pictures, a cap, sinks, and attentions of their own: ALiBi, a function of the module, and
-    # relative.
+    # distance, pictures (with registers, cropped, half), a cap, sinks, and attentions of their own: ALiBi,
+    # a function of the module, and relative.
     "weights": (
-        *(
-            "bert",
-            "gpt2",
-            "llama",
-            "mistral",
-            "modernbert",
-            "t5",
-            "vit",
-            "gemma2",
-            "gpt_oss",
-            "bloom",
-            "gptj",
-        ),
+        *("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "dinov2_with_registers", "clip"),
+        *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
         "deberta-v2",
     ),
     "pairs": ("bert", "roberta"),
@@ -291,12 +303,13 @@ def tiny(family: str, folder: Path) -> Path:
             sizes[f"{name}_id"] = named.get(name)
     with torch.random.fork_rng():
         torch.manual_seed(11)
-        network = recipe.head.from_config(AutoConfig.for_model(family, **sizes), dtype=torch.float32).eval()
+        build = getattr(recipe.head, "from_config", None) or recipe.head._from_config
+        network = build(AutoConfig.for_model(family, **sizes), dtype=torch.float32).eval()
         _spread(network, recipe.spread)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # it would fill the tests' output
     network.save_pretrained(folder)
-    if family == "vit":
-        _save_image_processor(sizes["image_size"], folder)
+    if family in SEEING:
+        _save_image_processor(family, folder)
     return folder
 
 
@@ -335,17 +348,27 @@ def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:
     return ids
 
 
-def _save_image_processor(size: list[int], folder: Path) -> None:
-    height, width = size
+# What else preprocessor_config.json says: the size, and of some families, that the middle is cut out.
+_MIDDLE = {"size": {"shortest_edge": 24}, "do_center_crop": True}
+_DINO = {"image_processor_type": "BitImageProcessor", "crop_size": {"height": 15, "width": 25}, **_MIDDLE}
+_PROCESSORS: dict[str, dict[str, Any]] = {
+    "vit": {"image_processor_type": "ViTImageProcessor", "size": {"height": 15, "width": 25}},
+    "dinov2": _DINO,
+    "dinov2_with_registers": _DINO,
+    "clip": {"feature_extractor_type": "CLIPFeatureExtractor", "crop_size": 20, **_MIDDLE},  # as published
+    "siglip": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 20, "width": 20}},
+}
+
+
+def _save_image_processor(family: str, folder: Path) -> None:
     processor = {
-        "image_processor_type": "ViTImageProcessor",
         "do_resize": True,
-        "size": {"height": height, "width": width},
         "resample": 2,
         "do_rescale": True,
         "rescale_factor": 1 / 255,
         "do_normalize": True,
         "image_mean": [0.5, 0.5, 0.5],
         "image_std": [0.5, 0.5, 0.5],
+        **_PROCESSORS[family],
     }
     (folder / "preprocessor_config.json").write_text(json.dumps(processor, indent=2), "utf-8")

@@ -16,17 +16,20 @@ from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
+from attnviz.models.families import OF_ANY_SIZE
+from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture.by_transformers import (
     PAIRED,
-    SEEING,
     TARGET,
     captured,
     own_model,
+    own_processor,
     own_tokenizer,
     own_weights,
+    picture,
 )
-from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+from tests.capture.tiny import FAMILIES, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -57,6 +60,12 @@ NAMES = {
     "marian": "Marian",
     "t5": "T5",
     "vit": "ViT",
+    "dinov2": "DINOv2",
+    "dinov2_with_registers": "DINOv2 with registers",
+    "clip": "CLIP",
+    "siglip": "SigLIP, SigLIP 2 of fixed size",
+    "clip_text_model": "CLIP’s half for texts",
+    "siglip_text_model": "SigLIP’s half for texts",
     "deberta": "DeBERTa",
     "deberta-v2": "DeBERTa 2 and 3",
     "mpnet": "MPNet",
@@ -87,7 +96,7 @@ def told(folder: Path) -> str:
     """A family's row of the table, measured."""
     trace = captured(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
-    opened = [trace, None if folder.name in SEEING else in_memory(folder), weights_alone(folder, sink)]
+    opened = [trace, in_memory(folder), weights_alone(folder, sink)]
     model = loading.load(str(folder))
     assert isinstance(model, HuggingFaceModel | SeeingModel)
     ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
@@ -95,15 +104,17 @@ def told(folder: Path) -> str:
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *("–" if found is None else equal(found, own_weights(folder)) for found in opened),
+        *(equal(found, own_weights(folder)) for found in opened),
         "; ".join(ways),
-        "; ".join(notes(trace.blocks, custom_attention.has(folder.name))) or "–",
+        "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
     return f"| {' | '.join(cells)} |"
 
 
 def in_memory(folder: Path) -> Trace:
     """What attnviz shows of a model object."""
+    if folder.name in SEEING:
+        return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
     target = TARGET if folder.name in PAIRED else None
     return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
 
@@ -130,6 +141,17 @@ def looks_at_near_tokens_only(block: Block) -> bool:
     """Whether the mask also forbids what an encoder or a decoder would see."""
     usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
     return not bool(block.mask[usual].all())
+
+
+def of_pictures(folder: Path) -> Iterator[str]:
+    """What is to be known of a family that sees pictures."""
+    entry = resolve.entry(str(folder))
+    if entry.sees:
+        yield f"beside the patches {joined(entry.beside) or 'no token'}"
+    if entry.family in OF_ANY_SIZE:
+        yield "the vectors of places are interpolated to the picture’s size"
+    if entry.family == "siglip_vision_model":
+        yield "its pooling head, behind the last layer, is not shown"
 
 
 def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
@@ -186,6 +208,11 @@ loaded. If a weight is off by more than {tolerance:g}, the weights that transfor
 |---|---|---|---|---|---|---|---|
 {shown}
 
+A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees pictures (alone:
+`clip_vision_model`, `siglip_vision_model`). Its half that reads texts opens from a folder of its own, which
+`CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel` writes, with its tokenizer. Of an
+object, the tokenizer or the image processor that is given with it says which half is shown.
+
 ## Weights alone
 
 Of these, and of other families that compute attention in a way of their own, the weights that transformers
@@ -205,7 +232,7 @@ What cannot be shown exactly is not shown. These are refused by their config, be
 
 Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
 Refused too are models that need Python code of their own, weights that are stored as pickles or in a
-compressed form, and models that read pictures and texts together.
+compressed form, and models in which pictures and texts meet inside of the layers.
 """
 
 

@@ -169,10 +169,11 @@ def test_a_folder_is_read_once_until_its_files_change(folder_of: FolderOf, tmp_p
 
 
 def test_patches_are_named_by_row_and_column() -> None:
-    tokens = patch_tokens((3, 2))
+    tokens = patch_tokens((3, 2), ("[CLS]",))
     assert [token.text for token in tokens] == ["[CLS]", "1,1", "1,2", "2,1", "2,2", "3,1", "3,2"]
     assert [token.special for token in tokens] == [True] + [False] * 6
-    assert grid_of(tokens) == (3, 2)
+    assert grid_of(tokens) == grid_of(patch_tokens((3, 2), ())) == (3, 2)
+    assert [token.id for token in tokens] == list(range(7))
 
 
 # Pairs of sentences.

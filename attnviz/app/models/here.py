@@ -100,14 +100,14 @@ def how_to_run_a_server() -> None:
 SHOWN = {
     "Encoders": (
         *("bert", "roberta", "distilbert", "albert", "electra", "modernbert"),
-        *("mpnet", "deberta", "deberta-v2", "roformer"),
+        *("mpnet", "deberta", "deberta-v2", "roformer", "siglip_text_model"),
     ),
     "Decoders": (
         *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3"),
-        *("gpt_oss", "gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon"),
+        *("gpt_oss", "gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon", "clip_text_model"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
-    "For pictures": ("vit",),
+    "For pictures": ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip"),
 }
 """The families that the tests compare with transformers, by their parts."""
 

@@ -157,8 +157,8 @@ def _nobody_sees() -> None:
     st.markdown("**No model on this server sees pictures yet.**")
     if allowed.may_open():
         st.markdown(
-            "Open one of the family `vit` on the page on models: a folder of this machine, or an id on "
-            "Hugging Face such as `google/vit-base-patch16-224`."
+            "Open a ViT, DINOv2, CLIP or SigLIP on the page on models: a folder of this machine, or an id on "
+            "Hugging Face such as `google/vit-base-patch16-224` or `facebook/dinov2-with-registers-small`."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"

@@ -10,15 +10,30 @@ from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
 from attnviz.app.page import draw_copy_link
 from attnviz.app.pictures import seeing
-from attnviz.app.pictures.choosing import PictureForward
+from attnviz.app.pictures.choosing import PictureForward, PictureSelection
 from attnviz.app.pictures.patches import patches
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state.choices import MODEL, PATCH
-from attnviz.text import percent
+from attnviz.text import percent, plural
 from attnviz.trace import Trace
 
 _MOST = 3  # tokens named in the sentence
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
+_CUT = 0.005  # of a side; whole percents tell no less
+
+
+def tell_of_the_model(chosen: PictureSelection) -> None:
+    """Say what the model is, and which tokens it has beside the patches."""
+    controls.describe(chosen.entry.name)
+    told, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
+    if chosen.extras:
+        told = "Beside the patches there is **[CLS]**, whose last vector stands for the whole picture."
+    if registers > 0:
+        told += (
+            f" Its **{plural(registers, 'register')}** are tokens that stand for nothing: without any, large "
+            "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
+        )
+    st.markdown(f":small[{told}]")
 
 
 def all_heads(seen: PictureForward, layer: int, head: int, query: int) -> str:
@@ -47,13 +62,15 @@ def all_heads(seen: PictureForward, layer: int, head: int, query: int) -> str:
 def one_head(seen: PictureForward, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out."""
     chosen, tokens = seen.chosen, seen.chosen.tokens
+    shown = seeing.shown(chosen.entry.name, seen.file)
 
     def pick(token: int) -> None:
         PATCH.set(tokens[token])
 
     patches(
         "patches",
-        picture=seeing.seen(seen.file),
+        picture=shown.seen,
+        whole=shown.whole,
         pixels=pixels,
         rows=chosen.rows,
         columns=chosen.columns,
@@ -64,13 +81,27 @@ def one_head(seen: PictureForward, pixels: str, layer: int, head: int, query: in
         query=query,
         on_pick=pick,
     )
-    width, height = seeing.size(seen.file)
-    if abs(np.log(width / height * chosen.rows / chosen.columns)) > _STRETCHED:
+    how = _seen_how(shown)
+    if how:
+        width, height = shown.size
         st.markdown(
-            f":small[The model brings every picture, also this one of {width:,} × {height:,} pixels, to the "
-            "same shape. The large picture is stretched as the model sees it, the little one is not.]"
+            f":small[The model saw this picture of {width:,} × {height:,} pixels {how}. So the large picture "
+            "shows it; the little one is as it was.]"
         )
     st.markdown(in_words(seen, layer, head, query))
+
+
+def _seen_how(shown: seeing.Shown) -> str:
+    """What was done to a picture before a model saw it; "" where nobody sees it."""
+    width, height = (percent(share) for share in shown.share)
+    told = (
+        (abs(np.log(shown.stretch)) > _STRETCHED, "stretched to the shape that all its pictures get"),
+        (
+            min(shown.share) < 1 - _CUT,
+            f"without its edges: {width} of its width and {height} of its height are left",
+        ),
+    )
+    return " and ".join(words for true, words in told if true)
 
 
 def in_words(seen: PictureForward, layer: int, head: int, query: int) -> str:

@@ -13,7 +13,7 @@ const ORIGINAL = 112; // pixels of the longer side of the little picture
 const STRONGEST = 0.82; // how much of the picture the strongest weight covers
 
 /**
- * @typedef {{ picture: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
+ * @typedef {{ picture: string, whole: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
  *   number, heads: number, query: number }} Message what patches.py sends, and describes
  */
 
@@ -35,7 +35,8 @@ class Patches extends View {
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.root = element("div", { class: "root" }, element("div", { class: "frame" }, this.sheet, this.side), this.words);
     this.image = new Image();
-    this.image.onload = () => this.draw();
+    this.whole = new Image();
+    for (const image of [this.image, this.whole]) image.onload = () => this.draw();
     for (const place of [this.grid, this.beside]) {
       place.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
       onPointed(place, (button) => this.tell(this.buttons.indexOf(button)));
@@ -59,6 +60,7 @@ class Patches extends View {
     if (this.shape !== shape) this.build();
     this.shape = shape;
     if (this.image.src !== data.picture) this.image.src = data.picture;
+    if (this.whole.src !== data.whole) this.whole.src = data.whole;
     this.draw();
   }
 
@@ -126,14 +128,14 @@ class Patches extends View {
   paint(weights) {
     const { rows, columns, names } = this.data;
     const [width, height] = [this.sheet.clientWidth, this.sheet.clientHeight];
-    if (!width || !this.image.complete || !this.image.naturalWidth) return;
+    if (!width || ![this.image, this.whole].every((image) => image.complete && image.naturalWidth)) return;
     const ratio = window.devicePixelRatio || 1;
-    const { naturalWidth, naturalHeight } = this.image;
+    const { naturalWidth, naturalHeight } = this.whole;
     const shape = naturalHeight / naturalWidth;
     const side = Math.min(ORIGINAL, ORIGINAL / shape);
     this.original.style.width = `${side}px`;
-    this.copy(this.original, side * ratio, shape);
-    const context = this.copy(this.canvas, width * ratio, rows / columns, "grayscale(1)");
+    this.copy(this.original, this.whole, side * ratio, shape);
+    const context = this.copy(this.canvas, this.image, width * ratio, rows / columns, "grayscale(1)");
     const high = weights ? Math.max(...weights.subarray(names.length)) : 0;
     const colour = this.theme.levels("sequential")[this.theme.dark ? 200 : 150];
     context.fillStyle = css(colour);
@@ -148,14 +150,13 @@ class Patches extends View {
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${colour.join(" ")} / ${STRONGEST}))`;
   }
 
-  /** The picture on a canvas of this many pixels in width and so many times that in height: the model's own
-   * shape of all pictures may stretch this one. */
-  copy(canvas, width, shape, filter = "none") {
+  /** A picture on a canvas of this many pixels in width and so many times that in height. */
+  copy(canvas, image, width, shape, filter = "none") {
     canvas.width = Math.round(width);
     canvas.height = Math.max(1, Math.round(width * shape));
     const context = canvas.getContext("2d");
     context.filter = filter;
-    context.drawImage(this.image, 0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
     context.filter = "none";
     return context;
   }

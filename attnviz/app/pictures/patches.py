@@ -13,6 +13,7 @@ def patches(
     /,
     *,
     picture: str,
+    whole: str,
     pixels: str,
     rows: int,
     columns: int,
@@ -28,7 +29,8 @@ def patches(
     Tokens count from 0: first those beside the picture, then its patches, row by row.
 
     Args:
-        picture: the address of the picture, which is stretched over the patches.
+        picture: the address of the picture as the model saw it, which the patches cover.
+        whole: the address of the picture as it was, for the little one beside it.
         pixels: what `store.publish` returned for the array `rows`, float32 [layer × head, token]: the weights
             of the token that looks; with the fact `query`, which token that is.
         rows, columns: of patches.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -14,7 +15,7 @@ from attnviz.app.pictures.samples import sample
 from attnviz.capture import loading
 from attnviz.trace import Floats, Trace
 
-_SHOWN_SIDE = 448  # the most pixels of a side that the browser gets
+_WHOLE_SIDE = 224  # the most pixels of a side that the browser gets of a whole picture
 
 
 def names() -> tuple[str, ...]:
@@ -43,22 +44,36 @@ def trace(model: str, name: str, file: bytes) -> Trace:
     return loading.look(model, file, name)
 
 
-@cached()
-def seen(file: bytes) -> str:
-    """The picture for the browser, as an address that holds it whole; it is one that `trace` could read."""
+class Shown(NamedTuple):
+    """A picture and what a model saw of it; pictures for the browser, as addresses that hold them.
+
+    Attributes:
+        whole: the picture.
+        size: its (width, height) in pixels.
+        seen: the part that the model's patches cover, in the model's pixels.
+        share: how much of the (width, height) that is.
+        stretch: what its width, against its height, was multiplied by.
+    """
+
+    whole: str
+    size: tuple[int, int]
+    seen: str
+    share: tuple[float, float]
+    stretch: float
+
+
+@cached(named)
+def shown(model: str, file: bytes) -> Shown:
+    """What a model saw of a picture; it is one that `trace` could read."""
     from attnviz.capture import pictures
 
     picture = pictures.upright(pictures.opened(file))
-    picture.thumbnail((_SHOWN_SIDE, _SHOWN_SIDE))
-    return f"data:image/png;base64,{base64.b64encode(_png(picture)).decode('ascii')}"
-
-
-@cached()
-def size(file: bytes) -> tuple[int, int]:
-    """(width, height) of a picture in pixels; it is one that `trace` could read."""
-    from attnviz.capture import pictures
-
-    return pictures.upright(pictures.opened(file)).size
+    width, height = picture.size
+    seen, brought_to = loading.seen(model, picture)
+    share = tuple(min(1.0, kept / side) for kept, side in zip(seen.size, brought_to, strict=True))
+    stretch = brought_to[0] / brought_to[1] * height / width
+    picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
+    return Shown(_address(picture), (width, height), _address(seen), (share[0], share[1]), stretch)
 
 
 @cached(named)
@@ -77,6 +92,10 @@ def looks(weights: Floats, query: int, extras: int, rows: int) -> Picture:
     """
     at_patches = weights[:, :, query, extras:]
     return sequential(np.ascontiguousarray(at_patches.reshape(*at_patches.shape[:2], rows, -1)), "per head")
+
+
+def _address(picture: Image.Image) -> str:
+    return f"data:image/png;base64,{base64.b64encode(_png(picture)).decode('ascii')}"
 
 
 def _png(picture: Image.Image) -> bytes:

@@ -102,6 +102,14 @@ def test_a_turning_models_rates_and_scores(opened: Open, family: str) -> None:
     assert max(curve["x"]) == (60 if family == "modernbert" else 0)
 
 
+def test_places_of_a_picture_of_another_size_are_interpolated(opened: Open) -> None:
+    told = said(visit("positions", in_your_model="true", model=opened("dinov2")))
+    assert "It is made for pictures of 4 rows of 4 patches" in told
+    assert "The pictures that it gets here have 3 rows of 5 patches" in told
+    assert "There is no row" not in told
+    assert "gets here" not in said(visit("positions", in_your_model="true", model=opened("vit")))
+
+
 def test_sines_that_turn_are_not_called_a_table_that_is_added(opened: Open) -> None:
     told = said(visit("positions", in_your_model="true", model=opened("roformer")))
     assert "turns all 10 numbers of each :blue[query] and :red[key]" in told

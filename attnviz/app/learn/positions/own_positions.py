@@ -98,11 +98,9 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
     st.subheader(
         "A table that it learned" if table.learned else "The paper’s sines and cosines", anchor=False
     )
-    origin = (
-        f"learned in training. There is no row {places + 1:,}: it reads no more tokens"
-        if table.learned
-        else "sines and cosines, which no training has changed"
-    )
+    origin = "learned in training" if table.learned else "sines and cosines, which no training has changed"
+    if table.learned and not table.grid:
+        origin += f". There is no row {places + 1:,}: it reads no more tokens"
     st.markdown(
         f"{_called(entry)} adds to each token's vector the vector of its place: **{places:,} places** with "
         f"**{numbers:,} numbers** each, {origin}."
@@ -120,9 +118,14 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
     if table.grid:
         rows, columns = table.grid
         st.markdown(
-            f"A picture is cut into {rows} rows of {columns} patches, each with a place of its own. "
+            f"It is made for pictures of {rows} rows of {columns} patches, each with a place of its own. "
             f"Whether patches of one row or of one column have places alike, it had to find out. {lengths}"
         )
+        if entry.grid and entry.grid != table.grid:
+            st.markdown(
+                f"The pictures that it gets here have {entry.grid[0]} rows of {entry.grid[1]} patches. The "
+                "vectors of their places are interpolated between those of the table."
+            )
         return
     near, far = (min(apart, len(found.mean) - 1) for apart in (1, 10))
     st.markdown(
