@@ -92,6 +92,10 @@ def _check(network: PreTrainedModel, name: str) -> None:
         reason = (
             f"{quoted(name)} sees pictures. Save it with its processor, and give attnviz.look the folder."
         )
+    if reason is None and network.config.model_type in families.HEARS:
+        reason = (
+            f"{quoted(name)} hears sounds. Save it with its processor, and give attnviz.listen the folder."
+        )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and (len(devices) > 1 or "meta" in devices):
         reason = (

@@ -15,6 +15,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
+    AutoModelForSpeechSeq2Seq,
     PreTrainedConfig,
     PreTrainedModel,
 )
@@ -22,6 +23,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
 )
 from transformers.utils import logging
 
@@ -33,10 +35,13 @@ from attnviz.models.catalogue import Expects
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+_SPOKEN: Mapping[str, str] = MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
-_UNUSED = "pooler."  # a layer behind the last one, which many files leave out; no attention depends on it
+# What many files leave out, and no attention depends on: a layer behind the last one, and a vector that
+# wav2vec 2.0 puts in place of what it has to guess in training.
+_UNUSED = ("pooler.", "masked_spec_embed")
 
 
 def open_network(
@@ -140,6 +145,8 @@ def _with_head(config: PreTrainedConfig) -> Any:
     family = config.model_type
     if config.is_encoder_decoder and family in _PAIRED:
         return AutoModelForSeq2SeqLM
+    if config.is_encoder_decoder and family in _SPOKEN:
+        return AutoModelForSpeechSeq2Seq
     heads = ((AutoModelForCausalLM, _NEXT), (AutoModelForMaskedLM, _MASKED))
     saved = config.architectures or ()
     return next((auto for auto, classes in heads if classes.get(family) in saved), AutoModel)

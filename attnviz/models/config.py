@@ -44,6 +44,7 @@ class Facts:
     Attributes:
         window: of a decoder whose layers all look back equally far: `sliding_window`.
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
+        hears: whether it hears sounds.
         joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
     """
 
@@ -57,7 +58,13 @@ class Facts:
     window: int | None
     expects: Expects | None
     grid: tuple[int, int] | None
+    hears: bool
     joins: bool
+
+    @property
+    def words(self) -> bool:
+        """Whether it reads or writes words, and needs a tokenizer."""
+        return self.grid is None and (not self.hears or self.decoder_layers > 0)
 
 
 def read_json(file: Path, name: str) -> dict[str, Any]:
@@ -139,6 +146,13 @@ def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Fac
         )
     all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
     grid = _grid(config, name) if config.model_type in families.SEES else None
+    hears = config.model_type in families.HEARS
+    if grid:
+        token_limit = grid[0] * grid[1] + 1
+    elif hears and decoder_layers:
+        token_limit = _size(config, "max_source_positions", name)  # of its encoder
+    else:
+        token_limit = _token_limit(config, None if hears else longest, all_heads)
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -146,11 +160,12 @@ def facts_of(config: PreTrainedConfig, name: str, longest: object = None) -> Fac
         heads=heads,
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
-        token_limit=grid[0] * grid[1] + 1 if grid else _token_limit(config, longest, all_heads),
+        token_limit=token_limit,
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
-        joins=not (decoder_layers or grid),
+        hears=hears,
+        joins=not (decoder_layers or grid or hears),
     )
 
 
@@ -203,13 +218,14 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         return layers, _size(config, decoder, name)
     if getattr(config, "is_decoder", False):
         return 0, layers
-    if family in families.SEES or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+    if family in families.SEES | families.HEARS or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
     if family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return 0, layers
     raise ModelNotSupported(
         f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "
-        "continue it, or translate it, and picture models of the family “vit”."
+        "continue it, or translate it, picture models of the family “vit”, and sound models of the families "
+        f"“{'”, “'.join(sorted(families.HEARS))}”."
     )
 
 

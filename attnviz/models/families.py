@@ -21,8 +21,8 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
     "it has two configs in one, each with sizes of its own": ("t5gemma",),
-    "it reads or writes sounds, and attnviz reads texts and pictures": (
-        *("whisper", "speech_to_text", "moonshine", "wav2vec2", "hubert", "wavlm", "bark", "musicgen"),
+    "of the models of sounds, attnviz shows Whisper, wav2vec 2.0 and HuBERT": (
+        *("speech_to_text", "moonshine", "wavlm", "bark", "musicgen"),
     ),
     "it computes attention in a way of its own, which attnviz does not know": ("xlnet", "prophetnet"),
 }
@@ -44,6 +44,9 @@ _ATTENTION_LAYERS = frozenset(
 
 SEES: frozenset[str] = frozenset({"vit"})
 """The families that read pictures."""
+
+HEARS: frozenset[str] = frozenset({"hubert", "wav2vec2", "whisper"})
+"""The families that hear sounds."""
 
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
 

@@ -16,6 +16,7 @@ from attnviz.capture.inspection import run
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns, Way, positions_of
 from attnviz.capture.recorder import IMPLEMENTATION, recording
+from attnviz.capture.sounds import HearingModel
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
 from tests.capture.tiny import FAMILIES, SENTENCE, FolderOf, families
@@ -39,7 +40,7 @@ TURNING = (
 )
 TOKENS = 7
 
-Load = Callable[[str], HuggingFaceModel | SeeingModel]
+Load = Callable[[str], HuggingFaceModel | SeeingModel | HearingModel]
 Network = Callable[[str], Any]  # a PreTrainedModel, whose parts are known to its own file only
 Read = Callable[[str], tuple[Positions, Trace]]
 
@@ -49,9 +50,9 @@ def load(folder_of: FolderOf) -> Load:
     """A tiny model of a family, loaded once."""
 
     @cache
-    def load_family(family: str) -> HuggingFaceModel | SeeingModel:
+    def load_family(family: str) -> HuggingFaceModel | SeeingModel | HearingModel:
         model = loading.load(str(folder_of(family)))
-        assert isinstance(model, HuggingFaceModel | SeeingModel)
+        assert isinstance(model, HuggingFaceModel | SeeingModel | HearingModel)
         return model
 
     return load_family
@@ -81,7 +82,7 @@ def ways(model: PreTrainedModel, kind: type[Way]) -> list[Any]:
 WITH_TABLE = ("bert", "distilbert", "albert", "electra", "gpt2", "gpt_neo", "vit", "roberta", "opt")
 WAYS: dict[str, tuple[type[Way], ...]] = {
     **dict.fromkeys(WITH_TABLE, (Table,)),
-    **dict.fromkeys(("bart", "marian"), (Table, Table)),
+    **dict.fromkeys(("bart", "marian", "whisper"), (Table, Table)),
     **dict.fromkeys(TURNING, (Turns,)),
     "modernbert": (Turns, Turns),
     "t5": (Biases, Biases),
@@ -91,8 +92,17 @@ WAYS: dict[str, tuple[type[Way], ...]] = {
 }
 
 
+BY_CONVOLUTION = ("hubert", "wav2vec2")
+
+
 def test_no_family_is_forgotten() -> None:
-    assert sorted(WAYS) == sorted(FAMILIES)
+    assert sorted((*WAYS, *BY_CONVOLUTION)) == sorted(FAMILIES)
+
+
+@pytest.mark.parametrize("family", BY_CONVOLUTION)
+def test_a_convolution_that_tells_places_is_not_shown(network: Network, family: str) -> None:
+    with pytest.raises(ModelNotSupported, match="tells places apart in a way that attnviz does not know"):
+        positions_of(network(family))
 
 
 @pytest.mark.parametrize("family", families("positions"))

@@ -16,7 +16,8 @@ import attnviz
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge, UnknownModel
 from attnviz.models import catalogue, config, folder, limits, weights
 from attnviz.models.catalogue import MINILM, Folder
-from tests.capture.tiny import SENTENCE, FolderOf
+from tests.capture.by_transformers import RATE, sound
+from tests.capture.tiny import HEARING, SENTENCE, FolderOf
 
 sizes = attrgetter(
     *("layers", "decoder_layers", "heads", "d_model", "d_head", "token_limit", "pairs", "expects")
@@ -34,6 +35,8 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "t5": (3, 2, 3, 14, 5, isqrt(config.MOST_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
     "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),
+    "whisper": (3, 2, 3, 18, 6, 50, False, "next"),  # frames
+    "wav2vec2": (2, 0, 3, 18, 6, isqrt(config.MOST_WEIGHTS // 6), False, None),
 }
 
 
@@ -66,6 +69,7 @@ def test_an_entry_says_what_the_files_say(family: str, folder_of: FolderOf) -> N
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
     assert entry.sees == (family == "vit")
+    assert entry.hears == (family in ("whisper", "wav2vec2"))
     assert isinstance(entry.origin, Folder)
     assert entry.origin.folder == folder_of(family)
 
@@ -242,6 +246,8 @@ def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(
         ("gpt2", "AutoModelForCausalLM"),
         ("t5", "AutoModelForSeq2SeqLM"),
         ("vit", "AutoImageProcessor"),
+        ("whisper", "AutoModelForSpeechSeq2Seq"),
+        ("wav2vec2", "AutoFeatureExtractor"),
     ],
 )
 def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
@@ -264,8 +270,10 @@ def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(folder_of: Fold
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
-    """Both see the same picture, or read the same text, with the same weights and the same predictions."""
-    if (folder / "preprocessor_config.json").exists():
+    """Both give the same weights to the same picture, sound or text, and the same predictions of a text."""
+    if other.name in HEARING:
+        one, two = (attnviz.listen(sound(), each, rate=RATE) for each in (folder, other))
+    elif (folder / "preprocessor_config.json").exists():
         one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
     else:
         text = f"{SENTENCE} [MASK]"
