@@ -24,7 +24,7 @@ from attnviz.capture.forward import blocks
 from attnviz.capture.generation import habits_of
 from attnviz.capture.inspection import exactly, inspected, run
 from attnviz.capture.model import Model, ModelInput
-from attnviz.capture.network import open_network
+from attnviz.capture.network import in_silence, open_network
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableSound, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
@@ -208,7 +208,8 @@ class HearingModel(Model):
     def _generated(self, encoded: Any, tokens: int) -> list[int]:
         """What transformers lets it write, the tokens before the first one included."""
         network: Any = self.network
-        with torch.inference_mode(), exactly(network.device):
+        # In silence: transformers warns of two limits, of which it takes the one that is meant.
+        with torch.inference_mode(), exactly(network.device), in_silence():
             found = network.generate(
                 encoder_outputs=encoded,
                 max_new_tokens=tokens,

@@ -19,7 +19,11 @@ from attnviz.capture.sounds import HearingModel, Waveform
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableSound
 from attnviz.trace import Trace
 from tests.capture.by_transformers import RATE, own_inputs, own_model, sound
-from tests.capture.tiny import FolderOf
+from tests.capture.tiny import WORDS, FolderOf
+
+
+LAST = 2 + len(WORDS)
+"""The last row of the tiny Whisper's vocabulary."""
 
 
 def data(samples: NDArray[np.integer[Any]], width: int = 2, rate: int = RATE) -> bytes:
@@ -161,15 +165,17 @@ def multilingual(folder_of: FolderOf, tmp_path: Path) -> Path:
     """A Whisper that first tells the language, and may not begin with what it would write first."""
     folder = Path(shutil.copytree(folder_of("whisper"), tmp_path / "whisper"))
     file = folder / "generation_config.json"
+    settings = json.loads(file.read_text())
+    del settings["_from_model_config"]  # or the rest would count for nothing
     habits = {
         "is_multilingual": True,
         "lang_to_id": {"<|en|>": 7, "<|fr|>": 11},
         "task_to_id": {"transcribe": 5, "translate": 6},
-        "no_timestamps_token_id": 2,
+        "no_timestamps_token_id": LAST,  # what comes after it are times
         "begin_suppress_tokens": [written(folder_of("whisper")).of_kind("decoder")[0].query_tokens[1].id],
         "max_length": 31,
     }
-    file.write_text(json.dumps({**json.loads(file.read_text()), **habits}))
+    file.write_text(json.dumps({**settings, **habits}))
     return folder
 
 
@@ -182,12 +188,12 @@ def test_whisper_writes_what_transformers_lets_it_write(multilingual: Path) -> N
     generate: Any = model.generate
     features = own_inputs(multilingual, model)["input_features"]
     with torch.inference_mode():
-        own = generate(features, max_new_tokens=15, do_sample=False, num_beams=1).tolist()[0]
+        own = generate(features, max_new_tokens=15, do_sample=False, num_beams=1)[0].tolist()
     read = trace.block("decoder").query_tokens
     assert [token.id for token in read[3:]] == [number for number in own if number != 0]
     assert trace.written == len(read) - 3
     start, language, how = (token.id for token in read[:3])
-    assert (start, how) == (1, 2)
+    assert (start, how) == (1, LAST)
     assert language in (7, 11)
     assert all(token.special for token in read[:3])
     assert trace.target == " ".join(token.text for token in read[3:])
