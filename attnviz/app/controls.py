@@ -105,7 +105,7 @@ def reading_model() -> Entry:
     Raises:
         AttnvizError: the model's files have gone, say.
     """
-    entries = [entry for entry in caches.usable() if not entry.sees]
+    entries = [entry for entry in caches.usable() if entry.reads]
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")

@@ -21,7 +21,6 @@ from attnviz.trace import Trace
 from tests.capture.by_transformers import RATE, own_inputs, own_model, sound
 from tests.capture.tiny import WORDS, FolderOf
 
-
 LAST = 2 + len(WORDS)
 """The last row of the tiny Whisper's vocabulary."""
 

@@ -14,19 +14,19 @@ from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import in_silence
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
+from attnviz.capture.sounds import HearingModel
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture.by_transformers import (
     PAIRED,
-    SEEING,
     TARGET,
     captured,
     own_model,
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+from tests.capture.tiny import FAMILIES, REFUSED, SENTENCE, TEXTS, WEIGHTS_ALONE, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -57,6 +57,9 @@ NAMES = {
     "marian": "Marian",
     "t5": "T5",
     "vit": "ViT",
+    "whisper": "Whisper",
+    "wav2vec2": "wav2vec 2.0",
+    "hubert": "HuBERT",
     "deberta": "DeBERTa",
     "deberta-v2": "DeBERTa 2 and 3",
     "mpnet": "MPNet",
@@ -87,10 +90,14 @@ def told(folder: Path) -> str:
     """A family's row of the table, measured."""
     trace = captured(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
-    opened = [trace, None if folder.name in SEEING else in_memory(folder), weights_alone(folder, sink)]
+    held = in_memory(folder) if folder.name in TEXTS else None
+    opened = [trace, held, weights_alone(folder, sink)]
     model = loading.load(str(folder))
-    assert isinstance(model, HuggingFaceModel | SeeingModel)
-    ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
+    assert isinstance(model, HuggingFaceModel | SeeingModel | HearingModel)
+    try:
+        ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
+    except ModelNotSupported:
+        ways = {"in a way that is not shown": None}
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",

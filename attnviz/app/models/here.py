@@ -108,6 +108,7 @@ SHOWN = {
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit",),
+    "For sounds": ("hubert", "wav2vec2", "whisper"),
 }
 """The families that the tests compare with transformers, by their parts."""
 
