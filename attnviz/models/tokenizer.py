@@ -392,6 +392,12 @@ def frame_tokens(frames: int, seconds: float, heard: int) -> tuple[Token, ...]:
     )
 
 
+def span_of(frame: Token) -> tuple[float, float]:
+    """(start, end) of a frame in seconds."""
+    start, end = frame.text.removesuffix(" s").split("–")
+    return float(start), float(end)
+
+
 def _tokenizer(folder: Path) -> Tokenizer:
     from tokenizers import Tokenizer  # importing attnviz does without
 
