@@ -44,11 +44,23 @@ def one_head(heard: SoundForward, layer: int, head: int, looker: int) -> None:
     """Draw the waveform and, under it, how much the token looks at each time of the sound."""
     name, row = heard.lookers[looker], heard.row(looker)[layer, head]
     st.audio(heard.file, format="audio/wav")
+    own = heard.frames[: heard.heard]
+    spans = np.array([span_of(frame) for frame in own])
     wave = hearing.envelope(heard.file)
+    end = max(spans[-1, 1], wave.times[-1])
+    ends = Line("", [0, end], [0, 0], colour="muted")  # so that both charts have one axis
     loudest = int(np.argmax(np.maximum(wave.high, -wave.low)))
     curves(
         "waveform",
-        [Line("largest sample", wave.times, wave.high, wave.low, wave.high, band=True, colour="muted")],
+        [
+            Line(
+                *("largest sample", wave.times, wave.high, wave.low, wave.high),
+                band=True,
+                dash=None,
+                colour="muted",
+            ),
+            ends,
+        ],
         title="The sound",
         across=_TIME,
         up=Axis("sample, −1 to 1", zero=True),
@@ -57,8 +69,6 @@ def one_head(heard: SoundForward, layer: int, head: int, looker: int) -> None:
         alt=f"The waveform of the sound. It is loudest at {wave.times[loudest]:.2f} s.",
         filename="waveform",
     )
-    own = heard.frames[: heard.heard]
-    spans = np.array([span_of(frame) for frame in own])
     curves(
         "weights over time",
         [
@@ -68,7 +78,8 @@ def one_head(heard: SoundForward, layer: int, head: int, looker: int) -> None:
                 100 * row[: heard.heard],
                 marker="circle" if len(own) < 2 else None,
                 names=[frame.text for frame in own],
-            )
+            ),
+            ends,
         ],
         title=f"Head {layer + 1}-{head + 1}: where {name} looks",
         across=_TIME,
