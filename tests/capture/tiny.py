@@ -126,8 +126,11 @@ _BART = {
     "activation_function": "relu",
     **_PLACES,
 }
+_SENSING = {
+    size: value for size, value in _BERT.items() if size not in _PLACES
+}  # no text, no table of places
 _WAV2VEC2 = {
-    **_BERT,
+    **_SENSING,
     "hidden_size": 18,
     "conv_dim": [7, 5],  # two convolutions instead of seven, a frame each 20 ms as published
     "conv_kernel": [40, 17],
@@ -172,8 +175,7 @@ _RECIPES: dict[str, Recipe] = {
         relative_attention_max_distance=17,
     ),
     "vit": _recipe(
-        *(AutoModelForImageClassification, "none"),
-        {size: value for size, value in _BERT.items() if size not in _PLACES},
+        *(AutoModelForImageClassification, "none", _SENSING),
         image_size=[15, 25],  # three rows of five patches: neither passes for the other
         patch_size=5,
         num_labels=7,

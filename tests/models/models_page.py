@@ -180,8 +180,8 @@ PAGE = """# Models
 
 attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
-those that transformers returns for the same text, picture or sound with `attn_implementation="eager"`; so were those of the
-model as an object in memory, and of a trace of the returned weights alone. In each family,
+those that transformers returns for the same text, picture or sound with `attn_implementation="eager"`; so
+were those of the model as an object in memory, and of a trace of the returned weights alone. In each family,
 softmax(q·k·scale + bias), with the scores capped where the family caps them, and with the head's sink as one
 score more where it has one, gives the weights again over the cells that the mask leaves open, up to rounding
 (10⁻⁶).
