@@ -279,7 +279,7 @@ def opened(sound: Sound, rate: int | None = None) -> Waveform:
         raise _no_sound() from error
     if width * 8 > _BITS:
         raise _no_sound()
-    number: NDArray[np.uint8] = raw[: len(raw) // (channels * width) * channels * width].reshape(
+    number: NDArray[Any] = raw[: len(raw) // (channels * width) * channels * width].reshape(
         -1, channels, width
     )
     if width == 1:

@@ -124,7 +124,8 @@ def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
         processor = ViTImageProcessorPil.from_pretrained(folder, local_files_only=True)
         return {"pixel_values": processor(picture(), return_tensors="pt")["pixel_values"]}
     if folder.name in HEARING:
-        extractor = AutoFeatureExtractor.from_pretrained(folder, local_files_only=True)
+        extracting: Any = AutoFeatureExtractor
+        extractor = extracting.from_pretrained(folder, local_files_only=True)
         heard = extractor(sound(), sampling_rate=RATE, return_tensors="pt")
         name = extractor.model_input_names[0]
         inputs = {name: heard[name]}

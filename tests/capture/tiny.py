@@ -335,9 +335,9 @@ def tiny(family: str, folder: Path) -> Path:
     if family == "vit":
         _save_image_processor(sizes["image_size"], folder)
     if family in HEARING:
-        whisper = WhisperFeatureExtractor(feature_size=13, chunk_length=1)  # it hears one second
-        extractor = whisper if family == "whisper" else Wav2Vec2FeatureExtractor()
-        extractor.save_pretrained(folder)
+        kind: Any = WhisperFeatureExtractor if family == "whisper" else Wav2Vec2FeatureExtractor
+        one_second = {"feature_size": 13, "chunk_length": 1} if family == "whisper" else {}
+        kind(**one_second).save_pretrained(folder)
     return folder
 
 

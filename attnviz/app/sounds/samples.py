@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 import wave
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-
-from attnviz.trace import Floats
+from numpy.typing import NDArray
 
 RATE = 16_000
 """Samples a second: what most models that hear were trained with."""
 
 SECONDS = 0.9
+
+Times = NDArray[np.floating[Any]]
 
 
 def sample(name: str) -> bytes:
@@ -26,24 +28,26 @@ def sample(name: str) -> bytes:
     return file.getvalue()
 
 
-def _rising_tone(times: Floats) -> Floats:
+def _rising_tone(times: Times) -> Times:
     """From 200 to 2,000 vibrations a second: its phase is the integral of its frequency."""
-    return np.sin(2 * np.pi * (200 * times + 1_000 * times**2))
+    tone: Times = np.sin(2 * np.pi * (200 * times + 1_000 * times**2))
+    return tone
 
 
-def _two_tones(times: Floats) -> Floats:
+def _two_tones(times: Times) -> Times:
     """A low tone, silence, and a high tone: does a frame of the one find the rest of it?"""
     low, high = (np.sin(2 * np.pi * frequency * times) for frequency in (220, 880))
-    return np.where(times < 0.35, low, 0) + np.where(times > 0.55, high, 0)
+    return (times < 0.35) * low + (times > 0.55) * high
 
 
-def _clicks(times: Floats) -> Floats:
+def _clicks(times: Times) -> Times:
     """Four clicks, each fading away within some hundredths of a second."""
     since = times % 0.225
-    return np.exp(-since / 0.01) * np.sin(2 * np.pi * 1_200 * since)
+    clicks: Times = np.exp(-since / 0.01) * np.sin(2 * np.pi * 1_200 * since)
+    return clicks
 
 
-SAMPLES: dict[str, Callable[[Floats], Floats]] = {
+SAMPLES: dict[str, Callable[[Times], Times]] = {
     "two tones": _two_tones,
     "rising tone": _rising_tone,
     "clicks": _clicks,
