@@ -100,7 +100,8 @@ class HearingModel(Model):
     def frame(self) -> float:
         """How many seconds lie between the beginnings of two frames.
 
-        What a frame hears reaches a little beyond its span, as the convolutions before the encoder overlap.
+        The convolutions before the encoder overlap: a frame of Whisper hears as far before the beginning of
+        its span as behind it, one of wav2vec 2.0 hears from there to a little beyond its end.
         """
         return self._hop / self.rate
 

@@ -37,7 +37,8 @@ def _rising_tone(times: Times) -> Times:
 def _two_tones(times: Times) -> Times:
     """A low tone, silence, and a high tone: does a frame of the one find the rest of it?"""
     low, high = (np.sin(2 * np.pi * frequency * times) for frequency in (220, 880))
-    return (times < 0.35) * low + (times > 0.55) * high
+    both: Times = (times < 0.35) * low + (times > 0.55) * high
+    return both
 
 
 def _clicks(times: Times) -> Times:
