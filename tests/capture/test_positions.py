@@ -105,7 +105,7 @@ def test_a_convolution_that_tells_places_is_not_shown(network: Network, family: 
         positions_of(network(family))
 
 
-@pytest.mark.parametrize("family", families("positions"))
+@pytest.mark.parametrize("family", families("positions", tuple(WAYS)))
 def test_every_family_has_its_own_ways(network: Network, family: str) -> None:
     found = positions_of(network(family)).ways
     assert tuple(type(way) for way in found) == WAYS[family]
@@ -144,6 +144,14 @@ def test_the_rows_that_no_token_uses_are_left_out(network: Network) -> None:
     for family, unused in (("bert", 0), ("roberta", 2), ("opt", 2), ("bart", 2)):
         table = ways(network(family), Table)[0]
         assert (table.unused, len(table.vectors)) == (unused, 61)
+
+
+def test_whispers_encoder_has_sines_and_its_decoder_a_table_that_it_learned(network: Network) -> None:
+    tables = ways(network("whisper"), Table)
+    assert [(table.part, table.learned, len(table.vectors)) for table in tables] == [
+        ("encoder", False, 50),
+        ("decoder", True, 31),
+    ]
 
 
 def test_a_picture_has_a_vector_for_each_patch(network: Network) -> None:
