@@ -69,6 +69,7 @@ def test_what_a_link_cannot_choose_is_told(opened: Callable[[str], str]) -> None
     app = visit("sounds", sound="your own", layer="2", head="3", looker="1 <|startoftranscript|>")
     assert "The sound is not in the link" in app.info[0].value
     assert [box.value for box in app.number_input] == [2, 3]
+    assert not warnings(app)
 
 
 def test_a_model_that_hears_is_no_choice_for_texts(opened: Callable[[str], str]) -> None:

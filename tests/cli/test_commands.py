@@ -152,7 +152,7 @@ def test_a_sound_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> No
         file.setparams((1, 2, 16_000, 0, "NONE", ""))
         file.writeframes((9_000 * np.sin(np.arange(8_000) / 9)).astype("<i2").tobytes())
     said = say("trace", tmp_path / "hum.wav", "--model", folder, "--target", "the dog")
-    assert "decoder read: the dog\nencoder: 25 tokens" in said  # half a second; silence fills up the rest
+    assert "decoder read: the dog\nencoder: 50 tokens" in said  # a second, of which one half is silence
     assert "nothing.wav: No such file" in refuse("trace", tmp_path / "nothing.wav", "--model", folder)
     said = refuse("trace", tmp_path / "hum.wav", "--model", folder, "--edit", "encoder 1-1")
     assert "hears a sound, and takes no --second, --write or --edit." in said

@@ -112,6 +112,7 @@ def choose_looker(heard: SoundForward) -> int:
 def hear(chosen: SoundSelection) -> SoundForward | None:
     """Let the model listen; without a sound that it can hear, say what helps, and return None."""
     if chosen.file is None:
+        link.postpone()  # the token that looks, until there are tokens
         if link.asked(SOUND) == [OWN]:
             st.info(
                 "**The sound is not in the link.** It holds the model, the head and the word. Upload the "
