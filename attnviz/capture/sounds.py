@@ -150,8 +150,8 @@ class HearingModel(Model):
                 ones from −1 to 1. Channels are averaged, and the rate is made the model's by
                 `Waveform.resampled`.
             name: what the trace calls it.
-            target: what the decoder reads, as it is typed; None: what it writes, always the likeliest token,
-                until it ends its text or has written half as many tokens as it can read.
+            target: what the decoder reads, as it is typed; None: what it writes, always the likeliest token
+                that its makers allow, until it ends its text or has written half as many tokens as it can read.
             rate: of samples, how many there are each second.
             encoder: whether the trace has the attention of Whisper's encoder, beside the decoder's and the
                 cross-attention.
@@ -268,6 +268,8 @@ def opened(sound: Sound, rate: int | None = None) -> Waveform:
         if rate is None:
             raise UnreadableSound("An array does not tell how many samples a second has. Say it: rate=16000.")
         return _one_channel(sound, rate)
+    if rate is not None:
+        raise UnreadableSound("A WAV file says itself how many samples a second has. Leave the rate out.")
     size = len(sound) if isinstance(sound, bytes) else sound.stat().st_size
     if size > MOST_BYTES:
         raise UnreadableSound(f"This file is larger than {MOST_BYTES / 1e6:,.0f} MB. Take a shorter sound.")

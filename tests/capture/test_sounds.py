@@ -98,12 +98,26 @@ def test_another_rate_keeps_every_tone_that_it_can_hold(rate: int, other: int) -
         (data(np.arange(0)), None, "at least one"),
         (bytes(sounds.MOST_BYTES + 1), None, "larger than 20 MB"),
         (np.zeros(7), None, "Say it: rate=16000"),
+        (data(np.arange(9)), 8_000, "Leave the rate out"),
         (np.zeros(7), 0, "at least one sample each second"),
         (np.zeros((2, 3, 5)), RATE, r"of the shape \(2, 3, 5\)"),
         (np.array(["a"]), RATE, "needs numbers"),
         (np.array([0.5, np.nan]), RATE, "no finite numbers"),
     ],
-    ids=["nothing", "mp3", "cut off", "floats", "empty", "large", "no rate", "rate 0", "axes", "text", "nan"],
+    ids=[
+        "nothing",
+        "mp3",
+        "cut off",
+        "floats",
+        "empty",
+        "large",
+        "no rate",
+        "two rates",
+        "rate 0",
+        "axes",
+        "text",
+        "nan",
+    ],
 )
 def test_what_is_no_sound_is_refused(given: sounds.Sound, rate: int | None, match: str) -> None:
     with pytest.raises(UnreadableSound, match=match):
