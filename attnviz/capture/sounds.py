@@ -151,7 +151,7 @@ class HearingModel(Model):
                 `Waveform.resampled`.
             name: what the trace calls it.
             target: what the decoder reads, as it is typed; None: what it writes, always the likeliest token
-                that its makers allow, until it ends its text or has written half as many tokens as it can read.
+                that its makers allow, until it ends its text or has written half as many as it can read.
             rate: of samples, how many there are each second.
             encoder: whether the trace has the attention of Whisper's encoder, beside the decoder's and the
                 cross-attention.
