@@ -249,8 +249,8 @@ TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in ("
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
-    # distance, pictures, sounds, a cap, sinks, and attentions of their own: ALiBi, a function of the module, and
-    # relative.
+    # distance, pictures, sounds, a cap, sinks, and attentions of their own: ALiBi, a function of the module,
+    # and relative.
     "weights": (
         *(
             "bert",
