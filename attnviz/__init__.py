@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from numpy import ndarray
+
 from attnviz.capture import loading
 from attnviz.capture.given import inputs_of, model_input, opened
 from attnviz.capture.loading import borrowed
@@ -25,6 +27,7 @@ from attnviz.errors import (
     UnknownModel,
     UnknownWords,
     UnreadablePicture,
+    UnreadableSound,
     UnreadableText,
     WrongSetting,
 )
@@ -38,6 +41,7 @@ from attnviz.trace import Block, Kind, Token, Trace, whole
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
+    from attnviz.capture.sounds import Sound
     from attnviz.experiments.patching import Patching
 
 __version__ = "0.1.0"
@@ -62,12 +66,14 @@ __all__ = [
     "UnknownModel",
     "UnknownWords",
     "UnreadablePicture",
+    "UnreadableSound",
     "UnreadableText",
     "Writing",
     "WrongSetting",
     "borrowed",
     "decomposition",
     "links_table",
+    "listen",
     "look",
     "models",
     "patching",
@@ -322,6 +328,49 @@ def look(
     called = name or (taken.name if isinstance(taken, Path) else "picture")
     with opened(model, processor) as called_model:
         return loading.look(called_model, taken, called)
+
+
+def listen(
+    sound: Sound | str,
+    model: str | Path,
+    name: str | None = None,
+    target: str | None = None,
+    rate: int | None = None,
+    encoder: bool = True,
+) -> Trace:
+    """Run a model that hears sounds over one; its tokens are spans of time, one after the other.
+
+    Whisper also writes words: `trace.stack("cross")` is how each looks at the times of the sound. It hears
+    sounds of one length only, 30 s as published. What is missing is filled up with silence, whose frames are
+    tokens, too, and `special`.
+
+    Args:
+        sound: a WAV file (PCM), the bytes of one, or an array of samples, [sample] or [sample, channel],
+            floating ones from −1 to 1. Channels are averaged. Where the model takes another rate, the sound's
+            Fourier transform is cut off or filled up with zeros.
+        model: a folder, or a Hugging Face id.
+        name: what the trace calls the sound; None: as its file is called.
+        target: the words that Whisper's decoder reads, as they are typed; None: what it writes itself, always
+            the likeliest token.
+        rate: of an array, how many samples there are each second.
+        encoder: whether the trace has the attention among the frames of Whisper's encoder, too: 1,500 × 1,500
+            weights for each head.
+
+    Raises:
+        UnreadableSound: it is no sound, too short, or longer than the model hears.
+        AttnvizError: the model cannot be shown, hears no sounds, or cannot read the target.
+        OSError: the file cannot be opened.
+        TypeError: it is neither a file nor an array.
+    """
+    if not isinstance(sound, str | Path | bytes | ndarray):
+        raise TypeError(
+            "The sound must be the name of a WAV file, the bytes of one or an array of samples, not "
+            f"{type(sound).__name__}."
+        )
+    taken = Path(sound) if isinstance(sound, str) else sound
+    called = name or (taken.name if isinstance(taken, Path) else "sound")
+    with opened(model, None) as called_model:
+        return loading.listen(called_model, taken, called, target, rate=rate, encoder=encoder)
 
 
 def _loaded(name: str) -> Model:

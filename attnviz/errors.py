@@ -102,6 +102,10 @@ class UnreadablePicture(AttnvizError):
     """A file that is no picture, or a picture too large to be looked at."""
 
 
+class UnreadableSound(AttnvizError):
+    """A file that is no sound, or a sound too long or too short to be heard."""
+
+
 class UnknownWords(AttnvizError):
     """Some words are not in the vocabulary of a model that knows whole words only.
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 import attnviz
 from attnviz.models import catalogue
+from tests.capture.by_transformers import RATE, sound
 from tests.capture.tiny import SENTENCE, tiny
 
 HEAVY = ("torch", "transformers", "tokenizers", "streamlit", "plotly", "pandas")
@@ -146,6 +147,13 @@ def test_a_picture_is_looked_at(tmp_path: Path) -> None:
     Image.linear_gradient("L").save(file)
     assert attnviz.look(file, folder).text == attnviz.look(str(file), folder).text == "ramp.png"
     assert attnviz.look(file.read_bytes(), folder, name="a ramp").text == "a ramp"
+
+
+def test_a_sound_is_heard(tmp_path: Path) -> None:
+    folder = tiny("wav2vec2", tmp_path / "wav2vec2")
+    assert attnviz.listen(sound(), folder, "noise", rate=RATE).text == "noise"
+    with pytest.raises(TypeError, match="WAV file, the bytes of one or an array of samples, not list"):
+        attnviz.listen([0.5], folder)  # type: ignore[arg-type]
 
 
 def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pytest.MonkeyPatch) -> None:

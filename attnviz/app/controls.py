@@ -105,7 +105,7 @@ def reading_model() -> Entry:
     Raises:
         AttnvizError: the model's files have gone, say.
     """
-    entries = [entry for entry in caches.usable() if not entry.sees]
+    entries = [entry for entry in caches.usable() if entry.reads]
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
@@ -121,11 +121,16 @@ def offer_asked_model() -> None:
     name = " ".join(" ".join(link.asked(choices.MODEL)).split())
     if not name or link.given().get(choices.MODEL.name) in (None, [name]):
         return
-    if any(entry.name == name and entry.sees for entry in caches.usable()):
+    if entry := next((each for each in caches.usable() if each.name == name and not each.reads), None):
+        does = (
+            "sees pictures, and reads no text. Show it a picture"
+            if entry.sees
+            else ("hears sounds, and reads no text. Let it hear one")
+        )
         st.page_link(
-            "pages/pictures.py",
-            label=f"{markdown.code(name)} sees pictures, and reads no text. Show it a picture …",
-            icon=":material/image:",
+            f"pages/{'pictures' if entry.sees else 'sounds'}.py",
+            label=f"{markdown.code(name)} {does} …",
+            icon=":material/image:" if entry.sees else ":material/graphic_eq:",
             query_params={choices.MODEL.name: name},
         )
     elif allowed.may_open() and name not in allowed.names() and len(name) <= _LONGEST_ASKED:

@@ -10,6 +10,7 @@ from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.pictures import seeing
+from attnviz.app.sounds import hearing
 from attnviz.app.state import memory
 from attnviz.errors import WrongSetting
 from attnviz.models import allowed, limits
@@ -64,6 +65,12 @@ def pages() -> list[StreamlitPage]:
             title="Pictures",
             icon=":material/image:",
             visibility="visible" if seeing.names() else "hidden",
+        ),
+        st.Page(
+            "pages/sounds.py",
+            title="Sounds",
+            icon=":material/graphic_eq:",
+            visibility="visible" if hearing.names() else "hidden",
         ),
         st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
         st.Page("pages/about.py", title="About", icon=":material/info:"),

@@ -118,6 +118,10 @@ def _check(network: PreTrainedModel, name: str) -> None:
     # Compressed weights are no reason here: who holds the object has what runs them.
     said = {**network.config.to_dict(), "quantization_config": None}
     reason = families.refusal(network.config.model_type, said)
+    if reason is None and network.config.model_type in families.HEARS:
+        reason = (
+            f"{quoted(name)} hears sounds. Save it with its processor, and give attnviz.listen the folder."
+        )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and (len(devices) > 1 or "meta" in devices):
         reason = (

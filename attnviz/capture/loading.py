@@ -19,6 +19,7 @@ from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
+    from attnviz.capture.sounds import Sound
     from attnviz.capture.translator import TranslatorModel
 
 MOST_MODELS = 8
@@ -165,8 +166,41 @@ def _seeing(name: str) -> SeeingModel:
         from attnviz.capture.pictures import SeeingModel
 
     if not isinstance(model, SeeingModel):
-        raise ModelNotSupported(f"{quoted(name)} reads texts and sees no pictures. Give it a text.")
+        raise ModelNotSupported(f"{quoted(name)} sees no pictures. Give it {_input_of(name)}.")
     return model
+
+
+def listen(
+    name: str,
+    sound: Sound,
+    called: str,
+    target: str | None = None,
+    *,
+    rate: int | None = None,
+    encoder: bool = True,
+) -> Trace:
+    """One forward pass of a model that hears sounds.
+
+    Args:
+        name: the model's; its entry `hears`.
+        sound, target, rate, encoder: as `HearingModel.listen` takes them.
+        called: what the trace calls the sound.
+
+    Raises:
+        AttnvizError: the model, the sound or the target cannot be used; the message says why.
+    """
+    model = load(name)
+    with gate:  # our own models come without transformers
+        from attnviz.capture.sounds import HearingModel
+
+    if not isinstance(model, HearingModel):
+        raise ModelNotSupported(f"{quoted(name)} hears no sounds. Give it {_input_of(name)}.")
+    return model.listen(sound, called, target, rate=rate, encoder=encoder)
+
+
+def _input_of(name: str) -> str:
+    entry = resolve.entry(name)
+    return "a picture" if entry.sees else "a sound" if entry.hears else "a text"
 
 
 def ready(name: str) -> bool:
@@ -192,6 +226,8 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
         return reading.tokens(given.text)
     if entry.grid:
         return patch_tokens(entry.grid, entry.beside)
+    if entry.hears:
+        return load(name).tokens(given)  # an error, which says why
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
@@ -247,6 +283,10 @@ def _open(entry: catalogue.Entry) -> Model:
 
         network = open_network(folder, entry.name, entry.dtype, entry.device)
         return SeeingModel(entry, network, processor_in(folder, entry.name))
+    if entry.hears:
+        from attnviz.capture.sounds import HearingModel
+
+        return HearingModel(entry, folder)
     from attnviz.capture.weights_alone import opened
 
     name, _ = resolve.parts_of(entry.name)

@@ -16,6 +16,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
+    AutoModelForSpeechSeq2Seq,
     PreTrainedConfig,
     PreTrainedModel,
 )
@@ -23,6 +24,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
 )
 from transformers.utils import logging
 
@@ -35,10 +37,13 @@ from attnviz.models.config import shown_half
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+_SPOKEN: Mapping[str, str] = MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
-_UNUSED = "pooler."  # a layer behind the last one, which many files leave out; no attention depends on it
+# What many files leave out, and no attention depends on: a layer behind the last one, and a vector that
+# wav2vec 2.0 puts in place of what it has to guess in training.
+_UNUSED = ("pooler.", "masked_spec_embed")
 
 
 def open_network(
@@ -143,6 +148,8 @@ def _with_head(config: PreTrainedConfig) -> Any:
     family = config.model_type
     if config.is_encoder_decoder and family in _PAIRED:
         return AutoModelForSeq2SeqLM
+    if config.is_encoder_decoder and family in _SPOKEN:
+        return AutoModelForSpeechSeq2Seq
     heads = ((AutoModelForCausalLM, _NEXT), (AutoModelForMaskedLM, _MASKED))
     saved = config.architectures or ()
     model = getattr(transformers, families.WITHOUT_AUTO.get(family, "AutoModel"))

@@ -201,9 +201,10 @@ def _tables(network: PreTrainedModel) -> Iterator[Table]:
             # Where there is a row for padding, texts begin behind it (RoBERTa); others say it themselves.
             behind_padding = 0 if module.padding_idx is None else module.padding_idx + 1
             unused = int(getattr(module, "offset", behind_padding))
-            learned = not sines and "Sinusoidal" not in type(module).__name__
-            vectors = _owned(module.weight[unused:])
-            yield Table(_part(network, name), vectors, learned, unused, _grid(network))
+            part = _part(network, name)
+            fixed = sines or (part == "encoder" and network.config.model_type == "whisper")
+            learned = not fixed and "Sinusoidal" not in type(module).__name__
+            yield Table(part, _owned(module.weight[unused:]), learned, unused, _grid(network))
     for name, parameter in network.named_parameters():
         if name.rpartition(".")[2] in _TABLES:  # ViT's, with a batch axis
             yield Table(_part(network, name), _owned(parameter[0]), learned=True, grid=_grid(network))
@@ -321,12 +322,12 @@ def _relative(network: PreTrainedModel) -> Iterator[Relative]:
 
 
 def _of_one_token(network: PreTrainedModel) -> Sequence[Record]:
-    """What the attentions are given if one token stands at five places; none of two stacks or a picture.
+    """What the attentions are given if one token stands at five places; none of two stacks, or without text.
 
     Values then differ only if vectors of places were added to the token's; without these, queries and keys
     differ only if they are turned.
     """
-    if network.config.is_encoder_decoder or not hasattr(network.config, "vocab_size"):
+    if network.config.is_encoder_decoder or network.main_input_name != "input_ids":
         return ()
     with recording() as records:
         run(network, {"input_ids": torch.full((1, 5), network.config.vocab_size - 1, device=network.device)})

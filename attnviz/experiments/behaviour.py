@@ -168,8 +168,8 @@ def measure_corpus(
         AttnvizError: the model cannot be loaded, or does not read text.
     """
     entry = resolve.entry(model)
-    if entry.sees:
-        raise ModelNotSupported(f"{quoted(model)} looks at pictures. Choose a model that reads text.")
+    if not entry.reads:
+        raise ModelNotSupported(f"{quoted(model)} reads no text. Choose a model that does.")
     found = BehaviourFindings(_nothing(model)) if begun is None else begun
     yield Progress(found.lines, corpus.lines, found)
     for more, finished in engine(_parts(corpus, found), model, measures or {}):

@@ -66,6 +66,6 @@ def self_attention(entry: Entry) -> Kind:
     Raises:
         ModelNotSupported: it reads no texts.
     """
-    if entry.sees:
-        raise ModelNotSupported("This model sees pictures and reads no sentences. Choose one that does.")
+    if not entry.reads:
+        raise ModelNotSupported("This model reads no sentences. Choose one that does.")
     return "encoder" if "encoder" in entry.kinds else "decoder"

@@ -161,8 +161,9 @@ class Entry:
         parameters: how many numbers it has learned; None where nobody counted.
         pairs: whether it reads two sentences together, like BERT.
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
-        grid: how many rows and columns of patches it cuts a picture into; None: it reads texts.
+        grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
         beside: the names of the tokens that stand before a picture's patches.
+        hears: whether it hears sounds; then `token_limit` is of its encoder, whose tokens are spans of time.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -186,6 +187,7 @@ class Entry:
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
     beside: tuple[str, ...] = ()
+    hears: bool = False
     stored: str = "float32"
     dtype: DType = "float32"
     device: str = "cpu"
@@ -202,6 +204,11 @@ class Entry:
     def sees(self) -> bool:
         """Whether it sees pictures instead of reading texts."""
         return self.grid is not None
+
+    @property
+    def reads(self) -> bool:
+        """Whether it reads texts."""
+        return not (self.sees or self.hears)
 
     @property
     def fingerprint(self) -> str:

@@ -50,6 +50,7 @@ class Facts:
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
         part: what the names of its weights begin with, in a file that also holds those of another model.
+        hears: whether it hears sounds.
         joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
     """
 
@@ -65,7 +66,13 @@ class Facts:
     grid: tuple[int, int] | None
     beside: tuple[str, ...]
     part: str
+    hears: bool
     joins: bool
+
+    @property
+    def words(self) -> bool:
+        """Whether it reads or writes words, and needs a tokenizer."""
+        return self.grid is None and (not self.hears or self.decoder_layers > 0)
 
 
 def read_json(file: Path, name: str) -> dict[str, Any]:
@@ -176,6 +183,13 @@ def facts_of(
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), patch_size(config, name)
         grid = size[0] // patch[0], size[1] // patch[1]
+    hears = config.model_type in families.HEARS
+    if grid:
+        token_limit = grid[0] * grid[1] + len(beside)
+    elif hears and decoder_layers:
+        token_limit = _size(config, "max_source_positions", name)  # of its encoder
+    else:
+        token_limit = _token_limit(config, None if hears else longest, all_heads)
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -183,13 +197,14 @@ def facts_of(
         heads=heads,
         d_model=d_model,
         d_head=getattr(config, "head_dim", None) or d_model // heads,
-        token_limit=grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, all_heads),
+        token_limit=token_limit,
         window=None if layers else _window(config),
         expects=_expects(config.architectures or (), reads_on=bool(decoder_layers)),
         grid=grid,
         beside=beside if grid else (),
         part="",
-        joins=not (decoder_layers or grid or config.model_type in families.TEXT_TOWERS),
+        hears=hears,
+        joins=not (decoder_layers or grid or hears or config.model_type in families.TEXT_TOWERS),
     )
 
 
@@ -285,14 +300,15 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         return layers, _size(config, decoder, name)
     if getattr(config, "is_decoder", False):
         return 0, layers
-    encoders = families.SEES | {"siglip_text_model"} | set(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES)
-    if family in encoders:
+    encoders = {*families.SEES, *families.HEARS, "siglip_text_model"}
+    if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
     if family == "clip_text_model" or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return 0, layers  # each of its tokens sees those before it, as a decoder's do
     raise ModelNotSupported(
         f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "
-        f"continue it, or translate it, and those that see pictures: {', '.join(sorted(families.SEES))}."
+        "continue it, or translate it, and those that see pictures or hear sounds: "
+        f"{', '.join(sorted(families.SEES | families.HEARS))}."
     )
 
 

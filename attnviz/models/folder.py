@@ -108,8 +108,9 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
         _check_place(folder, file, name)
         learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
-    if facts.grid is None:
+    if facts.words:
         tokenizer.check_files(files, name)
+    if found.reads:
         found = replace(found, pairs=facts.joins and joins(tokenizer.tokenizer_of(found)))
     return found
 

@@ -119,7 +119,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
     try:
         for file, size in listing.files:
             told(0)
-            if (file, size) == listing.weights[0] and not listing.facts.grid:
+            if (file, size) == listing.weights[0] and listing.facts.words:
                 # Before gigabytes come for nothing: can the model's texts be read?
                 tokenizer.in_folder(listing.snapshot, listing.facts.token_limit)
             hub_files.fetched(repository, file, listing.commit, name, told)
@@ -156,7 +156,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
     # In a file a number takes at most four bytes: what is far too large in memory is known already now.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER["float32"], dtype)
     facts = config.facts(snapshot, name)
-    if not facts.grid:
+    if facts.words:
         tokenizer.check_files(sizes, name)
     tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(

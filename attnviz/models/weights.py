@@ -144,7 +144,9 @@ def conversion(facts: Facts | None) -> str:
         begin = "import transformers; kind = transformers.AutoConfig.from_pretrained(old).architectures[0]"
         names = ["getattr(transformers, kind)", "transformers.AutoTokenizer"]
     else:
-        names = [_auto_class(facts), "AutoImageProcessor" if facts.grid else "AutoTokenizer"]
+        names = [_auto_class(facts)]
+        names += ["AutoImageProcessor"] if facts.grid else ["AutoFeatureExtractor"] if facts.hears else []
+        names += ["AutoTokenizer"] if facts.words else []
         begin = f"from transformers import {', '.join(names)}"
     return "; ".join([begin, *(save.format(name) for name in names)])
 
@@ -155,4 +157,6 @@ def _auto_class(facts: Facts) -> str:
         return families.WITHOUT_AUTO.get(facts.family, "AutoModel")
     if facts.expects == "masked":
         return "AutoModelForMaskedLM"
+    if facts.hears:
+        return "AutoModelForSpeechSeq2Seq"
     return "AutoModelForSeq2SeqLM" if facts.layers else "AutoModelForCausalLM"

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
 from attnviz.app.pictures.samples import SAMPLES
+from attnviz.app.sounds.samples import SAMPLES as SOUNDS
 from attnviz.app.state.choices import TABLE
 from attnviz.experiments import pairs
 from tests.app.shown import clean, sent, visit
@@ -43,6 +44,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("watch_it_learn", {}),
     ("long_distances", {}),
     ("pictures", {}),
+    ("sounds", {}),
 )
 KEPT = {"in_your_model", "mask", "part", "scoring", "six_steps_of"}  # for what else is drawn
 
@@ -51,6 +53,7 @@ PICKED = {
     "model": "minilm-scratch",
     "text": "The cat sat because it was tired.",
     "picture": next(reversed(SAMPLES)),
+    "sound": next(reversed(SOUNDS)),
     "other": "The dog sat because it was tired.",
     "english": "The dog did not cross the road as it was too narrow.",
     "reader": "A hound slept.",
@@ -105,8 +108,8 @@ def test_a_copied_link_has_every_choice(
     few = pairs.bundled()[:1]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
     monkeypatch.setattr(computing, "JOBS", Jobs())
-    if page == "pictures":
-        opened("vit")
+    if page in ("pictures", "sounds"):
+        opened("vit" if page == "pictures" else "wav2vec2")
     app = visit(page, link)
     for texts in (True, False):  # first what is read, on which other choices depend
         for name, control in controls(app).items():

@@ -38,7 +38,17 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "about": {},
     "models": {},
 }
-SHOW_NONE = {"block", "heads", "learn", "many_heads", "pictures", "references", "scale", "weighted_average"}
+SHOW_NONE = {
+    "block",
+    "heads",
+    "learn",
+    "many_heads",
+    "pictures",
+    "references",
+    "scale",
+    "sounds",
+    "weighted_average",
+}
 SHOW_ANOTHER = {"long_distances"}  # networks that nobody told anything
 
 

@@ -40,6 +40,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "watch_it_learn": ("segmented_control", "learning_view", "Matrix"),
     "long_distances": ("number_input", "clauses_seed", 3),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
+    "sounds": ("selectbox", "looker", "1 <|startoftranscript|>"),
     "models": ("text_input", "own", "minilm"),
     "references": ("selectbox", "cited", "Lin 1991"),
 }
@@ -69,6 +70,7 @@ def test_every_page_opens_after_a_choice_on_every_other(
     monkeypatch.setattr(pairs, "bundled", lambda: few)
     monkeypatch.setattr(computing, "JOBS", Jobs())
     opened("vit")
+    opened("whisper")
     app = visit("translate", english=SENTENCES["english"])
     app.switch_page("pages/explore.py").run()
     clean(app.text_input(key="text").set_value(SENTENCES["text"]).run())

@@ -14,6 +14,7 @@ from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import in_silence
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
+from attnviz.capture.sounds import HearingModel
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from attnviz.models.families import OF_ANY_SIZE
@@ -29,7 +30,7 @@ from tests.capture.by_transformers import (
     own_weights,
     picture,
 )
-from tests.capture.tiny import FAMILIES, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+from tests.capture.tiny import FAMILIES, HEARING, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -66,6 +67,9 @@ NAMES = {
     "siglip": "SigLIP, SigLIP 2 of fixed size",
     "clip_text_model": "CLIP’s half for texts",
     "siglip_text_model": "SigLIP’s half for texts",
+    "whisper": "Whisper",
+    "wav2vec2": "wav2vec 2.0",
+    "hubert": "HuBERT",
     "deberta": "DeBERTa",
     "deberta-v2": "DeBERTa 2 and 3",
     "mpnet": "MPNet",
@@ -96,15 +100,19 @@ def told(folder: Path) -> str:
     """A family's row of the table, measured."""
     trace = captured(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
-    opened = [trace, in_memory(folder), weights_alone(folder, sink)]
+    held = None if folder.name in HEARING else in_memory(folder)
+    opened = [trace, held, weights_alone(folder, sink)]
     model = loading.load(str(folder))
-    assert isinstance(model, HuggingFaceModel | SeeingModel)
-    ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
+    assert isinstance(model, HuggingFaceModel | SeeingModel | HearingModel)
+    try:
+        ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
+    except ModelNotSupported:
+        ways = {"in a way that is not shown": None}
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *(equal(found, own_weights(folder)) for found in opened),
+        *("–" if found is None else equal(found, own_weights(folder)) for found in opened),
         "; ".join(ways),
         "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
@@ -195,8 +203,8 @@ PAGE = """# Models
 
 attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
-those that transformers returns for the same text with `attn_implementation="eager"`; so were those of the
-model as an object in memory, and of a trace of the returned weights alone. In each family,
+those that transformers returns for the same text, picture or sound with `attn_implementation="eager"`; so
+were those of the model as an object in memory, and of a trace of the returned weights alone. In each family,
 softmax(q·k·scale + bias), with the scores capped where the family caps them, and with the head's sink as one
 score more where it has one, gives the weights again over the cells that the mask leaves open, up to rounding
 (10⁻⁶).

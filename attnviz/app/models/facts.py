@@ -31,13 +31,14 @@ def listed(entry: Entry) -> str:
 
 def abilities(entry: Entry) -> tuple[str, ...]:
     """What it can do besides showing its attention."""
-    translates = bool(entry.layers and entry.decoder_layers)
+    translates = bool(entry.reads and entry.layers and entry.decoder_layers)
     told = (
         (translates, "answers one text with another"),
-        (entry.expects == "next" and not translates, "writes on"),
+        (entry.reads and entry.expects == "next" and not translates, "writes on"),
         (entry.expects == "masked", "fills masked tokens"),
         (entry.pairs, "reads two sentences together"),
         (entry.sees, "sees pictures"),
+        (entry.hears, "hears sounds and writes words" if entry.decoder_layers else "hears sounds"),
     )
     return tuple(words for can, words in told if can)
 
@@ -70,7 +71,7 @@ def _size(entry: Entry) -> str:
 
 
 def _reads(entry: Entry) -> str:
-    what = "a picture as" if entry.sees else "texts of up to"
+    what = "a picture as" if entry.sees else "a sound as up to" if entry.hears else "texts of up to"
     said = f"{what} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return said

@@ -60,9 +60,9 @@ def _problem(name: str, error: AttnvizError) -> str:
 
 def explore_with(entry: Entry) -> None:
     """Draw the link that opens a model on the page that can show it."""
-    page = "pages/pictures.py" if entry.sees else "pages/explore.py"
+    page = "pictures" if entry.sees else "sounds" if entry.hears else "explore"
     st.page_link(
-        page,
+        f"pages/{page}.py",
         label="Explore with it",
         icon=":material/arrow_forward:",
         icon_position="right",
@@ -108,6 +108,7 @@ SHOWN = {
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip"),
+    "For sounds": ("hubert", "wav2vec2", "whisper"),
 }
 """The families that the tests compare with transformers, by their parts."""
 

@@ -189,7 +189,7 @@ def _against(entry: Entry, text: str) -> Entry | None:
 
     As long as the visitor has not chosen one, it is one that can read the text.
     """
-    others = [other for other in caches.usable() if not other.sees and other.name != entry.name]
+    others = [other for other in caches.usable() if other.reads and other.name != entry.name]
     if not others:
         return None
     names = [other.name for other in others]

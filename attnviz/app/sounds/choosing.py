@@ -1,0 +1,155 @@
+"""What the page on sounds is about: a model, a sound, a head, and the word or the frame that looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.app import caches, controls, markdown
+from attnviz.app.sounds import hearing
+from attnviz.app.sounds.samples import SAMPLES, sample
+from attnviz.app.state import link
+from attnviz.app.state.choices import LOOKER, SOUND
+from attnviz.errors import AttnvizError
+from attnviz.models import allowed
+from attnviz.models.catalogue import Entry
+from attnviz.models.families import HEARS
+from attnviz.text import joined
+from attnviz.trace import Floats, Token, Trace
+
+OWN = "your own"
+_MOST_MEGABYTES = 20
+
+
+@dataclass(frozen=True)
+class SoundSelection:
+    """A model and a sound for it.
+
+    Attributes:
+        entry: of the model.
+        sound: what the trace calls the sound.
+        file: the sound, as a file; None while the visitor's own is missing.
+        called: what the visitor calls the file; "" for a sound of ours.
+    """
+
+    entry: Entry
+    sound: str
+    file: bytes | None
+    called: str
+
+    @property
+    def own(self) -> bool:
+        """Whether the sound is the visitor's, and so in no link."""
+        return self.sound == OWN
+
+
+@dataclass(frozen=True)
+class SoundForward:
+    """A model and a sound for it, the sound as a file, and the forward pass."""
+
+    chosen: SoundSelection
+    file: bytes
+    trace: Trace
+
+    @property
+    def frames(self) -> tuple[Token, ...]:
+        """The times that are looked at."""
+        return hearing.layers(self.trace)[0].key_tokens
+
+    @property
+    def heard(self) -> int:
+        """How many of these are the sound's own; silence fills up the rest."""
+        return sum(not frame.special for frame in self.frames)
+
+    @property
+    def lookers(self) -> list[str]:
+        """The names of the tokens that look: "5 dog" of Whisper's words, or a frame's times."""
+        tokens = hearing.layers(self.trace)[0].query_tokens
+        if self.trace.target is None:
+            return [token.text for token in tokens]
+        texts = (self.trace.target[token.start : token.end] or token.text for token in tokens)
+        return [f"{place} {text.strip()}" for place, text in enumerate(texts, start=1)]
+
+    def row(self, looker: int) -> Floats:
+        """[layer, head, frame]: where one token looks in every head."""
+        return np.stack([block.weights[:, looker] for block in hearing.layers(self.trace)])
+
+
+def choose() -> SoundSelection:
+    """Draw the choice of model and sound; stop kindly where no model can hear."""
+    names = hearing.names()
+    if not names:
+        link.forget()
+        _nobody_hears()
+    sounds, beside = st.columns([8, 4], gap="medium")
+    with sounds:
+        sound = SOUND.segments("Sound", [*SAMPLES, OWN])
+    with beside:
+        entries = [entry for entry in caches.usable() if entry.name in names]
+        name = controls.model(entries, offer_own=False)
+    entry = next(entry for entry in entries if entry.name == name)
+    file, called = (sample(sound), "") if sound in SAMPLES else (None, "")
+    if sound == OWN:
+        with sounds:
+            file, called = _uploaded()
+    return SoundSelection(entry, sound, file, called)
+
+
+def choose_head(chosen: SoundSelection) -> tuple[int, int]:
+    """Draw the choice of layer and head; return both, from 0."""
+    return controls.head(chosen.entry.decoder_layers or chosen.entry.layers, chosen.entry.heads, (1, 1))
+
+
+def choose_looker(heard: SoundForward) -> int:
+    """Draw the choice of the token that looks, first the one in the middle; return its number, from 0."""
+    names = heard.lookers
+    label = "Frame that looks" if heard.trace.target is None else "Word that looks"
+    return names.index(LOOKER.select(label, names, names[len(names) // 2], width=320))
+
+
+def hear(chosen: SoundSelection) -> SoundForward | None:
+    """Let the model listen; without a sound that it can hear, say what helps, and return None."""
+    if chosen.file is None:
+        link.postpone()  # the token that looks, until there are tokens
+        if link.asked(SOUND) == [OWN]:
+            st.info(
+                "**The sound is not in the link.** It holds the model, the head and the word. Upload the "
+                "sound here, and you see what the link shows.",
+                icon=":material/upload_file:",
+            )
+        return None
+    try:
+        trace = hearing.trace(chosen.entry.name, chosen.sound, chosen.file)
+    except AttnvizError as error:
+        about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
+        st.error(f"{about}{markdown.plain(str(error))}", icon=":material/volume_off:")
+        return None
+    return SoundForward(chosen, chosen.file, trace)
+
+
+def _uploaded() -> tuple[bytes | None, str]:
+    """Draw the box for a sound of the visitor's own; return the file and its name."""
+    upload = st.file_uploader(
+        "A sound of your own: WAV",
+        ["wav"],
+        max_upload_size=_MOST_MEGABYTES,
+        help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
+        "along: whoever opens yours uploads a sound of their own.",
+    )
+    return (upload.getvalue(), upload.name) if upload else (None, "")
+
+
+def _nobody_hears() -> None:
+    st.markdown("**No model on this server hears sounds yet.**")
+    if allowed.may_open():
+        families = joined([f"`{family}`" for family in sorted(HEARS)])
+        st.markdown(
+            f"Open one of the families {families} on the page on models: a folder of this machine, or an id "
+            "on Hugging Face such as `openai/whisper-tiny`."
+        )
+        st.page_link(
+            "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
+        )
+    st.stop()
