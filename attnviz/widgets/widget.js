@@ -19,6 +19,10 @@ export class View {
   trigger = () => {};
   #closing = new AbortController();
 
+  constructor() {
+    this.listen({ "attnviz:paper": () => this.data && this.receive(this.data) }); // it has another size and theme
+  }
+
   /**
    * Takes a message from Python: another one, or the same in another theme.
    * @param {Data} data

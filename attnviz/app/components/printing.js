@@ -1,0 +1,27 @@
+/* printing: the page on paper is narrow and light, and without what one presses. */
+
+import styles from "./printing.css";
+
+const { dataset } = document.documentElement;
+
+/** Puts the page on paper or back on the screen: while the browser prints, nothing measures or draws itself again. */
+function print(on) {
+  if (on === "paper" in dataset) return;
+  if (on) dataset.paper = getComputedStyle(document.querySelector(".stApp")).colorScheme;
+  else delete dataset.paper;
+  // A box of one line shows only a part of a long text.
+  for (const box of document.querySelectorAll("input[type='text'], textarea")) box.parentElement.dataset.typed = box.value;
+  for (const text of document.querySelectorAll(".stMarkdownColoredText")) text.style.setProperty("--ink", text.style.color);
+  window.dispatchEvent(new Event("attnviz:paper")); // the widgets draw themselves again
+}
+
+/** Call it once: it mends what the browser prints. */
+export function mendPrinting() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  document.adoptedStyleSheets.push(sheet);
+  window.addEventListener("beforeprint", () => print(true));
+  window.addEventListener("afterprint", () => print(false));
+  // A browser's tools show the paper without printing.
+  matchMedia("print").addEventListener("change", ({ matches }) => print(matches));
+}
