@@ -1,17 +1,20 @@
 /* printing: the page on paper is narrow and light, and without what one presses. */
 
+import { onPaper } from "../../widgets/dom.js";
 import styles from "./printing.css";
 
 const { dataset } = document.documentElement;
 
 /** Puts the page on paper or back on the screen: while the browser prints, nothing measures or draws itself again. */
 function print(on) {
-  if (on === "paper" in dataset) return;
+  if (on === onPaper()) return;
   if (on) dataset.paper = getComputedStyle(document.querySelector(".stApp")).colorScheme;
   else delete dataset.paper;
   // A box of one line shows only a part of a long text.
-  for (const box of document.querySelectorAll("input[type='text'], textarea")) box.parentElement.dataset.typed = box.value;
-  for (const text of document.querySelectorAll(".stMarkdownColoredText")) text.style.setProperty("--ink", text.style.color);
+  for (const box of document.querySelectorAll(":is(.stTextInput, .stSelectbox) input, textarea")) {
+    box.parentElement.dataset.typed = box.value;
+  }
+  for (const { style } of document.querySelectorAll(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
   window.dispatchEvent(new Event("attnviz:paper")); // the widgets draw themselves again
 }
 
