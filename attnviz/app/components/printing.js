@@ -5,16 +5,19 @@ import styles from "./printing.css";
 
 const { dataset } = document.documentElement;
 
-/** Puts the page on paper or back on the screen: while the browser prints, nothing measures or draws itself again. */
+/**
+ * Puts the page on paper, or back on the screen. While the browser prints, nothing can measure or draw itself again.
+ * @param {boolean} on
+ */
 function print(on) {
   if (on === onPaper()) return;
-  if (on) dataset.paper = getComputedStyle(document.querySelector(".stApp")).colorScheme;
+  /** @type {(selector: string) => NodeListOf<any>} */
+  const all = (selector) => document.querySelectorAll(selector);
+  if (on) dataset.paper = getComputedStyle(all(".stApp")[0]).colorScheme;
   else delete dataset.paper;
   // A box of one line shows only a part of a long text.
-  for (const box of document.querySelectorAll(":is(.stTextInput, .stSelectbox) input, textarea")) {
-    box.parentElement.dataset.typed = box.value;
-  }
-  for (const { style } of document.querySelectorAll(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
+  for (const box of all(":is(.stTextInput, .stSelectbox) input, textarea")) box.parentElement.dataset.typed = box.value;
+  for (const { style } of all(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
   window.dispatchEvent(new Event("attnviz:paper")); // the widgets draw themselves again
 }
 
