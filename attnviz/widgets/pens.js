@@ -55,7 +55,7 @@ export class CanvasPen {
       canvas.style.height = `${height}px`;
     }
     const context = canvas.getContext("2d");
-    context.reset(); // after clearRect() of a whole canvas, Chromium prints it empty
+    context.reset();
     context.scale(w / width, h / height);
     return new CanvasPen(context, theme);
   }

@@ -18,6 +18,9 @@ function print(on) {
   // A box of one line shows only a part of a long text.
   for (const box of all(":is(.stTextInput, .stSelectbox) input, textarea")) box.parentElement.dataset.typed = box.value;
   for (const { style } of all(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
+  for (const { style, parentElement: room, offsetWidth: width } of all(".svg-container, .stDataFrame > *")) {
+    style.zoom = on ? String(Math.min(1, room.clientWidth / width)) : "";
+  }
   window.dispatchEvent(new Event("attnviz:paper")); // the widgets draw themselves again
 }
 
