@@ -24,8 +24,7 @@ _ON_PAPER = """
         if (box.width < 2 || box.height < 2 || one.closest("svg, .katex")) return;
         const { overflowX, overflowY } = getComputedStyle(one);
         const name = `${one.tagName} ${one.className} ${one.textContent.slice(0, 40)}`;
-        const room = one.matches(".scroller") ? 5 : 1; // for the rings at its edges
-        if (box.right > right + room) found.wide.push(name);
+        if (box.right > right + 5) found.wide.push(name); // a box that scrolls has rings at its edges
         const hides = one.matches(":has(> [data-typed])") ? /hidden|auto|scroll/ : /auto|scroll/;
         if (hides.test(overflowX) && one.scrollWidth > one.clientWidth + 1) found.cut.push(name);
         if (hides.test(overflowY) && one.scrollHeight > one.clientHeight + 1) found.cut.push(name);
