@@ -6,6 +6,8 @@ const forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property
   message: "Tokens are what a visitor typed: build the page with textContent.",
 }));
 
+const blank = { property: "clearRect", message: "Chromium would print this canvas blank: reset() its context." };
+
 export default [
   { ignores: ["attnviz/widgets/bundle/", ".venv/", "build/"] },
   js.configs.recommended,
@@ -17,7 +19,7 @@ export default [
       "no-eval": "error",
       "no-implied-eval": "error",
       "no-new-func": "error",
-      "no-restricted-properties": ["error", ...forbidden],
+      "no-restricted-properties": ["error", ...forbidden, blank],
       "no-shadow": "error",
       "no-undef-init": "error",
       "no-unused-expressions": ["error", { allowShortCircuit: true }],

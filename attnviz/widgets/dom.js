@@ -127,3 +127,6 @@ export function cellUnder({ clientX, clientY }, node, rows, columns) {
   const index = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
   return { row: index((clientY - top) / height, rows), column: index((clientX - left) / width, columns) };
 }
+
+/** Whether the page is just being printed; app/components/printing.js says so. */
+export const onPaper = () => "paper" in document.documentElement.dataset;

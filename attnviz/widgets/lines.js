@@ -1,6 +1,6 @@
 /* lines: who looks at whom, as curves from query tokens to key tokens. */
 
-import { element } from "./dom.js";
+import { element, onPaper } from "./dom.js";
 import { buttonOf, destination, tabStop } from "./keyboard.js";
 import { brief } from "./numbers.js";
 import { css } from "./palette.js";
@@ -170,8 +170,8 @@ export class Lines {
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
     const rows = Math.max(data.query_tokens.length, data.key_tokens.length);
     const row = rows > ROW.many ? ROW.dense : ROW.roomy;
-    const height = Math.min(rows * row, TALLEST);
-    const scrolls = rows * row > TALLEST;
+    const height = Math.min(rows * row, onPaper() ? Infinity : TALLEST);
+    const scrolls = rows * row > height;
     const bar = scrolls ? this.scroller.offsetWidth - this.scroller.clientWidth : 0;
     this.place = { left: left + 4, right: width - right - bar, width: width - bar, row, height };
     this.root.style.setProperty("--left", `${left}px`);

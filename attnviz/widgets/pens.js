@@ -55,8 +55,7 @@ export class CanvasPen {
       canvas.style.height = `${height}px`;
     }
     const context = canvas.getContext("2d");
-    context.setTransform(1, 0, 0, 1, 0, 0);
-    context.clearRect(0, 0, w, h);
+    context.reset();
     context.scale(w / width, h / height);
     return new CanvasPen(context, theme);
   }

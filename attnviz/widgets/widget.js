@@ -1,5 +1,6 @@
 /* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
 
+import { onPaper } from "./dom.js";
 import { tabStop } from "./keyboard.js";
 import { themeOf } from "./palette.js";
 import shared from "./shared.css";
@@ -19,13 +20,21 @@ export class View {
   trigger = () => {};
   #closing = new AbortController();
 
+  constructor() {
+    this.listen({ "attnviz:paper": () => this.data && this.receive(this.data) }); // another width and theme
+  }
+
   /**
    * Takes a message from Python: another one, or the same in another theme.
    * @param {Data} data
    */
   receive(data) {
-    this.theme = themeOf(this.root);
+    const { root } = this;
+    this.theme = themeOf(root);
+    root.toggleAttribute("data-paper", onPaper());
+    root.style.zoom = "";
     this.update(data);
+    if (onPaper()) root.style.zoom = String(Math.min(1, root.clientWidth / root.scrollWidth));
   }
 
   /**

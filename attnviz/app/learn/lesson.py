@@ -35,7 +35,7 @@ _STYLE = """
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: 1.1rem; padding: 0; }
 .st-key-question [data-testid="stWidgetLabel"] p { font-size: 1.1rem; }
-.st-key-not-for-the-projector { display: none; }
+.stMain .st-key-not-for-the-projector { display: none; }
 .st-key-for-the-projector { zoom: 1.3; }
 @media (max-width: 640px) {
   .st-key-for-the-projector { zoom: 1.1; }
@@ -44,7 +44,7 @@ _STYLE = """
 }
 </style>
 """
-_COVERED = "<style>.st-key-answer { display: none; }</style>"
+_COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
 _UNCOVERED = "<style>.st-key-for-the-projector .st-key-controls { display: none; }</style>"
 
 _REVEALED = "the lessons whose answers are revealed"

@@ -24,7 +24,7 @@ MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
 _MOST_MEGABYTES = 8
-_STYLE = "<style>.st-key-sentence-not-read { display: none; }</style>"
+_STYLE = "<style>.stMain .st-key-sentence-not-read { display: none; }</style>"
 _KEPT = "the text that the visitor uploaded"
 _NOT_IN_THE_LINK = (
     ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "

@@ -1,0 +1,71 @@
+"""Every page can be printed, also from the dark theme: light, and in one column on enough sheets."""
+
+import re
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.server import Server
+from tests.browser.visit import reveal, visit
+
+MILLIMETRE = 96 / 25.4  # in CSS pixels
+WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # what the margins leave of A4
+LONG = "The judge asked the young lawyer whether the witness that she had called would come. " * 2
+
+# What is too wide, what hides a part of itself, what can be pressed, and the colours in which widgets draw.
+_ON_PAPER = """
+() => {
+    const main = document.querySelector(".stMainBlockContainer");
+    const { right, width, height } = main.getBoundingClientRect();
+    const found = { width, height, wide: [], cut: [], buttons: [], themes: [] };
+    const look = (root) => root.querySelectorAll("*").forEach((one) => {
+        if (one.shadowRoot) look(one.shadowRoot);
+        const box = one.getBoundingClientRect();
+        if (box.width < 2 || box.height < 2 || one.closest("svg, .katex")) return;
+        const { overflowX, overflowY } = getComputedStyle(one);
+        const name = `${one.tagName} ${one.className} ${one.textContent.slice(0, 40)}`;
+        if (box.right > right + 5) found.wide.push(name); // a box that scrolls has rings at its edges
+        const hides = one.matches(":has(> [data-typed])") ? /hidden|auto|scroll/ : /auto|scroll/;
+        if (hides.test(overflowX) && one.scrollWidth > one.clientWidth + 1) found.cut.push(name);
+        if (hides.test(overflowY) && one.scrollHeight > one.clientHeight + 1) found.cut.push(name);
+        if (!root.host && one.matches("button:not([role='radio'])")) found.buttons.push(name);
+        if (one.dataset.theme) found.themes.push(one.dataset.theme);
+    });
+    look(main);
+    return found;
+}
+"""
+
+
+def printed(page: Page) -> float:
+    """Print the page; return how high it is, in sheets, once nothing of it is cut, dark or to be pressed."""
+    sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+    page.emulate_media(media="print")
+    expect(page.locator(".stApp")).to_have_css("color", "rgb(28, 28, 40)")
+    expect(page.locator(".stApp")).to_have_css("background-color", "rgb(255, 255, 255)")
+    expect(page.get_by_role("heading").first).to_have_css("color", "rgb(28, 28, 40)")
+    found = page.evaluate(_ON_PAPER)
+    page.emulate_media(media="null")
+    assert abs(found["width"] - WIDE) < 1
+    assert (found["wide"], found["cut"], found["buttons"], set(found["themes"]) - {"light"}) == (
+        [],
+        [],
+        [],
+        set(),
+    )
+    high: float = found["height"] / TALL
+    assert sheets >= high
+    return high
+
+
+def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
+    page.emulate_media(color_scheme="dark")
+    for view in ("behaviour", "models", f"?{urlencode({'view': 'Matrix', 'text': LONG})}", "?view=Heatmap"):
+        visit(page, f"{server.url}/{view}")
+        assert printed(page) > 1
+        expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
+    for lesson in ("weighted_average", "query_key_value", "translate"):
+        visit(page, f"{server.url}/{lesson}")
+        assert printed(page) < 1, "the answer is not covered"
+        reveal(page)
+        assert printed(page) > 2
