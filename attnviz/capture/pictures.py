@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
@@ -19,9 +19,8 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import inspected
-from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.model import ModelInput, TextlessModel
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
-from attnviz.interventions.edit import Edits
 from attnviz.models import config
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
@@ -54,7 +53,7 @@ class SeenPicture(NamedTuple):
     brought_to: tuple[int, int]
 
 
-class SeeingModel(Model):
+class SeeingModel(TextlessModel):
     """A loaded model that sees pictures; safe to share among threads.
 
     Args:
@@ -65,6 +64,8 @@ class SeeingModel(Model):
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
     """
+
+    instead = "sees pictures and reads no text. Give it a picture."
 
     def __init__(self, entry: Entry, network: PreTrainedModel, processor: BaseImageProcessor) -> None:
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
@@ -81,24 +82,6 @@ class SeeingModel(Model):
         """Those beside the picture, and the patches: the same of every picture."""
         self.supported(text)
         return self._tokens
-
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
-        """Always an error: a text is no picture, and `look` takes one.
-
-        Raises:
-            ModelNotSupported: always.
-        """
-        self.supported(text)
-        raise ModelNotSupported(f"{quoted(self.name)} sees pictures and reads no text. Give it a picture.")
-
-    def outcomes(
-        self,
-        text: str | ModelInput,
-        variants: Sequence[Edits],  # noqa: ARG002 - as every model's
-        position: int | None = None,  # noqa: ARG002 - as every model's
-    ) -> NoReturn:
-        """Always an error, as `trace`."""
-        self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """No word, however many numbers there are: its tokens are patches."""

@@ -23,10 +23,9 @@ from transformers import PreTrainedModel, Wav2Vec2FeatureExtractor, WhisperFeatu
 from attnviz.capture.forward import blocks
 from attnviz.capture.generation import habits_of
 from attnviz.capture.inspection import exactly, inspected, run
-from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.model import ModelInput, TextlessModel
 from attnviz.capture.network import in_silence, open_network
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableSound, quoted
-from attnviz.interventions.edit import Edits
 from attnviz.models.catalogue import Entry
 from attnviz.models.config import MOST_WEIGHTS
 from attnviz.models.tokenizer import frame_tokens, tokenizer_of
@@ -66,7 +65,7 @@ class Waveform(NamedTuple):
         return Waveform((found * (count / len(self.samples))).astype(np.float32), rate)
 
 
-class HearingModel(Model):
+class HearingModel(TextlessModel):
     """A loaded model that hears sounds; safe to share among threads.
 
     Args:
@@ -77,6 +76,8 @@ class HearingModel(Model):
         ModelNotSupported: its attention cannot be shown exactly.
         ModelFilesDamaged: a file is missing or damaged.
     """
+
+    instead = "hears sounds and reads no text. Give it a sound."
 
     def __init__(self, entry: Entry, folder: Path) -> None:
         self.name, self.dtype, self.device, self.entry = entry.name, entry.dtype, entry.device, entry
@@ -106,26 +107,8 @@ class HearingModel(Model):
         return self._hop / self.rate
 
     def tokens(self, text: str | ModelInput) -> NoReturn:
-        """Always an error: a text is no sound, and `listen` takes one.
-
-        Raises:
-            ModelNotSupported: always.
-        """
-        self.supported(text)
-        raise ModelNotSupported(f"{quoted(self.name)} hears sounds and reads no text. Give it a sound.")
-
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
-        """Always an error, as `tokens`."""
-        self.tokens(text)
-
-    def outcomes(
-        self,
-        text: str | ModelInput,
-        variants: Sequence[Edits],  # noqa: ARG002 - as every model's
-        position: int | None = None,  # noqa: ARG002 - as every model's
-    ) -> NoReturn:
-        """Always an error, as `tokens`."""
-        self.tokens(text)
+        """Always an error, as `trace`: how many there are depends on the sound."""
+        self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the decoder's tokens of these numbers are; without a decoder no word."""

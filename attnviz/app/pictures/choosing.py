@@ -6,20 +6,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, controls, markdown, own_file
+from attnviz.app.own_file import OWN
 from attnviz.app.page import stop
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES
-from attnviz.app.state import link
 from attnviz.app.state.choices import PATCH, PICTURE
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
 from attnviz.trace import Floats, Token, Trace
 
-OWN = "your own"
 _MOST_MEGABYTES = 10
 _KINDS = f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}"
 _ENDINGS = [kind.lower() for kind in PICTURE_FORMATS]  # Streamlit takes .jpg for .jpeg
@@ -82,8 +80,11 @@ def choose() -> PictureSelection:
     """Draw the choice of model and picture; stop kindly where no model can see."""
     names = seeing.names()
     if not names:
-        link.forget()
-        _nobody_sees()
+        own_file.no_model(
+            "sees pictures",
+            "Open a ViT, DINOv2, CLIP or SigLIP on the page on models: a folder of this machine, or an id on "
+            "Hugging Face such as `google/vit-base-patch16-224` or `facebook/dinov2-with-registers-small`.",
+        )
     pictures, beside = st.columns([8, 4], gap="medium")
     with pictures:
         picture = PICTURE.segments("Picture", [*SAMPLES, OWN])
@@ -95,7 +96,7 @@ def choose() -> PictureSelection:
     file, called = (seeing.drawn(picture), "") if picture in SAMPLES else (None, "")
     if picture == OWN:
         with pictures:
-            file, called = _uploaded()
+            file, called = own_file.upload("picture", _KINDS, _ENDINGS, _MOST_MEGABYTES)
     rows, columns = grid_of(tokens)
     extras = tuple(token.text for token in tokens if token.special)
     return PictureSelection(entry, picture, file, called, rows, columns, extras)
@@ -117,12 +118,7 @@ def choose_patch(chosen: PictureSelection) -> int:
 def see(chosen: PictureSelection) -> PictureForward | None:
     """Let the model look; without a picture that it can see, say what helps, and return None."""
     if chosen.file is None:
-        if link.asked(PICTURE) == [OWN]:
-            st.info(
-                "**The picture is not in the link.** It holds the model, the head and the patch. Upload "
-                "the picture here, and you see what the link shows.",
-                icon=":material/upload_file:",
-            )
+        own_file.missing(PICTURE, "picture", "the head and the patch")
         return None
     try:
         trace = seeing.trace(chosen.entry.name, chosen.picture, chosen.file)
@@ -139,28 +135,3 @@ def _tokens(model: str) -> tuple[Token, ...]:
         return loading.tokens(model, "a picture")
     except AttnvizError as error:
         stop(error, ":material/block:")
-
-
-def _uploaded() -> tuple[bytes | None, str]:
-    """Draw the box for a picture of the visitor's own; return the file and its name."""
-    upload = st.file_uploader(
-        f"A picture of your own: {_KINDS}",
-        _ENDINGS,
-        max_upload_size=_MOST_MEGABYTES,
-        help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-        "along: whoever opens yours uploads a picture of their own.",
-    )
-    return (upload.getvalue(), upload.name) if upload else (None, "")
-
-
-def _nobody_sees() -> None:
-    st.markdown("**No model on this server sees pictures yet.**")
-    if allowed.may_open():
-        st.markdown(
-            "Open a ViT, DINOv2, CLIP or SigLIP on the page on models: a folder of this machine, or an id on "
-            "Hugging Face such as `google/vit-base-patch16-224` or `facebook/dinov2-with-registers-small`."
-        )
-        st.page_link(
-            "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
-        )
-    st.stop()

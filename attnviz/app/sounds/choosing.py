@@ -7,19 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, controls, markdown, own_file
+from attnviz.app.own_file import OWN
 from attnviz.app.sounds import hearing
 from attnviz.app.sounds.samples import SAMPLES, sample
 from attnviz.app.state import link
 from attnviz.app.state.choices import LOOKER, SOUND
 from attnviz.errors import AttnvizError
-from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import HEARS
 from attnviz.text import joined
 from attnviz.trace import Floats, Token, Trace
 
-OWN = "your own"
 _MOST_MEGABYTES = 20
 
 
@@ -81,8 +80,12 @@ def choose() -> SoundSelection:
     """Draw the choice of model and sound; stop kindly where no model can hear."""
     names = hearing.names()
     if not names:
-        link.forget()
-        _nobody_hears()
+        families = joined([f"`{family}`" for family in sorted(HEARS)])
+        own_file.no_model(
+            "hears sounds",
+            f"Open one of the families {families} on the page on models: a folder of this machine, or an id "
+            "on Hugging Face such as `openai/whisper-tiny`.",
+        )
     sounds, beside = st.columns([8, 4], gap="medium")
     with sounds:
         sound = SOUND.segments("Sound", [*SAMPLES, OWN])
@@ -93,7 +96,7 @@ def choose() -> SoundSelection:
     file, called = (sample(sound), "") if sound in SAMPLES else (None, "")
     if sound == OWN:
         with sounds:
-            file, called = _uploaded()
+            file, called = own_file.upload("sound", "WAV", ["wav"], _MOST_MEGABYTES)
     return SoundSelection(entry, sound, file, called)
 
 
@@ -113,12 +116,7 @@ def hear(chosen: SoundSelection) -> SoundForward | None:
     """Let the model listen; without a sound that it can hear, say what helps, and return None."""
     if chosen.file is None:
         link.postpone()  # the token that looks, until there are tokens
-        if link.asked(SOUND) == [OWN]:
-            st.info(
-                "**The sound is not in the link.** It holds the model, the head and the word. Upload the "
-                "sound here, and you see what the link shows.",
-                icon=":material/upload_file:",
-            )
+        own_file.missing(SOUND, "sound", "the head and the word")
         return None
     try:
         trace = hearing.trace(chosen.entry.name, chosen.sound, chosen.file)
@@ -127,29 +125,3 @@ def hear(chosen: SoundSelection) -> SoundForward | None:
         st.error(f"{about}{markdown.plain(str(error))}", icon=":material/volume_off:")
         return None
     return SoundForward(chosen, chosen.file, trace)
-
-
-def _uploaded() -> tuple[bytes | None, str]:
-    """Draw the box for a sound of the visitor's own; return the file and its name."""
-    upload = st.file_uploader(
-        "A sound of your own: WAV",
-        ["wav"],
-        max_upload_size=_MOST_MEGABYTES,
-        help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-        "along: whoever opens yours uploads a sound of their own.",
-    )
-    return (upload.getvalue(), upload.name) if upload else (None, "")
-
-
-def _nobody_hears() -> None:
-    st.markdown("**No model on this server hears sounds yet.**")
-    if allowed.may_open():
-        families = joined([f"`{family}`" for family in sorted(HEARS)])
-        st.markdown(
-            f"Open one of the families {families} on the page on models: a folder of this machine, or an id "
-            "on Hugging Face such as `openai/whisper-tiny`."
-        )
-        st.page_link(
-            "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
-        )
-    st.stop()
