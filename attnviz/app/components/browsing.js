@@ -3,6 +3,14 @@
 /** What the window dispatches once Streamlit has written the address. */
 export const ADDRESS_CHANGED = "attnviz:address";
 
+/** An address without these parameters.
+ * @param {string} address @param {string[]} names */
+export function without(address, names) {
+  const link = new URL(address);
+  for (const name of names) link.searchParams.delete(name);
+  return link.href;
+}
+
 /** Call it once: it replaces what the browser does. */
 export function mendBrowsing() {
   // Streamlit makes an entry in the browser's history for each parameter that the server adds to the address or

@@ -2,7 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
-import { ADDRESS_CHANGED } from "./browsing.js";
+import { ADDRESS_CHANGED, without } from "./browsing.js";
 import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
@@ -65,9 +65,7 @@ class CopyLink extends View {
 
   async copy() {
     clearTimeout(this.timer);
-    const link = new URL(location.href);
-    for (const name of this.data?.never ?? []) link.searchParams.delete(name);
-    this.field.value = link.href;
+    this.field.value = without(location.href, this.data?.never ?? []);
     if (!(await this.toClipboard()) && !this.fromField()) {
       this.status.textContent = this.hint.textContent;
       return;

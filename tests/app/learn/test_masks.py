@@ -11,7 +11,7 @@ from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS
 from attnviz.text import percent
-from tests.app.shown import all_sent, clean, sent, try_page, visit, words
+from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
 
 IT = 9  # the place of "it" in the opening sentence
 LAYER, HEAD = 3, 1  # from 0
@@ -69,7 +69,7 @@ def test_the_guess_has_options_where_the_mask_closes_nearly_all_or_nothing(query
     options = [option.replace("\\", "") for option in question.options]
     assert right in options
     assert len(options) == len({*options}) > 1
-    told = words(question.set_value(right).run())
+    told = words(press(question.set_value(right).run(), "Reveal"))
     assert f"**Yes.** {100 * free[key]:.1f} % / {100 * free[: at + 1].sum():.1f} % = {right}" in told
 
 
