@@ -122,7 +122,8 @@ def trace(
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
             ones included: a list, an array or a tensor of ids, or what a tokenizer of transformers returns,
-            which tells a pair by `token_type_ids`.
+            which tells a pair by `token_type_ids`, of a model that takes them. What a mask leaves out is not
+            read, and places count from the first token that is.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             It runs in float32, however it is stored, and on the processor. The first call with a name loads
             that model, which takes some seconds.
@@ -319,6 +320,11 @@ def look(
     need_extra("pictures")
     from PIL import Image
 
+    if processor is None and not isinstance(model, str | Path):
+        raise TypeError(
+            "A model object needs its image processor: attnviz.look(picture, model, "
+            "processor=AutoImageProcessor.from_pretrained(…))."
+        )
     if not isinstance(picture, str | Path | bytes | Image.Image):
         raise TypeError(
             "The picture must be the name of a file, the bytes of one or a picture of Pillow's, not "
@@ -340,14 +346,15 @@ def listen(
 ) -> Trace:
     """Run a model that hears sounds over one; its tokens are spans of time, one after the other.
 
-    Whisper also writes words: `trace.stack("cross")` is how each looks at the times of the sound. It hears
+    Whisper also writes words: `trace.stack("cross")` is how each looks at the times of the sound, which are
+    `trace.block("cross", 0).key_tokens`. It hears
     sounds of one length only, 30 s as published. What is missing is filled up with silence, whose frames are
     tokens, too, and `special`.
 
     Args:
         sound: a WAV file (PCM), the bytes of one, or an array of samples, [sample] or [sample, channel],
-            floating ones from −1 to 1. Channels are averaged. Where the model takes another rate, the sound's
-            Fourier transform is cut off or filled up with zeros.
+            floating ones from −1 to 1, or int16 or int32 of full scale. Channels are averaged. Where the
+            model takes another rate, the sound's Fourier transform is cut off or filled up with zeros.
         model: a folder, or a Hugging Face id.
         name: what the trace calls the sound; None: as its file is called.
         target: the words that Whisper's decoder reads, as they are typed; None: what it writes itself, always
@@ -360,13 +367,15 @@ def listen(
         UnreadableSound: it is no sound, too short, or longer than the model hears.
         AttnvizError: the model cannot be shown, hears no sounds, or cannot read the target.
         OSError: the file cannot be opened.
-        TypeError: it is neither a file nor an array.
+        TypeError: it is neither a file nor an array, or the target is no text.
     """
     if not isinstance(sound, str | Path | bytes | ndarray):
         raise TypeError(
             "The sound must be the name of a WAV file, the bytes of one or an array of samples, not "
             f"{type(sound).__name__}."
         )
+    if not isinstance(target, str | None):
+        raise TypeError(f"The target must be a text, not {type(target).__name__}.")
     taken = Path(sound) if isinstance(sound, str) else sound
     called = name or (taken.name if isinstance(taken, Path) else "sound")
     with opened(model, None) as called_model:

@@ -325,7 +325,10 @@ class Trace:
 
     @property
     def tokens(self) -> tuple[Token, ...]:
-        """What the only stack reads; of an encoder–decoder, what its encoder reads."""
+        """What the only stack reads; of an encoder–decoder, what its encoder reads.
+
+        Where the trace has no attention of the encoder, it is what the decoder reads: see `Block.key_tokens`.
+        """
         return self.blocks[0].key_tokens if self.blocks else ()
 
     def of_kind(self, kind: Kind | None = None) -> tuple[Block, ...]:
@@ -424,7 +427,7 @@ class Trace:
             InvalidTrace: the trace is too large for a file, or `what` is something else.
             OSError: the file cannot be written.
         """
-        if what not in _KEPT:
+        if not (isinstance(what, str) and what in _KEPT):
             raise InvalidTrace(f'A file holds "all", "attention" or "weights", not {what!r}.')
         header, arrays = _described(replace(self, blocks=tuple(map(_KEPT[what], self.blocks))))
         trace_io.write(file, header, {place: getattr(block, name) for place, (block, name) in arrays.items()})

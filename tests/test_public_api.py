@@ -203,3 +203,14 @@ def test_edits_are_a_list_of_texts(edits: Any) -> None:
 def test_a_picture_is_a_file_or_a_picture(picture: Any) -> None:
     with pytest.raises(TypeError, match="The picture must be the name of a file"):
         attnviz.look(picture, "minilm")
+
+
+def test_a_model_object_that_is_to_see_needs_its_image_processor() -> None:
+    with pytest.raises(TypeError, match="needs its image processor"):
+        attnviz.look(b"", object())
+
+
+def test_what_a_model_that_hears_is_to_read_is_a_text() -> None:
+    given: Any = 3
+    with pytest.raises(TypeError, match="The target must be a text, not int"):
+        attnviz.listen(b"", "minilm", target=given)

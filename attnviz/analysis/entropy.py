@@ -13,8 +13,7 @@ _LEAST = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be
 def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     """−Σ w log₂ w over the last axis, in bits (Shannon 1948): [...], for weights [..., key] or a trace.
 
-    0: one key gets everything; log₂ n: n keys get the same. So it is of rows that sum to 1: with a sink,
-    divide each row by its sum first.
+    0: one key gets everything; log₂ n: n keys get the same. In a trace with sinks, the sink is one key more.
 
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([-0.,  1.])
@@ -22,8 +21,10 @@ def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     Raises:
         InvalidTrace, TypeError: it is no such array, or a row of it does not sum to 1.
     """
-    of_trace = isinstance(weights, Trace)
-    return bits(weights_of(weights) if of_trace else checked_array(weights, "weights", ("...", "key")))
+    if not isinstance(weights, Trace):
+        return bits(checked_array(weights, "weights", ("...", "key")))
+    rows = weights_of(weights)
+    return bits(rows if all(block.sinks is None for block in weights.blocks) else with_sink(rows))
 
 
 def bits(rows: Floats) -> NDArray[np.float64]:
@@ -41,7 +42,8 @@ def with_sink(weights: Floats) -> Floats:
 def attention_distance(weights: Floats | Trace) -> NDArray[np.float64]:
     """Σⱼ wᵢⱼ |i − j|, the mean over all queries i, in tokens (compare Vig & Belinkov 2019).
 
-    Special tokens count as others do. (The rule “distance” of the pages and of `behaviour` leaves them out.)
+    What goes to a sink goes no distance. Special tokens count as others do. (The rule “distance” of the pages
+    and of `behaviour` leaves them out.)
 
     >>> attention_distance(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
     array([[0.25]])

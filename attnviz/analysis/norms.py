@@ -32,8 +32,8 @@ def handed_over(block: Block, query: int) -> Floats:
     block.need_vectors()
     if block.projection is None:
         raise AttnvizError(
-            "This model does something else with its heads’ outputs before it mixes them, so its W_O was "
-            "not found, and the lengths cannot be computed."
+            "The trace has no W_O, and the lengths cannot be computed: it was saved without, or the model "
+            "does something else with its heads’ outputs before it mixes them."
         )
     carried: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
     return carried

@@ -40,6 +40,9 @@ _BITS = 32  # of the widest number in a file
 Sound = Path | bytes | NDArray[Any]
 
 
+_LOUDEST = 2.0  # of floating samples: resampling may take a sound a little beyond 1
+
+
 class Waveform(NamedTuple):
     """A sound of one channel.
 
@@ -210,7 +213,7 @@ class HearingModel(TextlessModel):
         seconds = len(sound.samples) / sound.rate
         if seconds > longest:
             raise UnreadableSound(
-                f"This sound lasts {seconds:,.1f} s, and {quoted(self.name)} hears up to {longest:,.1f} s. "
+                f"This sound lasts {seconds:,.2f} s, and {quoted(self.name)} hears up to {longest:,.2f} s. "
                 "Cut it."
             )
         return sound.resampled(self.rate).samples
@@ -250,6 +253,8 @@ def opened(sound: Sound, rate: int | None = None) -> Waveform:
     if isinstance(sound, np.ndarray):
         if rate is None:
             raise UnreadableSound("An array does not tell how many samples a second has. Say it: rate=16000.")
+        if not (sound.dtype.kind == "f" or sound.dtype in (np.int16, np.int32)):
+            raise UnreadableSound(f"Samples are floating numbers, int16 or int32; here are {sound.dtype}.")
         return _one_channel(sound, rate)
     if rate is not None:
         raise UnreadableSound("A WAV file says itself how many samples a second has. Leave the rate out.")
@@ -282,12 +287,18 @@ def _one_channel(samples: NDArray[Any], rate: int) -> Waveform:
             "A sound needs numbers, [sample] or [sample, channel], and at least one; here are "
             f"{samples.dtype} of the shape {samples.shape}."
         )
-    if rate < 1:
-        raise UnreadableSound(f"A sound needs at least one sample each second, not {rate}.")
+    if not isinstance(rate, int | np.integer) or rate < 1:
+        raise UnreadableSound(
+            f"A sound needs a whole number of samples each second, 1 or more, not {rate!r:.30}."
+        )
     whole = samples.dtype.kind != "f"
     scaled = samples / (np.iinfo(samples.dtype).max + 1.0) if whole else samples
     if not np.isfinite(scaled).all():
         raise UnreadableSound("Among the samples there are some that are no finite numbers.")
+    if not whole and np.abs(scaled).max() > _LOUDEST:
+        raise UnreadableSound(
+            f"Floating samples go from −1 to 1; the largest here is {np.abs(scaled).max():,.4g}. Divide them."
+        )
     return Waveform(scaled.reshape(len(samples), -1).mean(axis=1).astype(np.float32), int(rate))
 
 

@@ -127,7 +127,7 @@ def test_a_teacher_shows_the_question_and_then_the_picture_alone_and_larger(
     expect(picture).to_be_hidden()
     reveal(page)
     expect(picture).to_be_visible()
-    expect(controls).to_be_hidden()
+    expect(controls).to_be_visible()
     expect(limits).to_be_hidden()
     large = page.locator(".st-key-for-the-projector")
     assert large.evaluate("one => Number(getComputedStyle(one).zoom)") > 1

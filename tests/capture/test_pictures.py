@@ -238,7 +238,7 @@ def test_who_reads_and_who_sees_is_told(folder_of: FolderOf) -> None:
     with pytest.raises(
         ModelNotSupported, match=r"sees pictures\. .*attnviz\.look\(picture, model, processor="
     ):
-        attnviz.look(picture(), seeing)
+        attnviz.trace([1, 2], seeing)
     with pytest.raises(ModelNotSupported, match="reads texts and sees no pictures"):
         attnviz.look(picture(), own_model(folder_of("bert")), processor=processor)
     with pytest.raises(TypeError, match="its own tokenizer or image processor"):

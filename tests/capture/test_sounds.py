@@ -99,9 +99,12 @@ def test_another_rate_keeps_every_tone_that_it_can_hold(rate: int, other: int) -
         (bytes(sounds.MOST_BYTES + 1), None, "larger than 20 MB"),
         (np.zeros(7), None, "Say it: rate=16000"),
         (data(np.arange(9)), 8_000, "Leave the rate out"),
-        (np.zeros(7), 0, "at least one sample each second"),
+        (np.zeros(7), 0, "whole number of samples each second"),
+        (np.zeros(7), float("nan"), "whole number of samples each second"),
+        (np.zeros(7, np.int64), RATE, "int16 or int32; here are int64"),
+        (np.array([0.5, -30_000]), RATE, "the largest here is 3e[+]04. Divide"),
         (np.zeros((2, 3, 5)), RATE, r"of the shape \(2, 3, 5\)"),
-        (np.array(["a"]), RATE, "needs numbers"),
+        (np.array(["a"]), RATE, "here are <U1"),
         (np.array([0.5, np.nan]), RATE, "no finite numbers"),
     ],
     ids=[
@@ -114,6 +117,9 @@ def test_another_rate_keeps_every_tone_that_it_can_hold(rate: int, other: int) -
         "no rate",
         "two rates",
         "rate 0",
+        "rate nan",
+        "int64",
+        "loud",
         "axes",
         "text",
         "nan",
@@ -127,7 +133,7 @@ def test_what_is_no_sound_is_refused(given: sounds.Sound, rate: int | None, matc
 @pytest.mark.parametrize(
     ("family", "samples", "match"),
     [
-        ("whisper", np.zeros(RATE + 1), "lasts 1.0 s, and .* hears up to 1.0 s"),
+        ("whisper", np.zeros(RATE + 1), "lasts 1.00 s, and .* hears up to 1.00 s"),
         ("wav2vec2", np.zeros(359), "too short"),
     ],
 )

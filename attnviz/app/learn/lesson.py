@@ -45,9 +45,9 @@ _STYLE = """
 </style>
 """
 _COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
-_UNCOVERED = "<style>.st-key-for-the-projector .st-key-controls { display: none; }</style>"
 
 _REVEALED = "the lessons whose answers are revealed"
+_ASKED = "what each lesson asked last"
 
 
 Arguments = ParamSpec("Arguments")
@@ -77,7 +77,7 @@ class Places:
     """Where a page draws its sections.
 
     Attributes:
-        controls: what the page is about: the sentence, a head. In the teacher's view, until it is answered.
+        controls: what the page is about: the sentence, a head. In the teacher's view, below the picture.
         question: to be guessed. What follows is the answer, covered until the visitor asks for it.
         picture: the picture, its main control, and its sentence in words.
         text: beside the picture. Not in the teacher's view, and so all that follow.
@@ -109,7 +109,7 @@ def lesson(name: str) -> Iterator[Places]:
         _words()
 
     with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
-        st.html(_STYLE + (_UNCOVERED if name in _revealed() else _COVERED))
+        st.html(_STYLE if name in _revealed() else _STYLE + _COVERED)
         yield _teachers_places() if TEACHER.on else _places()
     _way_on(number)
 
@@ -125,7 +125,7 @@ def formula(latex: str) -> None:
 
 
 def guess(question: str, options: Sequence[str], *, right: str, because: str) -> None:
-    """Ask, and cover the answer until the visitor wants to see it; then judge the guess.
+    """Ask, and cover the answer until the visitor wants to see it; then give it, and judge the guess.
 
     What was guessed and uncovered is not in the link: a link must not give the answer away.
 
@@ -137,15 +137,17 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str) ->
     """
     name = link.page()
     key = f"guess_{name}"
-    if memory.get(key) not in (None, *options):  # a guess about another sentence
+    about = question, because
+    if memory.get(_ASKED, {}).get(name, about) != about:  # a guess about another sentence
         memory.put(key, None)
+    memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
     with st.container(border=True, key="question"):
         st.header(":violet[Guess first]", anchor=False)
         guessed = st.pills(question, options, key=key, format_func=markdown.plain)
         revealed = name in _revealed()
-        if guessed and revealed:
-            verdict = "Yes." if guessed == right else "Not quite."
-            st.markdown(f"**{verdict}** {because}")
+        if revealed:
+            verdict = "Yes" if guessed == right else "Not quite" if guessed else markdown.plain(right)
+            st.markdown(f"**{verdict}.** {because}")
         with st.container(horizontal=True):
             if revealed:
                 rest = _revealed() - {name}
@@ -221,8 +223,7 @@ def _places() -> Places:
 def _teachers_places() -> Places:
     """What is not for the projector is drawn all the same, so that its choices stay in the link."""
     with st.container(key="for-the-projector"):
-        question, controls = st.container(), st.container(key="controls")
-        picture = st.container(key="answer")
+        question, picture, controls = st.container(), st.container(key="answer"), st.container()
     with st.container(key="not-for-the-projector"):
         text, more, code, limits = (st.container() for _ in range(4))
     return Places(*map(Place, (controls, question, picture, text, more, code, limits)))

@@ -47,7 +47,7 @@ STEPS = (
         "query_key_value",
         15,
         "Which of the six steps has learned numbers in it, and which is arithmetic alone?",
-        "“A query is a question in words.” It is a list of 32 numbers.",
+        "“The weights are learned.” Three matrices are; the weights are computed anew for each sentence.",
         at_first=True,
     ),
     Step(

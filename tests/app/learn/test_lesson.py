@@ -236,7 +236,9 @@ def test_a_guess_is_judged_by_what_is_right() -> None:
 
         guess("Which?", ["dog", "road"], right="dog", because="Because 0.7 > 0.1.")
 
-    app = AppTest.from_function(page).run()
+    app = press(AppTest.from_function(page).run(), "Reveal")
+    assert app.markdown[0].value == "**dog.** Because 0.7 > 0.1."
+    press(app, "Cover the answer")
     app.button_group(key="guess_").set_value("road").run()
     assert not app.markdown
     press(app, "Reveal")
@@ -246,6 +248,13 @@ def test_a_guess_is_judged_by_what_is_right() -> None:
     press(app, "Cover the answer")
     assert not app.markdown
     assert app.button_group(key="guess_").value == "dog"
+
+
+def test_a_guess_goes_with_its_sentence() -> None:
+    app = visit("translate")
+    app.button_group(key="guess_translate").set_value("elle").run()
+    app.text_input(key="english").set_value("The dog did not cross the road as it was too narrow.").run()
+    assert app.button_group(key="guess_translate").value is None
 
 
 def test_an_answer_once_revealed_stays_so_on_its_page_or_on_every_page() -> None:

@@ -36,7 +36,7 @@ def question(chosen: ShownTranslation) -> None:
     meant = int(chosen.encoder[read].argmax())
     il_or_elle = written(chosen.translation)[pronoun.step]
     guess(
-        "In French every noun is masculine or feminine, and *it* must agree: *il* or *elle*. "
+        "In French every noun is masculine or feminine, and a pronoun must agree: *il* or *elle*. "
         "Which one will this network write?",
         list(_PRONOUNS.values()),
         right=il_or_elle,

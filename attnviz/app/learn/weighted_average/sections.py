@@ -72,8 +72,8 @@ def question(chosen: WeighedToken) -> None:
         "is learned. **Of which one does it take most?**",
         options,
         right=labels[strongest],
-        because=f"{scores}. {_moral(labels[chosen.query] == labels[strongest], chosen.looker)} "
-        "What to look at must be learned.",
+        because=f"At temperature 1, {scores}. "
+        f"{_moral(labels[chosen.query] == labels[strongest], chosen.looker)} What to look at must be learned.",
     )
 
 
