@@ -73,7 +73,8 @@ def question(chosen: WeighedToken) -> None:
         options,
         right=labels[strongest],
         because=f"At temperature 1, {scores}. "
-        f"{_moral(labels[chosen.query] == labels[strongest], chosen.looker)} What to look at must be learned.",
+        f"{_moral(labels[chosen.query] == labels[strongest], chosen.looker)} "
+        "What to look at must be learned.",
     )
 
 
