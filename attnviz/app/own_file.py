@@ -3,16 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import streamlit as st
 
+from attnviz.app import markdown
 from attnviz.app.state import link
 from attnviz.app.state.choice import Choice
+from attnviz.errors import AttnvizError
 from attnviz.models import allowed
+from attnviz.models.catalogue import Entry
 
 OWN = "your own"
 """What the choice between the visitor's file and ours calls it."""
+
+
+@dataclass(frozen=True)
+class FileSelection:
+    """A model, and a picture or a sound for it.
+
+    Attributes:
+        entry: of the model.
+        example: what the trace calls the picture or the sound.
+        file: with it; None while the visitor's own is missing.
+        called: what the visitor calls the file; "" for one of ours.
+    """
+
+    entry: Entry
+    example: str
+    file: bytes | None
+    called: str
+
+    @property
+    def own(self) -> bool:
+        """Whether it is the visitor's, and so in no link."""
+        return self.example == OWN
+
+    def tell(self, error: AttnvizError, icon: str) -> None:
+        """Say why the model cannot take the file."""
+        about = f"**{markdown.plain(self.called)}:** " if self.called else ""
+        st.error(f"{about}{markdown.plain(str(error))}", icon=icon)
 
 
 def upload(what: str, kinds: str, endings: Sequence[str], megabytes: int) -> tuple[bytes | None, str]:

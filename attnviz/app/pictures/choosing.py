@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches, controls, markdown, own_file
-from attnviz.app.own_file import OWN
+from attnviz.app import caches, controls, own_file
+from attnviz.app.own_file import OWN, FileSelection
 from attnviz.app.page import stop
 from attnviz.app.pictures import seeing
 from attnviz.app.pictures.samples import SAMPLES
 from attnviz.app.state.choices import PATCH, PICTURE
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
 from attnviz.trace import Floats, Token, Trace
 
@@ -24,30 +23,17 @@ _ENDINGS = [kind.lower() for kind in PICTURE_FORMATS]  # Streamlit takes .jpg fo
 
 
 @dataclass(frozen=True)
-class PictureSelection:
+class PictureSelection(FileSelection):
     """A model and a picture for it.
 
     Attributes:
-        entry: of the model.
-        picture: what the trace calls the picture.
-        file: the picture, as a file; None while the visitor's own is missing.
-        called: what the visitor calls the file; "" for a picture of ours.
         rows, columns: of patches.
         extras: the names of the tokens that come before the patches.
     """
 
-    entry: Entry
-    picture: str
-    file: bytes | None
-    called: str
     rows: int
     columns: int
     extras: tuple[str, ...]
-
-    @property
-    def own(self) -> bool:
-        """Whether the picture is the visitor's, and so in no link."""
-        return self.picture == OWN
 
     def name(self, token: int) -> str:
         """How a token is called: "[CLS]", "row 3, column 5"."""
@@ -121,10 +107,9 @@ def see(chosen: PictureSelection) -> PictureForward | None:
         own_file.missing(PICTURE, "picture", "the head and the patch")
         return None
     try:
-        trace = seeing.trace(chosen.entry.name, chosen.picture, chosen.file)
+        trace = seeing.trace(chosen.entry.name, chosen.example, chosen.file)
     except AttnvizError as error:
-        about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
-        st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
+        chosen.tell(error, ":material/broken_image:")
         return None
     return PictureForward(chosen, chosen.file, trace)
 

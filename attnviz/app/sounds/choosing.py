@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.app import caches, controls, markdown, own_file
-from attnviz.app.own_file import OWN
+from attnviz.app import caches, controls, own_file
+from attnviz.app.own_file import OWN, FileSelection
 from attnviz.app.sounds import hearing
 from attnviz.app.sounds.samples import SAMPLES, sample
 from attnviz.app.state import link
 from attnviz.app.state.choices import LOOKER, SOUND
 from attnviz.errors import AttnvizError
-from attnviz.models.catalogue import Entry
 from attnviz.models.families import HEARS
 from attnviz.text import joined
 from attnviz.trace import Floats, Token, Trace
@@ -23,32 +22,10 @@ _MOST_MEGABYTES = 20
 
 
 @dataclass(frozen=True)
-class SoundSelection:
-    """A model and a sound for it.
-
-    Attributes:
-        entry: of the model.
-        sound: what the trace calls the sound.
-        file: the sound, as a file; None while the visitor's own is missing.
-        called: what the visitor calls the file; "" for a sound of ours.
-    """
-
-    entry: Entry
-    sound: str
-    file: bytes | None
-    called: str
-
-    @property
-    def own(self) -> bool:
-        """Whether the sound is the visitor's, and so in no link."""
-        return self.sound == OWN
-
-
-@dataclass(frozen=True)
 class SoundForward:
     """A model and a sound for it, the sound as a file, and the forward pass."""
 
-    chosen: SoundSelection
+    chosen: FileSelection
     file: bytes
     trace: Trace
 
@@ -76,7 +53,7 @@ class SoundForward:
         return np.stack([block.weights[:, looker] for block in hearing.layers(self.trace)])
 
 
-def choose() -> SoundSelection:
+def choose() -> FileSelection:
     """Draw the choice of model and sound; stop kindly where no model can hear."""
     names = hearing.names()
     if not names:
@@ -97,10 +74,10 @@ def choose() -> SoundSelection:
     if sound == OWN:
         with sounds:
             file, called = own_file.upload("sound", "WAV", ["wav"], _MOST_MEGABYTES)
-    return SoundSelection(entry, sound, file, called)
+    return FileSelection(entry, sound, file, called)
 
 
-def choose_head(chosen: SoundSelection) -> tuple[int, int]:
+def choose_head(chosen: FileSelection) -> tuple[int, int]:
     """Draw the choice of layer and head; return both, from 0."""
     return controls.head(chosen.entry.decoder_layers or chosen.entry.layers, chosen.entry.heads, (1, 1))
 
@@ -112,16 +89,15 @@ def choose_looker(heard: SoundForward) -> int:
     return names.index(LOOKER.select(label, names, names[len(names) // 2], width=320))
 
 
-def hear(chosen: SoundSelection) -> SoundForward | None:
+def hear(chosen: FileSelection) -> SoundForward | None:
     """Let the model listen; without a sound that it can hear, say what helps, and return None."""
     if chosen.file is None:
         link.postpone()  # the token that looks, until there are tokens
         own_file.missing(SOUND, "sound", "the head and the word")
         return None
     try:
-        trace = hearing.trace(chosen.entry.name, chosen.sound, chosen.file)
+        trace = hearing.trace(chosen.entry.name, chosen.example, chosen.file)
     except AttnvizError as error:
-        about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
-        st.error(f"{about}{markdown.plain(str(error))}", icon=":material/volume_off:")
+        chosen.tell(error, ":material/volume_off:")
         return None
     return SoundForward(chosen, chosen.file, trace)
