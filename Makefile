@@ -7,7 +7,7 @@
 # make check   format, lint and types, and whether the bundles for the browser are made from what stands
 # make bundles makes them
 # Each sets up what it needs the first time: .venv, the pinned packages and, for all but the app, node_modules, and
-# for the tests a Chromium.
+# for the tests a Chromium and a Redis.
 
 PORT ?= 8501
 ARGS ?=
@@ -30,6 +30,7 @@ app: $(VENV)/.app
 test: $(VENV)/.dev node_modules/.made
 	@npm test --silent
 	@$(PYTHON) -m tests.browser.chromium
+	@$(PYTHON) -m tests.app.classroom.redis_server
 	@$(PYTHON) -m pytest --numprocesses=3 --dist=worksteal $(ARGS)
 
 test-all: ARGS += -m ""

@@ -338,11 +338,12 @@ def look(
 
 def listen(
     sound: Sound | str,
-    model: str | Path,
+    model: object,
     name: str | None = None,
     target: str | None = None,
     rate: int | None = None,
     encoder: bool = True,
+    processor: object = None,
 ) -> Trace:
     """Run a model that hears sounds over one; its tokens are spans of time, one after the other.
 
@@ -355,20 +356,27 @@ def listen(
         sound: a WAV file (PCM), the bytes of one, or an array of samples, [sample] or [sample, channel],
             floating ones from −1 to 1, or int16 or int32 of full scale. Channels are averaged. Where the
             model takes another rate, the sound's Fourier transform is cut off or filled up with zeros.
-        model: a folder, or a Hugging Face id.
+        model: a folder, or a Hugging Face id; or a model object of transformers, with its `processor`.
         name: what the trace calls the sound; None: as its file is called.
         target: the words that Whisper's decoder reads, as they are typed; None: what it writes itself, always
             the likeliest token.
         rate: of an array, how many samples there are each second.
         encoder: whether the trace has the attention among the frames of Whisper's encoder, too: 1,500 × 1,500
             weights for each head.
+        processor: of a model object, its processor, as AutoProcessor returns it.
 
     Raises:
         UnreadableSound: it is no sound, too short, or longer than the model hears.
         AttnvizError: the model cannot be shown, hears no sounds, or cannot read the target.
         OSError: the file cannot be opened.
-        TypeError: it is neither a file nor an array, or the target is no text.
+        TypeError: it is neither a file nor an array, the target is no text, or what was given besides is of
+            another type.
     """
+    if processor is None and not isinstance(model, str | Path):
+        raise TypeError(
+            "A model object needs its processor: attnviz.listen(sound, model, "
+            "processor=AutoProcessor.from_pretrained(…))."
+        )
     if not isinstance(sound, str | Path | bytes | ndarray):
         raise TypeError(
             "The sound must be the name of a WAV file, the bytes of one or an array of samples, not "
@@ -378,7 +386,7 @@ def listen(
         raise TypeError(f"The target must be a text, not {type(target).__name__}.")
     taken = Path(sound) if isinstance(sound, str) else sound
     called = name or (taken.name if isinstance(taken, Path) else "sound")
-    with opened(model, None) as called_model:
+    with opened(model, processor) as called_model:
         return loading.listen(called_model, taken, called, target, rate=rate, encoder=encoder)
 
 

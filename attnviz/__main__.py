@@ -21,7 +21,17 @@ from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
 # In the order of the help. Each file in `cli` adds its commands to `app`, and imports torch only to run one.
-MODULES = ("trace", "report", "models", "heads", "pronouns", "relations", "verdicts", "translators")
+MODULES = (
+    "trace",
+    "report",
+    "models",
+    "heads",
+    "pronouns",
+    "relations",
+    "verdicts",
+    "translators",
+    "storytellers",
+)
 
 BROKEN_OFF = 130
 """What a shell says of a command that Ctrl-C ended."""

@@ -106,6 +106,14 @@ class UnreadableSound(AttnvizError):
     """A file that is no sound, or a sound too long or too short to be heard."""
 
 
+class InvalidQuestion(AttnvizError):
+    """A question cannot be asked as it is."""
+
+
+class InvalidCode(AttnvizError):
+    """What was typed is not the code of this result."""
+
+
 class UnknownWords(AttnvizError):
     """Some words are not in the vocabulary of a model that knows whole words only.
 
@@ -116,12 +124,14 @@ class UnknownWords(AttnvizError):
     def __init__(self, words: Mapping[str, Sequence[str]]) -> None:
         self.words = dict(words)
         quoted = "; ".join(_with_nearest(word, nearest) for word, nearest in words.items())
-        super().__init__(f"This model has never seen {quoted}. It knows whole words only: use others.")
+        super().__init__(
+            f"This model has never seen {quoted}. It reads English, and knows whole words only: use others."
+        )
 
 
 def _with_nearest(word: str, nearest: Sequence[str]) -> str:
     quoted = word if len(word) <= _MOST_QUOTED else f"{word[:_MOST_QUOTED]}…"
-    return f"“{quoted}” (nearest known: {', '.join(nearest)})" if nearest else f"“{quoted}”"
+    return f"“{quoted}” (nearest in spelling: {', '.join(nearest)})" if nearest else f"“{quoted}”"
 
 
 def quoted(name: str) -> str:

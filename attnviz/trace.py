@@ -13,6 +13,7 @@ from operator import index
 from os import PathLike
 from types import NoneType
 from typing import IO, TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, get_type_hints
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,9 @@ ROW_ROUNDING = 0.02
 
 ROUNDING = 1e-5
 """How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
+
+# By their address: a model's W_O is an array of all its traces, and is looked through once.
+_checked: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +419,9 @@ class Trace:
     ) -> None:
         """Write it to a file (NPZ, no pickle); `Trace.load` gives it back equal to the bit.
 
-        Scores are not in the file: they are computed from queries and keys, there as here.
+        `numpy.load` opens it, too: its arrays are called by kind, layer (counted from 1) and attribute of
+        `Block`, as in `numpy.load(file)["encoder-4.weights"]`. What layers share, such as a mask, is there
+        once, by the name of the first. Scores are not in the file: they are computed from queries and keys.
 
         Args:
             file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is
@@ -635,14 +641,16 @@ def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Flo
     if normalise:
         sums = weights.sum(axis=-1, keepdims=True)
         weights = np.divide(weights, sums, out=weights.copy(), where=sums != 0)
-    elif (fault := _fault(weights, sink)) is not None:
+    if (fault := _fault(weights, sink)) is not None:
         (head, row), told = fault
-        raise InvalidTrace(
-            f"Row {row + 1} of {where}, head {head + 1} {told} Dropout in training mode leaves weights out: "
-            "call model.eval() first. If the rest went to a sink that is no token, as in GPT-OSS, say "
-            "Trace.from_weights(…, sink=True). If another sum is meant, say Trace.from_weights(…, "
-            "normalise=True): each row is then divided by its sum."
+        hints = (
+            "Nothing makes shares of it."
+            if normalise
+            else "Dropout in training mode leaves weights out: call model.eval() first. If the rest went to "
+            "a sink that is no token, as in GPT-OSS, say Trace.from_weights(…, sink=True). If another sum is "
+            "meant, say Trace.from_weights(…, normalise=True): each row is then divided by its sum."
         )
+        raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {told} {hints}")
     return weights
 
 
@@ -820,12 +828,15 @@ def _read_only(array: NDArray[Any], dtype: type[np.generic], name: str) -> NDArr
     traces); anything else is copied.
     """
     flags = array.flags if isinstance(array, np.ndarray) else None
-    shareable = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
-    if not (shareable and array.dtype == dtype):
+    shared = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
+    if not (shared and array.dtype == dtype):
         array = np.array(array, dtype=dtype, copy=True, order="C")
+    elif _checked.get(id(array)) is array:
+        return array
     # A sum of squares is finite only if every number is; it is found in a sixth of the time.
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
         raise InvalidTrace(f"{name} holds numbers that are not finite.")
+    _checked[id(array)] = array
     return _frozen(array)
 
 

@@ -26,6 +26,7 @@ import safetensors
 import attnviz
 from attnviz.analysis import shapes, stages
 from attnviz.app.caches import MOST_WEIGHTS
+from attnviz.app.classroom import rooms, socket
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads import contents as tools
 from attnviz.app.heads.behaviour.texts import MOST_LINES
@@ -124,6 +125,14 @@ def sentences_and_lines() -> str:
     """What Behaviour reads."""
     sentences = behaviour.bundled().splitlines()
     return f"{len(sentences)} sentences come with attnviz; a file may have {MOST_LINES:,} lines"
+
+
+def live_rooms() -> str:
+    """What a server of live rooms allows."""
+    return (
+        f"deleted after {rooms.HOURS} hours; {socket.MOST_ROOMS} rooms; {socket.MOST_FAILURES} wrong codes "
+        f"a minute; codes of {len(rooms.new_code())} signs"
+    )
 
 
 def pairs_of_sentences() -> str:

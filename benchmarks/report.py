@@ -25,16 +25,17 @@ class Report:
 
     Attributes:
         title: what was measured.
-        browser: the browser's version, if one took part.
+        browser: the browser's version; "" if none took part.
         missed: the names of the rows that missed their target.
     """
 
     title: str
-    browser: str
+    browser: str = ""
     missed: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        print(f"{self.title}\n{_machine()}, Chromium {self.browser}, software drawing")
+        browser = f", Chromium {self.browser}, software drawing" if self.browser else ""
+        print(f"{self.title}\n{_machine()}{browser}")
         print(f"Other work on the machine at the start: load {os.getloadavg()[0]:.1f}")
 
     def section(self, title: str) -> None:

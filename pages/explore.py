@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import frame
+from attnviz.app import frame, own_question
 from attnviz.app.explore import (
     all_heads,
     attention,
@@ -18,27 +18,34 @@ from attnviz.app.explore import (
     tasks,
     why,
 )
+from attnviz.app.learn.lesson import own_guess
 from attnviz.app.page import page
 
 with page("explore", drop_undrawn=True) as this:
-    chosen = sentences.choose()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        switch = st.container(width="content")
-        sentences.examples(chosen)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        kind = attention.choose(chosen.model)
-        french = st.container()
-    read = reading.read(chosen, kind, switch)
-    with french:
-        attention.draw(read)
-    passage = st.container()
+    with st.container(key="slide-sentences"):
+        chosen = sentences.choose()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            switch = st.container(width="content")
+            sentences.examples(chosen)
+            own = own_question.draw()
+        if own:
+            own_guess(own)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            kind = attention.choose(chosen.model)
+            french = st.container()
+        read = reading.read(chosen, kind, switch)
+        with french:
+            attention.draw(read)
+        passage = st.container()
     this.notices = st.container()
 
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
-    overview, linking_card = (narrow.container(border=True) for _ in range(2))
-    picture = wide.container(border=True)
-    arithmetic = st.container(border=True)
+    overview, linking_card = (
+        narrow.container(border=True, key=f"slide-{name}") for name in ("heads", "tokens")
+    )
+    picture = wide.container(border=True, key="slide-head")
+    arithmetic = st.container(border=True, key="slide-arithmetic")
 
     with picture:
         view, style, card = choices.choose_view(read)

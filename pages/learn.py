@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app.learn import contents, plan
+from attnviz.app.learn import contents, handout, plan
 from attnviz.app.page import page
 
 with page("learn", "Learn"):
@@ -16,3 +16,4 @@ with page("learn", "Learn"):
     )
     contents.draw("translator")
     plan.draw()
+    handout.draw()

@@ -51,6 +51,8 @@ DOORS = {
     "ray": {"experiments"},
     "typer": {"__main__", "cli"},
     "rich": {"cli"},
+    "starlette": {"app"},
+    "redis": {"app"},
 }
 
 # What a page computes stands in the file of this name, which knows torch and not Streamlit.

@@ -80,6 +80,7 @@ def test_the_wheel_alone_serves_all_pages_in_an_empty_folder(tmp_path: Path) -> 
     with running(home, (python.with_name("attnviz"), "app"), here) as server:
         assert [(page, error) for page in PAGES for error in errors(server, page)] == []
         assert server.tracebacks() == []
+        assert "URL: http://localhost:" in server.log.read_text("utf-8")  # so says .streamlit/config.toml
     assert [*here.iterdir()] == []
 
 

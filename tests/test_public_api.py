@@ -71,6 +71,7 @@ def test_the_names_are_all_there() -> None:
         "translator-candidates",
         "translator-untold",
         "translator-decorative",
+        "storyteller",
     )
 
 

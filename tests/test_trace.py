@@ -82,7 +82,12 @@ def test_what_the_caller_writes_later_stays_outside() -> None:
 def test_an_array_that_is_read_only_already_is_shared() -> None:
     own = np.ones((HEADS, D_VALUE, D_MODEL), dtype=np.float32)
     own.setflags(write=False)
-    assert block(projection=own).projection is own
+    for _ in range(2):
+        assert block(projection=own).projection is own
+        infinite = np.full_like(own, np.inf)
+        infinite.setflags(write=False)
+        with pytest.raises(InvalidTrace, match="not finite"):
+            block(projection=infinite)
     wide = own.astype(np.float64)
     wide.setflags(write=False)
     turned = np.array(own, order="F")

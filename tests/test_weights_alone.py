@@ -136,6 +136,9 @@ def test_rows_are_divided_by_their_sum_only_when_asked_to() -> None:
         Trace.from_weights(weights, WORDS)
     found = Trace.from_weights(weights, WORDS, normalise=True).stack("encoder")
     np.testing.assert_allclose(found[0, 1, 3], 2 * weights[0, 1, 3], rtol=1e-6)
+    weights[0, 1, 3] = 0
+    with pytest.raises(InvalidTrace, match=r"Row 4 of encoder layer 1, head 2 sums to 0, .*Nothing makes"):
+        Trace.from_weights(weights, WORDS, normalise=True)
 
 
 def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, START
 
 Array = NDArray[np.float64]
 Change = Callable[[str, Array], None]

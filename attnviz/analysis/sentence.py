@@ -11,6 +11,16 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.text import percent, points
 from attnviz.trace import Floats
 
+# What stands in nearly every English sentence, and names nothing.
+_SMALL = """
+a an the this that these those and or but nor so yet as if than because since while when where who whom
+which what whose how why of in on at by for from to into onto over under with without about after before
+between through during up down out off is am are was were be been being do does did have has had having will
+would can could may might must shall should not no i you he she it we they me him her us them my your his
+its our their too very also there here then just only
+"""
+_SMALL_WORDS = frozenset(_SMALL.split())
+
 
 @dataclass(frozen=True, slots=True)
 class StrongestKeys:
@@ -42,6 +52,31 @@ class ChangedKeys:
             for name, change in filter(None, (self.gain, self.loss))
         ]
         return f"{self.query} looks " + (" and ".join(parts) if parts else "at the same tokens as before")
+
+
+def to_guess_from(row: Floats, groups: Sequence[DisplayToken], most: int = 5) -> list[int]:
+    """The places, in order, among which one can guess the largest weight of a row.
+
+    They are the two largest weights, and then of all words that name something those with the largest. Left
+    out are tokens that get nothing, and those that get as much as the first of the largest: one answer is
+    right.
+
+    Args:
+        row: [key], one row of weights.
+        groups: the keys.
+        most: how many places at most.
+    """
+    best = int(row.argmax())
+    other = [place for place in np.flatnonzero(row > 0) if not np.isclose(row[place], row[best], rtol=1e-5)]
+    by_weight = sorted((int(place) for place in other), key=lambda place: -row[place])
+    rest = sorted(by_weight[1:], key=lambda place: not _names_something(groups[place]))
+    return sorted([best, *by_weight[:1], *rest][:most])
+
+
+def _names_something(group: DisplayToken) -> bool:
+    word = group.label.casefold()
+    whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
+    return whole and word not in _SMALL_WORDS
 
 
 def looks(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, markdown
@@ -23,6 +24,7 @@ ONE_CHANGED = "the same sentence with one word changed"
 """What stands in an empty box for a second sentence."""
 
 _LONGEST_ASKED = 200  # characters of a model's name in a link that a button repeats
+_SHOWN_IN_A_BOX, _SHOWN_BELOW = 70, 600  # characters of a sentence
 _WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
 
@@ -34,7 +36,8 @@ def sentence(
 ) -> str:
     """Draw the box for a sentence; return what stands in it.
 
-    What the visitor emptied stays empty.
+    A sentence longer than the box, which has one line, stands below it in full. What the visitor emptied
+    stays empty.
 
     Args:
         label: what the box is called.
@@ -54,6 +57,8 @@ def sentence(
     text = box.draw(label, on_change=typed)
     if left_empty(box):
         st.rerun()
+    if _SHOWN_IN_A_BOX < len(text) <= _SHOWN_BELOW:
+        st.text(text)
     return text
 
 
@@ -109,7 +114,7 @@ def reading_model() -> Entry:
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
-        st.stop()
+        raise StopException  # as `page.stop` does
     return caches.entry(model(entries))
 
 
@@ -243,10 +248,14 @@ def _pronoun(groups: Sequence[DisplayToken]) -> int:
 
 def _middle(groups: Sequence[DisplayToken]) -> int:
     """The place of the middle word; of the middle token, where there is no whole word."""
+    cut = {place - 1 for place, group in enumerate(groups) if group.label.startswith("##")}
     words = [
         place
         for place, group in enumerate(groups)
-        if not group.special and not group.label.startswith("##") and any(map(str.isalnum, group.label))
+        if not group.special
+        and not group.label.startswith("##")
+        and place not in cut
+        and any(map(str.isalnum, group.label))
     ]
     return words[len(words) // 2] if words else len(groups) // 2
 

@@ -170,6 +170,30 @@ UNFINISHED = (
     ),
 )
 
+TOLD = (
+    Example(
+        "keys / lamp",
+        "the keys near the lamp",
+        "the key near the lamps",
+        "*was* or *were*? The nearer noun is of the wrong number.",
+        "",
+    ),
+    Example(
+        "she or he",
+        "Mary called John because",
+        "John called Mary because",
+        "In all its stories the reason is about the one who acts. Which head looks back at them?",
+        "",
+    ),
+    Example(
+        "a new name",
+        "near the river lived a creature named zo ra mi. everyone called it zo ra",
+        "",
+        "A name made of random syllables, never seen before. From where does the next one come?",
+        "",
+    ),
+)
+
 
 @dataclass(frozen=True)
 class Introduction:
@@ -190,6 +214,7 @@ class Introduction:
 _BERT = Introduction((4, 2), EXAMPLES, TOGETHER)
 _TRANSLATOR = Introduction((TAUGHT_LAYER + 1, TAUGHT_HEAD + 1), TRANSLATED)
 _WRITER = Introduction(None, UNFINISHED)
+_STORYTELLER = Introduction(None, TOLD)
 _READER = Introduction(None, NEUTRAL, TOGETHER)
 
 OPENING = EXAMPLES[0]
@@ -202,6 +227,8 @@ def introduction(model: str) -> Introduction:
         return _BERT
     if entry.engine == "translator":
         return _TRANSLATOR
+    if entry.engine == "storyteller":
+        return _STORYTELLER
     return _WRITER if entry.kinds == ("decoder",) else _READER
 
 

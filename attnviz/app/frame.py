@@ -18,7 +18,7 @@ from attnviz.models import allowed, limits
 _FRAMED = "frame has run"
 
 _BELOW = {
-    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
+    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"} | {"assignment"},
     "heads": {tool.name for tool in TOOLS},
     "about": {"references"},
 }
@@ -28,20 +28,21 @@ _BELOW = {
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# What brings the widgets' code has no picture, and takes no place.
+# What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
 _STYLE = """
 <style>
-.stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) 3rem; }
+.stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
+.stMain { scroll-padding-bottom: var(--room-bar, 0px); }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
-.st-key-code { position: absolute; }
+.st-key-code, .st-key-room-bar { position: absolute; }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
+.stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {
   .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
-  .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
 }
 </style>
@@ -72,6 +73,7 @@ def pages() -> list[StreamlitPage]:
             icon=":material/graphic_eq:",
             visibility="visible" if hearing.names() else "hidden",
         ),
+        st.Page("pages/classroom.py", title="Classroom", icon=":material/groups:"),
         st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
         st.Page("pages/about.py", title="About", icon=":material/info:"),
         *(
@@ -80,6 +82,7 @@ def pages() -> list[StreamlitPage]:
             if lesson.name != "translate"
         ),
         *(st.Page(f"pages/{tool.name}.py", title=tool.label, visibility="hidden") for tool in TOOLS),
+        st.Page("pages/assignment.py", title="Assignment", visibility="hidden"),
         st.Page("pages/references.py", title="References", visibility="hidden"),
     ]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import markdown
 from attnviz.app.state import link
@@ -84,4 +85,4 @@ def no_model(does: str, how: str) -> NoReturn:
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
         )
-    st.stop()
+    raise StopException  # as `page.stop` does

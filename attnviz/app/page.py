@@ -9,11 +9,18 @@ from typing import NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import controls, frame, markdown
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.state import link
+from attnviz.app.state.choices import TEACHER
 from attnviz.errors import AttnvizError
+
+_TEACHERS_VIEW = (
+    "For a projector: one part of the page at a time, in large type. The keys → and ←, or those of a "
+    "clicker, lead on and back; a full stop makes the screen black."
+)
 
 
 @dataclass
@@ -59,10 +66,12 @@ def page(
 
 
 def draw_copy_link(always: list[str] | None = None) -> None:
-    """Draw the button that copies the link to this view.
+    """Draw the switch of the teacher's view, where the page has one, and the button that copies the link.
 
     The address always names the choices `always`, even as the visitor found them; None: as the table says.
     """
+    if link.page() in TEACHER.pages:
+        TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
     always = link.always() if always is None else always
     copy_link("link", link.given(), always, link.never_copied())
 
@@ -74,7 +83,7 @@ def stop(
     _tell(error, icon)
     if then:
         then()
-    st.stop()
+    raise StopException  # after st.stop(), the bar of a room could not be drawn
 
 
 def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:
@@ -84,8 +93,10 @@ def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:
 
 def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
     """Draw the title with what stands beside it; return the place for "Copy link"."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="title"
+    ):
         st.title(title, anchor=False, width="content")
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             beside()
-            return st.container(width="content")
+            return st.container(horizontal=True, vertical_alignment="center", width="content")

@@ -159,6 +159,11 @@ REFERENCES = {
         "LoRA: Low-Rank Adaptation of Large Language Models", _ICLR, "arXiv:2106.09685"
     ),
     "Jain & Wallace 2019": Reference("Attention is not Explanation", _NAACL, "arXiv:1902.10186"),
+    "Jordan et al. 2024": Reference(
+        "Muon: An Optimizer for Hidden Layers in Neural Networks",
+        "published by its authors",
+        "https://kellerjordan.github.io/posts/muon/",
+    ),
     "Jozefowicz et al. 2015": Reference(
         "An Empirical Exploration of Recurrent Network Architectures",
         _ICML,
@@ -184,6 +189,9 @@ REFERENCES = {
     "Kovaleva et al. 2021": Reference(
         "BERT Busters: Outlier Dimensions that Disrupt Transformers", "Findings of ACL", "arXiv:2105.06990"
     ),
+    "Kudo & Richardson 2018": Reference(
+        "SentencePiece: A Simple and Language Independent Subword Tokenizer", _EMNLP, "arXiv:1808.06226"
+    ),
     "Lance & Williams 1967": Reference(
         "A General Theory of Classificatory Sorting Strategies: 1. Hierarchical Systems",
         "The Computer Journal 9(4)",
@@ -208,6 +216,9 @@ REFERENCES = {
         "Locating and Editing Factual Associations in GPT", _NIPS, "arXiv:2202.05262"
     ),
     "Michel et al. 2019": Reference("Are Sixteen Heads Really Better than One?", _NIPS, "arXiv:1905.10650"),
+    "Olsson et al. 2022": Reference(
+        "In-context Learning and Induction Heads", "Transformer Circuits Thread", "arXiv:2209.11895"
+    ),
     "Ottosson 2020": Reference(
         "A perceptual color space for image processing",
         "Blog post",
@@ -217,6 +228,9 @@ REFERENCES = {
         "On lines and planes of closest fit to systems of points in space",
         "Philosophical Magazine 2(11)",
         "doi:10.1080/14786440109462720",
+    ),
+    "Press & Wolf 2017": Reference(
+        "Using the Output Embedding to Improve Language Models", "EACL", "arXiv:1608.05859"
     ),
     "Press et al. 2022": Reference(
         "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",

@@ -5,12 +5,19 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
+from attnviz.app import caches
+from attnviz.app.state import choices, link
+from attnviz.app.state.choice import Choice
+from attnviz.models import catalogue
+from attnviz.text import head_name
 from attnviz.trace import Trace
 
 _MOST = 60  # characters of a model's name that a file's name has room for
+_BEGIN = 32  # characters of a sentence in a file's name
 _TYPES = {"csv": "text/csv", "npz": "application/zip", "html": "text/html"}
 
 
@@ -36,3 +43,47 @@ def file_name_of(model: str) -> str:
     """
     kept = re.sub(r"[^A-Za-z0-9_]+", "-", model)
     return f"attnviz-{kept[-_MOST:].strip('-') or 'model'}"
+
+
+def with_sentence(name: str) -> str:
+    """A file's name that also tells the beginning of the page's sentence."""
+    text, *_ = _subject()
+    begin = re.sub(r"\W+", "-", text[:_BEGIN] if len(text) <= _BEGIN else text[:_BEGIN].rpartition(" ")[0])
+    return "-".join(filter(None, (name, begin.strip("-"))))
+
+
+def picture_file(what: str, title: str = "", about: str = "", left_out: str = "") -> dict[str, str]:
+    """How the file of a picture is called, and what it says above and below the picture.
+
+    Args:
+        what: the picture's name.
+        title: its heading; "": the page's.
+        about: what is seen; "": the sentence, the model and the head that the page is about.
+        left_out: what of these is not seen.
+    """
+    text, model, head = _subject()
+    kept = re.sub(r"\W+", "-", what).strip("-")
+    if about:
+        return {"name": f"attnviz-{kept}", "title": title, "about": about}
+    begin = file_name_of(model) if model else "attnviz"
+    name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
+    told = (text and f"“{text}”", model, head and f"head {head}", left_out)
+    return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
+
+
+def _subject() -> tuple[str, str, str]:
+    """The page's sentence, what its model is called, and its head, such as 4-2; "" for what it has not."""
+    here = link.page()
+
+    def said(*several: Choice[Any]) -> str:
+        return next((each.written()[0] for each in several if here in each.pages and each.written()), "")
+
+    layer, head = choices.LAYER, choices.HEAD
+    texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
+    known = said(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
+    model = caches.called(known) if known else ""
+    if here in choices.LESSONS - choices.TEXT.pages or said(choices.SIX_STEPS_OF).startswith("Translator"):
+        model = said(choices.TRANSLATOR) or catalogue.TRANSLATOR
+        layer, head, texts = choices.TRANSLATOR_LAYER, choices.TRANSLATOR_HEAD, texts[1:]
+    both = said(layer), said(head)
+    return said(*texts), model, head_name(int(both[0]) - 1, int(both[1]) - 1) if all(both) else ""

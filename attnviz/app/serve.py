@@ -1,17 +1,15 @@
-"""Serves the app as `streamlit run app.py` does, corrected before anybody comes."""
+"""Serves the app as `streamlit run app.py` does, corrected before anybody comes, and with live rooms."""
 
-from pathlib import Path
+import os
+import signal
+import sys
 
-from streamlit.web import cli
+import streamlit as st
 
 from attnviz.app import patches
-
-_PACKAGE = Path(__file__).parents[1]
-
-APP = next(
-    folder / "app.py" for folder in (_PACKAGE / "served", _PACKAGE.parent) if (folder / "app.py").is_file()
-)
-"""The app's frame, with pages/ and .streamlit/ beside it: where setup.py has put it, or in the repository."""
+from attnviz.app.classroom.socket import Rooms, size_from_setting
+from attnviz.app.classroom.store import from_setting
+from attnviz.app.home import APP
 
 
 def run(port: int, host: str | None) -> None:
@@ -20,7 +18,20 @@ def run(port: int, host: str | None) -> None:
     Args:
         port: where it answers.
         host: the address that it listens at; None: all of this machine.
+
+    Raises:
+        AttnvizError: there can be no rooms as the operator wants them.
     """
+    rooms = Rooms(from_setting(), size_from_setting())
     patches.apply()
-    address = [f"--server.address={host}"] if host else []
-    cli.main(["run", str(APP), f"--server.port={port}", *address], prog_name="streamlit")
+    # Rooms count wrong codes by the address they come from. uvicorn would let whoever sits behind a proxy of
+    # this machine choose that address in a header.
+    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
+    # At its end, uvicorn raises the signal that it was sent once more. Python then ends as usual, and with it
+    # the jobs that run; by the signal alone it would end at once.
+    for ends in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ends, lambda *_: sys.exit())
+    # Streamlit looks for .streamlit/config.toml, and for pages, beside what Python was started with.
+    sys.argv = [str(APP)]
+    settings: dict[str, int | str] = {"server.port": port} | ({"server.address": host} if host else {})
+    st.App(APP, routes=[rooms.route], lifespan=rooms.lifespan).run(config=settings)

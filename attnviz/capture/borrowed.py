@@ -10,7 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from transformers import BaseImageProcessor, PreTrainedModel
+from transformers import BaseImageProcessor, FeatureExtractionMixin, PreTrainedModel
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -31,11 +31,12 @@ from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import SeeingModel  # it needs Pillow
+    from attnviz.capture.sounds import HearingModel
 
 _numbers = count(1)
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | HearingModel:
     """A model that somebody's program holds, ready to be recorded, in `eval` mode.
 
     What runs is a second tree of the same modules, whose weights are the very same tensors: nothing is set,
@@ -44,10 +45,11 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     Args:
         model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
         wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
-            image processor. Of CLIP and SigLIP, it decides which half is shown.
+            image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that hears, its
+            processor, or where it writes no words its feature extractor.
 
     Raises:
-        TypeError: it is no model, or no tokenizer or image processor, of transformers.
+        TypeError: it is no model, or no tokenizer or processor, of transformers.
         ModelNotSupported: its attention cannot be shown exactly, or it is not on one device.
     """
     wrapper = getattr(wrapper, "image_processor", wrapper)  # inside of what also has a tokenizer
@@ -67,6 +69,17 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
             if sees
             else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
         )
+    extractor = getattr(wrapper, "feature_extractor", wrapper)
+    hears = theirs.config.model_type in families.HEARS
+    if hears and isinstance(extractor, FeatureExtractionMixin):
+        return _hearing(theirs, name, extractor, getattr(wrapper, "tokenizer", None))
+    if hears or isinstance(extractor, FeatureExtractionMixin):
+        raise ModelNotSupported(
+            f"{quoted(name)} hears sounds. Give it one, and its processor: attnviz.listen(sound, model, "
+            "processor=AutoProcessor.from_pretrained(…))."
+            if hears
+            else f"{quoted(name)} reads texts and hears no sounds. Give it a text."
+        )
     facts = config.facts_of(theirs.config, name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
         rows = len(theirs.get_input_embeddings().get_parameter("weight"))
@@ -85,6 +98,17 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
     return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor)
+
+
+def _hearing(
+    theirs: PreTrainedModel, name: str, extractor: FeatureExtractionMixin, words: object
+) -> HearingModel:
+    """As `borrowed`, of a model that hears sounds."""
+    from attnviz.capture.sounds import HearingModel
+
+    entry = _entry(theirs, name, config.facts_of(theirs.config, name))
+    reads = tokenizer.borrowed(words, entry.token_limit, None) if entry.decoder_layers else None
+    return HearingModel(entry, _ready(theirs, name, weights_alone=False), extractor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -118,10 +142,6 @@ def _check(network: PreTrainedModel, name: str) -> None:
     # Compressed weights are no reason here: who holds the object has what runs them.
     said = {**network.config.to_dict(), "quantization_config": None}
     reason = families.refusal(network.config.model_type, said)
-    if reason is None and network.config.model_type in families.HEARS:
-        reason = (
-            f"{quoted(name)} hears sounds. Save it with its processor, and give attnviz.listen the folder."
-        )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and (len(devices) > 1 or "meta" in devices):
         reason = (

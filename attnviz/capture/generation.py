@@ -82,8 +82,6 @@ def write(
     Yields:
         The steps, in order; the last may be the token that ends a text.
     """
-    habits = habits_of(network)
-    generator = torch.Generator().manual_seed(writing.seed)
     fixed: dict[str, Any] = {}
     name = "input_ids"
     if source is not None:
@@ -93,23 +91,48 @@ def write(
             with torch.inference_mode():
                 fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
     cache = None
-    unread = list(ids)
+    read: list[int] = []
+
+    def scores(unread: Sequence[int]) -> Tensor:
+        nonlocal cache
+        read.extend(unread)
+        given = {name: torch.tensor([unread if around is None else read], device=network.device), **fixed}
+        with exactly(network.device), around() if around else nullcontext():
+            output = network(**given, past_key_values=cache, use_cache=around is None)
+        cache = output.past_key_values if around is None else None
+        last: Tensor = output.logits[0, -1].float().cpu()
+        return last
+
+    return drawn_one_by_one(scores, ids, writing, limit, habits_of(network))
+
+
+def drawn_one_by_one(
+    scores: Callable[[Sequence[int]], Tensor],
+    ids: Sequence[int],
+    writing: Writing,
+    limit: int,
+    habits: GenerationDefaults,
+) -> Iterator[Step]:
+    """`write` for any model.
+
+    Args:
+        scores: is given the tokens that it was not given before, and tells the scores [vocabulary] of what
+            follows the last one.
+        ids, writing, limit: as for `write`.
+        habits: of the model.
+    """
+    generator = torch.Generator().manual_seed(writing.seed)
+    unread = ids
     for place in range(len(ids), min(len(ids) + writing.tokens, limit)):
         with torch.inference_mode():
-            given = {name: torch.tensor([unread], device=network.device), **fixed}
-            with exactly(network.device), around() if around else nullcontext():
-                output = network(**given, past_key_values=cache, use_cache=around is None)
-            scores = output.logits[0, -1].float().cpu()
-            after = drawn_by(scores, writing, habits, place)
+            found = scores(unread)
+            after = drawn_by(found, writing, habits, place)
             drawn = torch.multinomial(after, 1, generator=generator)
-        step = Step(int(drawn), scores.softmax(-1), after)
+        step = Step(int(drawn), found.softmax(-1), after)
         yield step
         if step.id in habits.ends:
             return
-        if around is None:
-            cache, unread = output.past_key_values, [step.id]
-        else:
-            unread.append(step.id)
+        unread = [step.id]
 
 
 def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place: int) -> Tensor:
@@ -164,20 +187,38 @@ def next_tokens(
         end: the token that ended the text, which is not among those tokens since nobody reads it.
     """
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
-    ids = read if end is None else [*read, end]
     with torch.inference_mode(), exactly(network.device):
         logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
-    habits = habits_of(network)
+    return expected_next(logits, read, tokenizer.readable, habits_of(network), writing, written, end)
+
+
+def expected_next(
+    logits: Tensor,
+    read: Sequence[int],
+    readable: Callable[[int], str],
+    habits: GenerationDefaults,
+    writing: Writing | None,
+    written: int,
+    end: int | None,
+) -> tuple[Prediction, ...]:
+    """`next_tokens` of any model.
+
+    Args:
+        logits: [token, vocabulary], the scores of what follows each token.
+        read: the tokens.
+        readable: what a token of the vocabulary is, as a person reads it.
+        habits: of the model.
+        writing, written, end: as for `next_tokens`.
+    """
+    ids = read if end is None else [*read, end]
     predictions = []
     for position, scores in enumerate(logits):
         following = position + 1
         probabilities = shares = scores.softmax(-1)
         if writing is not None and len(read) - written <= following < len(ids):
             shares = drawn_by(scores, writing, habits, following)
-        actual = (
-            _candidate(tokenizer, ids[following], probabilities, shares) if following < len(ids) else None
-        )
-        predictions.append(Prediction(position, "next", _likeliest(tokenizer, probabilities, shares), actual))
+        actual = _candidate(readable, ids[following], probabilities, shares) if following < len(ids) else None
+        predictions.append(Prediction(position, "next", _likeliest(readable, probabilities, shares), actual))
     return tuple(predictions)
 
 
@@ -193,18 +234,22 @@ def masked_tokens(
     with torch.inference_mode(), exactly(network.device):
         expected = network(**inputs).logits[0, list(masked)].float().cpu().softmax(-1)
     return tuple(
-        Prediction(place, "masked", _likeliest(tokenizer, probabilities, probabilities), None)
+        Prediction(place, "masked", _likeliest(tokenizer.readable, probabilities, probabilities), None)
         for place, probabilities in zip(masked, expected, strict=True)
     )
 
 
-def _likeliest(tokenizer: TextTokenizer, probabilities: Tensor, shares: Tensor) -> tuple[Candidate, ...]:
+def _likeliest(
+    readable: Callable[[int], str], probabilities: Tensor, shares: Tensor
+) -> tuple[Candidate, ...]:
     best = probabilities.topk(min(MOST_CANDIDATES, len(probabilities))).indices.tolist()
-    return tuple(_candidate(tokenizer, number, probabilities, shares) for number in best)
+    return tuple(_candidate(readable, number, probabilities, shares) for number in best)
 
 
-def _candidate(tokenizer: TextTokenizer, number: int, probabilities: Tensor, shares: Tensor) -> Candidate:
-    return Candidate(tokenizer.readable(number), number, float(probabilities[number]), float(shares[number]))
+def _candidate(
+    readable: Callable[[int], str], number: int, probabilities: Tensor, shares: Tensor
+) -> Candidate:
+    return Candidate(readable(number), number, float(probabilities[number]), float(shares[number]))
 
 
 def _only(number: int, scores: Tensor) -> Tensor:

@@ -235,7 +235,7 @@ class HuggingFaceModel(Model):
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
         # What it is taught to write, which has an end but no start, moved by one: it never reads the end.
-        taught = self.tokenizer.tokens(given.target)
+        taught = self.tokenizer.of_target.tokens(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
         shifted = (self._start(), *(taught if end is None else taught[:-1]))

@@ -15,6 +15,7 @@ from attnviz.interventions.edit import Edits
 from attnviz.models import allowed, catalogue, hub, limits, resolve
 from attnviz.models.tokenizer import patch_tokens, tokenizer_of
 from attnviz.trace import Token, Trace
+from attnviz.trained.storyteller import reading as storyteller_reading
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
@@ -222,8 +223,10 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
         return _borrowed[name].tokens(text)
     entry = _downloaded(name)
     given = as_model_input(text)
-    if isinstance(entry.origin, catalogue.Trained):
+    if entry.engine == "translator":
         return reading.tokens(given.text)
+    if entry.engine == "storyteller":
+        return storyteller_reading.tokens(given.text)
     if entry.grid:
         return patch_tokens(entry.grid, entry.beside)
     if entry.hears:
@@ -267,9 +270,11 @@ def _make_room() -> None:
 
 def _open(entry: catalogue.Entry) -> Model:
     if isinstance(entry.origin, catalogue.Trained):
+        from attnviz.capture.storyteller import StorytellerModel
         from attnviz.capture.translator import TranslatorModel
 
-        return TranslatorModel(entry.name, entry.origin.file)
+        ours = StorytellerModel if entry.engine == "storyteller" else TranslatorModel
+        return ours(entry.name, entry.origin.file)
     folder = entry.origin.folder
     if entry.engine == "scratch":
         from attnviz.capture.scratch import ScratchModel
@@ -284,9 +289,11 @@ def _open(entry: catalogue.Entry) -> Model:
         network = open_network(folder, entry.name, entry.dtype, entry.device)
         return SeeingModel(entry, network, processor_in(folder, entry.name))
     if entry.hears:
-        from attnviz.capture.sounds import HearingModel
+        from attnviz.capture.sounds import HearingModel, extractor_in
 
-        return HearingModel(entry, folder)
+        network = open_network(folder, entry.name, entry.dtype, entry.device)
+        reads = tokenizer_of(entry) if entry.decoder_layers else None
+        return HearingModel(entry, network, extractor_in(folder, entry), reads)
     from attnviz.capture.weights_alone import opened
 
     name, _ = resolve.parts_of(entry.name)

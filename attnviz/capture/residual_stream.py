@@ -19,10 +19,12 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import run
 from attnviz.capture.model import MOST_NUMBERS, Model, ModelInput
 from attnviz.capture.scratch import ScratchModel
+from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
 from attnviz.interventions.editing import twin
 from attnviz.trace import Block, Floats, Kind, Token, Trace, checked_place
+from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TOLERANCE = 1e-5
@@ -255,6 +257,9 @@ def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[
     if isinstance(model, TranslatorModel):
         own = twin(model.translator.model)
         return own, getattr(own, kind), lambda: own(ids["encoder"], ids["decoder"])
+    if isinstance(model, StorytellerModel):
+        own = twin(model.storyteller.model)
+        return own, own, lambda: own(ids["decoder"])
     raise ModelNotSupported("This model reads no words.")
 
 
@@ -263,7 +268,10 @@ def _unembedding(heard: _Heard) -> Callable[[int], tuple[Floats, float]] | None:
     own, output = heard.network, heard.output
     if heard.logits is None:
         return None
-    last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
+    if isinstance(own, DecoderOnly):
+        last = own.table
+    else:
+        last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
     logits, weight = heard.logits.flatten(0, -2), last.weight.detach()
     if weight.shape != (logits.shape[-1], output.shape[-1]):
         return None

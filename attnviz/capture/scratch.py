@@ -10,7 +10,7 @@ import torch
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
 from attnviz.interventions.edit import Edits, refuse_misfits
-from attnviz.interventions.editing import attention_at, edited, places
+from attnviz.interventions.editing import OurModel, attention_at, edited, places
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Floats, Kind, Token, Trace
 from attnviz.transformer.bert import Bert
@@ -25,11 +25,7 @@ class ScratchModel(Model):
         self.name = name
         self.tokenizer = tokenizer
         self.bert = Bert.from_folder(folder)
-        # Made once: every trace of this model shares them.
-        self._projections = [
-            owned(attention_at(self.bert, path).output_projections().detach())
-            for path in places(self.bert).values()
-        ]
+        self._projections = [*output_projections(self.bert).values()]
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """The text's tokens; see `TextTokenizer.tokenized` for the errors."""
@@ -77,6 +73,14 @@ class ScratchModel(Model):
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.tokenizer.readable(number) for number in ids)
+
+
+def output_projections(network: OurModel) -> dict[tuple[Kind, int], Floats]:
+    """Each layer's W_O, by kind and layer, as slices of its heads; made once, for all traces of a model."""
+    return {
+        place: owned(attention_at(network, path).output_projections().detach())
+        for place, path in places(network).items()
+    }
 
 
 def block_of_steps(

@@ -24,11 +24,12 @@ from attnviz.capture.forward import blocks
 from attnviz.capture.generation import habits_of
 from attnviz.capture.inspection import exactly, inspected, run
 from attnviz.capture.model import ModelInput, TextlessModel
-from attnviz.capture.network import in_silence, open_network
+from attnviz.capture.network import in_silence
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableSound, quoted
 from attnviz.models.catalogue import Entry
 from attnviz.models.config import MOST_WEIGHTS
-from attnviz.models.tokenizer import frame_tokens, tokenizer_of
+from attnviz.models.tokenizer import TextTokenizer, frame_tokens
+from attnviz.text import plural
 from attnviz.trace import Floats, Token, Trace
 
 MOST_BYTES = 20_000_000
@@ -40,6 +41,7 @@ _BITS = 32  # of the widest number in a file
 Sound = Path | bytes | NDArray[Any]
 
 
+_CHANNELS = 32  # more than a recording has
 _LOUDEST = 2.0  # of floating samples: resampling may take a sound a little beyond 1
 
 
@@ -73,25 +75,30 @@ class HearingModel(TextlessModel):
 
     Args:
         entry: what is known of it.
-        folder: where its files lie, `preprocessor_config.json` among them.
+        network: as `open_network` returns it; nobody else uses it.
+        extractor: transformers' own, which prepares its sounds.
+        tokenizer: of the words that Whisper writes; None: it writes none.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
-        ModelFilesDamaged: a file is missing or damaged.
+        ModelFilesDamaged: the extractor belongs to another model.
     """
 
     instead = "hears sounds and reads no text. Give it a sound."
 
-    def __init__(self, entry: Entry, folder: Path) -> None:
-        self.name, self.dtype, self.device, self.entry = entry.name, entry.dtype, entry.device, entry
-        self.network: PreTrainedModel = open_network(folder, entry.name, entry.dtype, entry.device)
-        self._extractor = _extractor(folder, entry)
-        self._writes = bool(entry.decoder_layers)
+    def __init__(
+        self, entry: Entry, network: PreTrainedModel, extractor: Any, tokenizer: TextTokenizer | None
+    ) -> None:
+        self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
+        self.entry = entry
+        self.network = network
+        self._extractor = extractor
+        self._tokenizer = tokenizer
+        self._check_extractor()
         self.rate = int(self._extractor.sampling_rate)
         """How many samples of a sound it takes each second."""
         config = self.network.config
-        if self._writes:
-            self._tokenizer = tokenizer_of(entry)
+        if tokenizer is not None:
             self._most_read = int(config.max_target_positions)
             self._hop = int(self._extractor.n_samples) // entry.token_limit
             with _hearing_less(self.network, _SAMPLE):
@@ -115,7 +122,7 @@ class HearingModel(TextlessModel):
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """What the decoder's tokens of these numbers are; without a decoder no word."""
-        return tuple(self._tokenizer.readable(number) if self._writes else "" for number in ids)
+        return tuple("" if self._tokenizer is None else self._tokenizer.readable(number) for number in ids)
 
     def listen(
         self,
@@ -147,22 +154,22 @@ class HearingModel(TextlessModel):
             TextTooLong, EmptyText, UnreadableText: the target cannot be read.
             ModelNotSupported: it has no decoder, or the encoder's weights would be more than `MOST_WEIGHTS`.
         """
-        if not self._writes and target is not None:
+        if self._tokenizer is None and target is not None:
             raise ModelNotSupported(f"{quoted(self.name)} hears and writes no words. Leave the target out.")
         weights = self.entry.layers * self.entry.heads * self.entry.token_limit**2
-        if self._writes and encoder and weights > MOST_WEIGHTS:
+        if self._tokenizer is not None and encoder and weights > MOST_WEIGHTS:
             raise ModelNotSupported(
                 f"The weights of the encoder of {quoted(self.name)} would take {weights * 4 / 1e9:.1f} GB. "
                 "Leave the encoder out, and see where words look: attnviz.listen(…, encoder=False)."
             )
         heard = self._heard(opened(sound, rate))
         inputs, frames = self._features(heard), self._frames(len(heard))
-        if not self._writes:
+        if self._tokenizer is None:
             found = blocks(self.network, self._layers, inputs, frames)
             return Trace(model=self.name, text=name, blocks=found)
         with torch.inference_mode():
             encoded = run(self.network.get_encoder(), inputs)
-        text, tokens, written = self._words(encoded, target)
+        text, tokens, written = self._words(self._tokenizer, encoded, target)
         layers = [layer for layer in self._layers if encoder or layer.kind != "encoder"]
         given: dict[str, Any] = {
             **(inputs if encoder else {"encoder_outputs": encoded}),
@@ -176,17 +183,19 @@ class HearingModel(TextlessModel):
             blocks=blocks(self.network, layers, given, frames, tokens),
         )
 
-    def _words(self, encoded: Any, target: str | None) -> tuple[str, tuple[Token, ...], int]:
+    def _words(
+        self, tokenizer: TextTokenizer, encoded: Any, target: str | None
+    ) -> tuple[str, tuple[Token, ...], int]:
         """What the decoder reads: the text, all tokens, and how many of them the model wrote."""
         # It begins with a sign, the language that it hears, and what to do with it.
-        started = tuple(map(self._tokenizer.special, self._generated(encoded, 1)[:-1]))
+        started = tuple(map(tokenizer.special, self._generated(encoded, 1)[:-1]))
         if target is None:
             ids = self._generated(encoded, self._most_read // 2)[len(started) :]
             if ids[-1] in habits_of(self.network).ends:
                 ids.pop()
-            text, tokens = self._tokenizer.written("", started, ids)
+            text, tokens = tokenizer.written("", started, ids)
             return text, tokens, len(ids)
-        typed = (token for token in self._tokenizer.tokens(target) if not token.special)
+        typed = (token for token in tokenizer.tokens(target) if not token.special)
         tokens = (*started, *typed)
         if len(tokens) > self._most_read:
             raise TextTooLong(len(tokens), self._most_read, together=False)
@@ -220,7 +229,7 @@ class HearingModel(TextlessModel):
 
     def _frames(self, samples: int) -> tuple[Token, ...]:
         """The tokens of a sound of so many samples."""
-        if self._writes:
+        if self._tokenizer is not None:
             return frame_tokens(self.entry.token_limit, self.frame, -(-samples // self._hop))
         config = self.network.config
         for kernel, stride in zip(config.conv_kernel, config.conv_stride, strict=True):
@@ -228,6 +237,16 @@ class HearingModel(TextlessModel):
         if samples < 1:
             raise UnreadableSound("This sound is too short to be heard. Take one of a second, say.")
         return frame_tokens(samples, self.frame, samples)
+
+    def _check_extractor(self) -> None:
+        samples = getattr(self._extractor, "n_samples", None)
+        kind = Wav2Vec2FeatureExtractor if self._tokenizer is None else WhisperFeatureExtractor
+        fits = self._tokenizer is None or (isinstance(samples, int) and samples % self.entry.token_limit == 0)
+        if not (isinstance(self._extractor, kind) and fits):
+            raise ModelFilesDamaged(
+                f"What prepares the sounds of {quoted(self.name)} belongs to another model: it makes other "
+                "frames. Save or download the model's own (preprocessor_config.json) again."
+            )
 
     def _features(self, samples: Floats) -> dict[str, Tensor]:
         """What the model is called with: log-mel frames (Whisper), or the samples themselves."""
@@ -239,7 +258,7 @@ class HearingModel(TextlessModel):
         """Some frames of noise, and tokens for a decoder."""
         noise = np.random.default_rng(_SAMPLE).normal(0, 0.1, self._hop * (_SAMPLE + 2)).astype(np.float32)
         inputs = self._features(noise)
-        if self._writes:
+        if self._tokenizer is not None:
             (mel,) = inputs.values()
             each = mel.shape[-1] // self.entry.token_limit
             last = self.network.config.vocab_size - 1
@@ -287,6 +306,11 @@ def _one_channel(samples: NDArray[Any], rate: int) -> Waveform:
             "A sound needs numbers, [sample] or [sample, channel], and at least one; here are "
             f"{samples.dtype} of the shape {samples.shape}."
         )
+    if samples.ndim == 2 and samples.shape[1] > max(samples.shape[0], _CHANNELS):
+        raise UnreadableSound(
+            f"These would be {samples.shape[1]:,} channels of {plural(samples.shape[0], 'sample')} each. "
+            "A sound is [sample, channel]: give sound.T."
+        )
     if not isinstance(rate, int | np.integer) or rate < 1:
         raise UnreadableSound(
             f"A sound needs a whole number of samples each second, 1 or more, not {rate!r:.30}."
@@ -326,20 +350,16 @@ def _hearing_less(network: PreTrainedModel, frames: int) -> Iterator[None]:
         encoder.embed_positions, encoder.config.max_source_positions = places, most
 
 
-def _extractor(folder: Path, entry: Entry) -> Any:
-    """How the model's sounds are prepared: transformers' own."""
+def extractor_in(folder: Path, entry: Entry) -> object:
+    """How the sounds of the model in a folder are prepared: transformers' own way.
+
+    Raises:
+        ModelFilesDamaged: no file says it, or its values make no sense.
+    """
     kind: Any = WhisperFeatureExtractor if entry.decoder_layers else Wav2Vec2FeatureExtractor
     try:
-        found = kind.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        samples = found.n_samples if entry.decoder_layers else 0
-        fits = isinstance(samples, int) and samples % entry.token_limit == 0
+        return kind.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ModelFilesDamaged(
             f"preprocessor_config.json of {quoted(entry.name)} cannot be read. Save or download it again."
         ) from error
-    if not fits:
-        raise ModelFilesDamaged(
-            f"preprocessor_config.json of {quoted(entry.name)} belongs to another model: it makes other "
-            "frames. Save or download it again."
-        )
-    return found

@@ -14,6 +14,7 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import WAYS, Model, ModelInput, Way, as_model_input
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
+from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.edit import Edits
@@ -21,8 +22,9 @@ from attnviz.interventions.editing import edited
 from attnviz.models.catalogue import Expects
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
+from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.transformer.layers import Encoder
-from attnviz.transformer.masks import padding_mask
+from attnviz.transformer.masks import causal_mask, padding_mask
 
 TOLERANCE = 1e-5
 """How far the outputs may be from those of the model when it reads the tokens themselves."""
@@ -109,6 +111,8 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
         return _from_scratch(model, text)
     if isinstance(model, TranslatorModel):
         return _of_translator(model, text)
+    if isinstance(model, StorytellerModel):
+        return _of_storyteller(model, text)
     raise ModelNotSupported("This model reads no words, so none can be left out.")
 
 
@@ -178,6 +182,29 @@ def _of_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
         return _ran(edited(network, edits).encoder, words + steps.positions[: words.shape[1]], seen)
 
     return Stack(tokens, steps.words, {"mean vector": average}, run)
+
+
+def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
+    tokens, network = model.tokens(text), model.storyteller.model
+    table = network.table.weight
+
+    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
+        mask = causal_mask(words.shape[1])
+        if seen is not None:  # a token that no other may look at still sees itself
+            mask = mask & (seen.unsqueeze(-2) | torch.eye(words.shape[1], dtype=torch.bool))
+        found = edited(network, edits).read(words, mask)
+        return StackForward(
+            found.output, tuple(layer.attention.attention.weights for layer in found.layers), found.logits
+        )
+
+    return Stack(
+        tokens,
+        table[[token.id for token in tokens]],
+        {"mean vector": table.mean(dim=0)},
+        run,
+        "next",
+        spell=VOCABULARY.word,
+    )
 
 
 def _ran(encoder: Encoder, embedded: Tensor, seen: Tensor | None) -> StackForward:

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import Model, ModelInput, Outcomes, numbers_of_variant
-from attnviz.capture.scratch import block_of_steps
+from attnviz.capture.scratch import block_of_steps, output_projections
 from attnviz.interventions.edit import Edits
-from attnviz.interventions.editing import attention_at, places
-from attnviz.trace import Block, Floats, Kind, Token, Trace
+from attnviz.trace import Block, Kind, Token, Trace
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.translator import Translator
-from attnviz.trained.translator.vocabulary import FRENCH, START
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import START
 from attnviz.transformer.multi_head import MultiHeadSteps
 
 
@@ -32,11 +32,7 @@ class TranslatorModel(Model):
     def __init__(self, name: str, file: Path) -> None:
         self.name = name
         self.translator = Translator.load(file)
-        # Made once: every trace of this model shares them.
-        self._projections: dict[tuple[Kind, int], Floats] = {
-            place: owned(attention_at(self.translator.model, path).output_projections())
-            for place, path in places(self.translator.model).items()
-        }
+        self._projections = output_projections(self.translator.model)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """What the encoder reads of a text, [END] included; see `reading.tokens` for the errors."""

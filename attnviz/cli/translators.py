@@ -1,4 +1,4 @@
-"""How our own translators are made: `corpus`, `train`, `measure`, `live`, `learning` and `distances`."""
+"""How our own models are made: `corpus`, `train`, `measure`, `live`, `learning` and `distances`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from attnviz.atomic_file import atomic_file
 from attnviz.cli import app
 from attnviz.cli.output import AsJson, give, progress
+from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.translator import distance, splits
 from attnviz.trained.translator.live import tell
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
@@ -29,8 +30,16 @@ _NICENESS = 10  # a server answers its other visitors first
 
 
 def _known(variant: str) -> str:
-    if variant not in VARIANTS:
-        raise typer.BadParameter(f"'{variant}' is none of {', '.join(VARIANTS)}.")
+    return _one_of(variant, VARIANTS)
+
+
+def _trainable(variant: str) -> str:
+    return _one_of(variant, (*VARIANTS, *SIZES))
+
+
+def _one_of(variant: str, names: Collection[str]) -> str:
+    if variant not in names:
+        raise typer.BadParameter(f"'{variant}' is none of {', '.join(names)}.")
     return variant
 
 
@@ -56,36 +65,52 @@ def corpus(
 @app.command()
 def train(
     out: Out,
-    variant: Variant = "taught",
+    variant: Annotated[
+        str,
+        typer.Option(
+            callback=_trainable,
+            help=f"A translator, by what it is told: {', '.join(VARIANTS)}; or a language model: "
+            f"{', '.join(SIZES)}.",
+        ),
+    ] = "taught",
     seed: Annotated[
         int | None,
         typer.Option(help="Of everything that is random; without it, that of the shipped weights."),
     ] = None,
     threads: Threads = 1,
 ) -> None:
-    """Train a translator; Ctrl-C breaks off, and it goes on later."""
+    """Train a model; Ctrl-C breaks off, and a translator goes on later."""
     import torch
 
+    from attnviz.trained.storyteller import training as stories
     from attnviz.trained.translator import training
 
     torch.set_num_threads(threads)
-    settings = training.Settings.of(variant, seed)
     out.parent.mkdir(parents=True, exist_ok=True)
+    if variant in SIZES:
+        with progress(log=True) as told:
+            for now in stories.train(variant, seed or 0):
+                said = f"{now.step} of {now.steps} steps, loss {now.loss:.3f}, {now.seconds:.0f} s"
+                told(said, now.step / now.steps)
+        now.trained().save(out)
+        sys.stdout.write(f"Written: {out}\n")
+        return
+    settings = training.Settings.of(variant, seed)
     checkpoint = out.with_suffix(".checkpoint")
     with (
         progress(log=True) as told,
         _asked_to_stop() as stop,
         contextlib.closing(training.train(settings, checkpoint)) as steps,
     ):
-        for now in steps:
-            said = f"{now.step} of {settings.steps} steps, loss {now.loss:.3f}, {now.seconds:.0f} s"
-            told(said, now.step / settings.steps)
+        for step in steps:
+            said = f"{step.step} of {settings.steps} steps, loss {step.loss:.3f}, {step.seconds:.0f} s"
+            told(said, step.step / settings.steps)
             if stop.is_set():
                 break
-    if now.step < settings.steps:
+    if step.step < settings.steps:
         sys.stdout.write(f"Broken off. The same command goes on from {checkpoint}.\n")
         return
-    now.translator().save(out)
+    step.translator().save(out)
     checkpoint.unlink(missing_ok=True)
     sys.stdout.write(f"Written: {out}\n")
 
@@ -101,13 +126,17 @@ def _asked_to_stop() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
+Measured = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="FILE", help="Files of weights; else those that attnviz ships."),
+]
+WriteFigures = Annotated[bool, typer.Option("--write", help="Write the figures down in figures.json.")]
+
+
 @app.command()
 def measure(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Files of weights; else those that attnviz ships."),
-    ] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write the figures down in figures.json.")] = False,
+    files: Measured = None,
+    write: WriteFigures = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure trained translators on what they never saw."""
@@ -139,17 +168,16 @@ def measure(
             learned = {"familiarity": familiarity(settings.sentences, settings.seed)}
             shipped = {"shipped": file.resolve().parent == WEIGHTS}
             runs.append({**about, **shipped, **asdict(figures), **learned})
-        _write_figures(runs)
+        write_figures(FIGURES, runs, list(VARIANTS))
 
 
-def _write_figures(runs: Sequence[Mapping[str, object]]) -> None:
-    """Write down what was measured; other trainings' figures stay."""
-    known = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else []
+def write_figures(file: Path, runs: Sequence[Mapping[str, Any]], variants: Sequence[str]) -> None:
+    """Write down what was measured, in the order of the variants; other trainings' figures stay."""
+    known = json.loads(file.read_text("utf-8")) if file.exists() else []
     by_training = {(run["variant"], int(run["seed"])): run for run in (*known, *runs)}
-    variants = list(VARIANTS)
     order = sorted(by_training, key=lambda training: (variants.index(training[0]), training[1]))
     figures = json.dumps([by_training[training] for training in order], indent=1) + "\n"
-    with atomic_file(FIGURES) as opened:
+    with atomic_file(file) as opened:
         opened.write(figures.encode())
 
 

@@ -15,10 +15,11 @@ from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, Edits, HeadOutput, by_place
 from attnviz.trace import Kind
 from attnviz.transformer.bert import Bert
+from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps, join_heads
 
-OurModel = Bert | EncoderDecoder
+OurModel = Bert | DecoderOnly | EncoderDecoder
 """A model that is put together from `attnviz.transformer`."""
 
 Model = TypeVar("Model", bound=OurModel)
@@ -28,6 +29,8 @@ AnyModule = TypeVar("AnyModule", bound=nn.Module)
 def places(model: OurModel) -> dict[tuple[Kind, int], str]:
     """All attention that there is, by kind and layer, and how `get_submodule` finds it."""
     found: dict[tuple[Kind, int], str] = {}
+    if isinstance(model, DecoderOnly):
+        return {("decoder", layer): f"layers.{layer}.attention" for layer in range(len(model.layers))}
     for layer in range(len(model.encoder.layers)):
         found["encoder", layer] = f"encoder.layers.{layer}.attention"
     if isinstance(model, EncoderDecoder):

@@ -13,10 +13,12 @@ from typing import Literal
 from attnviz.errors import ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
 from attnviz.models.limits import DType
 from attnviz.trace import Kind
+from attnviz.trained.storyteller import grammar
+from attnviz.trained.storyteller.sizes import SIZES, Size
 from attnviz.trained.translator.reading import TOKEN_LIMIT
 from attnviz.trained.translator.variants import VARIANTS, Variant
 
-Engine = Literal["transformers", "scratch", "translator"]
+Engine = Literal["transformers", "scratch", "translator", "storyteller"]
 
 Expects = Literal["next", "masked"]
 """What a model predicts: the token that follows, or the one that was masked."""
@@ -151,8 +153,8 @@ class Entry:
         name: what links and the Python API call it.
         title, description: what a visitor reads.
         engine: "transformers", "scratch" for attnviz's own implementation of the same network, or
-            "translator" for a network of attnviz's own.
-        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for the translator.
+            "translator" or "storyteller" for a network of attnviz's own.
+        family: what transformers calls its kind ("bert", "gpt2"); "attnviz" for those that learned here.
         layers: how many the encoder has; 0: there is no encoder.
         decoder_layers: how many the decoder has; 0: there is no decoder.
         heads, d_model, d_head: the sizes of every layer.
@@ -305,6 +307,24 @@ def _translator(name: str, variant: Variant) -> Entry:
     )
 
 
+def _storyteller(size: Size) -> Entry:
+    return Entry(
+        name=size.name,
+        title=size.title,
+        description=size.description,
+        engine="storyteller",
+        family="attnviz",
+        layers=0,
+        decoder_layers=size.layers,
+        heads=size.n_heads,
+        d_model=size.d_model,
+        d_head=size.d_model // size.n_heads,
+        token_limit=grammar.TOKEN_LIMIT,
+        expects="next",
+        origin=Trained(size.file),
+    )
+
+
 _ENTRIES = {
     entry.name: entry
     for entry in (
@@ -324,6 +344,7 @@ _ENTRIES = {
             _translator(TRANSLATOR if name == "taught" else f"{TRANSLATOR}-{name}", variant)
             for name, variant in VARIANTS.items()
         ),
+        *map(_storyteller, SIZES.values()),
     )
 }
 

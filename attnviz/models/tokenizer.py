@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz import readable
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
-from attnviz.importing import gate
-from attnviz.models import catalogue
+from attnviz.importing import gate, need_extra
+from attnviz.models import catalogue, marian
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
 
@@ -26,7 +26,7 @@ FILE = "tokenizer.json"
 
 FILES = (
     *(FILE, "vocab.txt", "vocab.json", "merges.txt"),
-    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "source.spm", "target.spm"),
+    *("spiece.model", "tokenizer.model", "sentencepiece.bpe.model", marian.SOURCE, "target.spm"),
 )
 """What tokenizers are saved as; one of these is needed, and all that are there are read."""
 
@@ -40,8 +40,8 @@ _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a sp
 _NO_OFFSETS = (
     "No tokenizer can be made of this model's files that tells where in the text its tokens stand, so "
     "nothing could be drawn over the text. Put a tokenizer.json beside the model: a fast tokenizer writes "
-    "one with tokenizer.save_pretrained(folder). Where there is no fast one, as for Marian, a program can "
-    "give the tokens: attnviz.trace(tokenizer(text), model), with a model object."
+    "one with tokenizer.save_pretrained(folder). Where there is no fast one, a program can give the tokens: "
+    "attnviz.trace(tokenizer(text), model), with a model object."
 )
 
 
@@ -87,6 +87,8 @@ class TextTokenizer:
         self._tokenizer.no_padding()
         self._types = types
         self._wrapper = wrapper
+        self.of_target: TextTokenizer = self
+        """What reads an encoder–decoder's target."""
         self._special = {
             number for number, added in self._tokenizer.get_added_tokens_decoder().items() if added.special
         }
@@ -283,7 +285,18 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
     mask = _settings(folder, "tokenizer_config.json").get("mask_token")
     types = _settings(folder, "config.json").get("type_vocab_size")
     mask = mask.get("content") if isinstance(mask, dict) else mask
-    return TextTokenizer(_tokenizer(folder), token_limit, types, mask)
+    found = _tokenizer(folder)
+    if marian.is_marian(found):
+        return _of_languages(found, token_limit)
+    return TextTokenizer(found, token_limit, types, mask)
+
+
+def _of_languages(wrapper: object, token_limit: int) -> TextTokenizer:
+    source, target = (
+        TextTokenizer(cuts, token_limit, wrapper=reads) for cuts, reads in marian.languages(wrapper)
+    )
+    source.of_target = target
+    return source
 
 
 def borrowed(wrapper: object, token_limit: int, types: object) -> TextTokenizer:
@@ -306,6 +319,8 @@ def borrowed(wrapper: object, token_limit: int, types: object) -> TextTokenizer:
             "tokenizer must be one of transformers, as AutoTokenizer.from_pretrained returns it, not "
             f"{wrapper!r:.40}."
         )
+    if marian.is_marian(wrapper):
+        return _of_languages(wrapper, token_limit)
     inner = getattr(wrapper, "backend_tokenizer", None)
     if not isinstance(inner, Tokenizer):
         raise ModelNotSupported(
@@ -396,7 +411,8 @@ def span_of(frame: Token) -> tuple[float, float]:
     return float(start), float(end)
 
 
-def _tokenizer(folder: Path) -> Tokenizer:
+def _tokenizer(folder: Path) -> Any:
+    """The inner tokenizer; of Marian's files, which have none, transformers' own."""
     from tokenizers import Tokenizer  # importing attnviz does without
 
     file = folder / FILE
@@ -411,19 +427,25 @@ def _tokenizer(folder: Path) -> Tokenizer:
         ) from error
 
 
-def _built(folder: Path) -> Tokenizer:
+def _built(folder: Path) -> Any:
     """What transformers makes of a tokenizer's older files.
 
-    Only the inner tokenizer is kept: the wrapper around it changes on every call, which threads cannot share.
+    Only the inner tokenizer is kept, where there is one: the wrapper around it changes on every call, which
+    threads cannot share.
     """
     from tokenizers import Tokenizer
 
+    if (folder / marian.SOURCE).is_file():
+        need_extra("sentencepiece")
     with gate:
         from transformers import AutoTokenizer
     try:
-        wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with marian.in_silence():
+            wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its many tokenizers do
         raise ModelNotSupported(_NO_OFFSETS) from error
+    if marian.is_marian(wrapper):
+        return wrapper
     inner = getattr(wrapper, "backend_tokenizer", None)
     if not isinstance(inner, Tokenizer):
         raise ModelNotSupported(_NO_OFFSETS)

@@ -2,17 +2,19 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
+from attnviz.transformer.rotary import rotate
 
 
 class MultiHeadSteps(NamedTuple):
     """One pass through all heads.
 
     Attributes:
-        query, key, value: each head's projections.
+        query, key, value: each head's projections; with rotary positions, queries and keys are turned.
         attention: each head's scores, weights and output.
         concatenated: the heads' outputs, one after the other.
         output: the concatenation, mixed by W_O.
@@ -35,16 +37,18 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: the size of a token's vector.
         n_heads: how many heads share it.
+        rotary: whether queries and keys are turned by their positions, 0, 1, 2 … (see `rotate`).
 
     Raises:
         ValueError: d_model cannot be shared out equally among the heads.
     """
 
-    def __init__(self, d_model: int, n_heads: int) -> None:
+    def __init__(self, d_model: int, n_heads: int, *, rotary: bool = False) -> None:
         super().__init__()
         if d_model % n_heads:
             raise ValueError(f"{n_heads} heads cannot share a vector of {d_model} numbers equally.")
         self.n_heads = n_heads
+        self.rotary = rotary
         self.to_query = nn.Linear(d_model, d_model)
         self.to_key = nn.Linear(d_model, d_model)
         self.to_value = nn.Linear(d_model, d_model)
@@ -64,6 +68,9 @@ class MultiHeadAttention(nn.Module):
         query = split_heads(self.to_query(queries_from), self.n_heads)
         key = split_heads(self.to_key(keys_from), self.n_heads)
         value = split_heads(self.to_value(keys_from), self.n_heads)
+        if self.rotary:
+            query = rotate(query, torch.arange(query.shape[-2], device=query.device))
+            key = rotate(key, torch.arange(key.shape[-2], device=key.device))
         mask_of_every_head = None if mask is None else mask.unsqueeze(-3)
         attention = scaled_dot_product_attention(query, key, value, mask_of_every_head)
         concatenated = join_heads(attention.output)

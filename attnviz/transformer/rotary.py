@@ -4,8 +4,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+BASE = 10_000.0
+"""The paper's."""
 
-def rotary_frequencies(d_head: int, base: float = 10_000.0) -> Float[Tensor, " pair"]:
+
+def rotary_frequencies(d_head: int, base: float = BASE) -> Float[Tensor, " pair"]:
     """How far each pair of numbers is turned by one step, in radians: θᵢ = base^(−2i / d_head).
 
     They are the frequencies of `sinusoidal`: the first pair turns fastest.
@@ -26,7 +29,7 @@ def rotary_frequencies(d_head: int, base: float = 10_000.0) -> Float[Tensor, " p
 def rotate(
     vectors: Float[Tensor, "*head token d_head"],
     positions: Int[Tensor, " token"],
-    base: float = 10_000.0,
+    base: float = BASE,
 ) -> Float[Tensor, "*head token d_head"]:
     """Turn pair i of the vector at position m by the angle m θᵢ (Su et al. 2021, equations 15 and 34).
 

@@ -104,8 +104,8 @@ export function placeUnder({ clientX, clientY }, node) {
 }
 
 /**
- * Where a node stands in another one, in the latter's own pixels.
- * @param {Element} node
+ * Where a node, or a range of letters, stands in another one, in the latter's own pixels.
+ * @param {Element | Range} node
  * @param {HTMLElement} stage
  */
 export function boxIn(node, stage) {

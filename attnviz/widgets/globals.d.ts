@@ -9,7 +9,7 @@ interface Window {
   /** What the stores keep: see store.js. Tests and the console read it. */
   attnviz: Map<string, import("./store.js").ArraySet>;
   /** The app's widgets by name, for stub.js. */
-  attnvizCode: typeof import("../app/widgets.js");
+  attnvizCode: { [name: string]: any };
 }
 
 /** A row or a column of a picture: widgets/tokens.py. */

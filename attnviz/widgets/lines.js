@@ -8,7 +8,7 @@ import { CanvasPen, fitted, textWidth } from "./pens.js";
 
 // How many curves are drawn, strongest first: more of them is a cloud that shows nothing, slowly.
 const BUDGET = { text: 600, perRow: 24, perRowOfAll: 12, many: 64 };
-const ROW = { roomy: 26, dense: 24, many: 40 };
+const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 };
 const TALLEST = 640;
 
 /** How strong a level's line is, 0–1; the levels' square root is undone only in part: weak links show. */
@@ -106,7 +106,7 @@ export class Lines {
     this.left = element("div", { class: "column queries", role: "group", "aria-label": "query (looks)" });
     this.right = element("div", { class: "column keys", role: "group", "aria-label": "key (is looked at)" });
     this.columns = element("div", { class: "columns" }, this.left, this.right);
-    this.scroller = element("div", { class: "scroller" }, this.canvas, this.columns);
+    this.scroller = element("div", { class: "scroller", "data-rows": true }, this.canvas, this.columns);
     const titles = element("div", { class: "titles" });
     titles.append(
       element("span", { text: "query (looks)" }),
@@ -169,7 +169,8 @@ export class Lines {
     const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(this.view.queries) + 20)));
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
     const rows = Math.max(data.query_tokens.length, data.key_tokens.length);
-    const row = rows > ROW.many ? ROW.dense : ROW.roomy;
+    const projected = this.view.root.hasAttribute("data-teacher");
+    const row = projected ? ROW.projected : rows > ROW.many ? ROW.dense : ROW.roomy;
     const height = Math.min(rows * row, onPaper() ? Infinity : TALLEST);
     const scrolls = rows * row > height;
     const bar = scrolls ? this.scroller.offsetWidth - this.scroller.clientWidth : 0;

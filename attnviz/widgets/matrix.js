@@ -9,10 +9,11 @@ import { CanvasPen, fitted, textWidth } from "./pens.js";
 const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
 const TALLEST_MATRIX = 720;
+const ON_A_PROJECTOR = 169; // thirteen rows whose labels are all written
 export const LEGEND = 44; // the height of a colour scale with its numbers
 
 /** Where everything goes in a picture of this width: margins, cells, and how many labels go unwritten. */
-export function matrixLayout(width, rowLabels, columnLabels, font) {
+export function matrixLayout(width, rowLabels, columnLabels, font, tallest = TALLEST_MATRIX) {
   const narrow = width < 420;
   const limit = narrow ? 76 : LABELS.widest;
   const size = narrow ? 11 : LABELS.size;
@@ -31,7 +32,7 @@ export function matrixLayout(width, rowLabels, columnLabels, font) {
   const right = flat ? 2 : Math.ceil(across * Math.cos(slant) * 0.8);
   cell = Math.min(LARGEST_CELL, (width - left - right) / columns);
   const top = Math.ceil(axis + (flat ? size + 8 : across * Math.sin(slant) + 12));
-  const cellHeight = Math.min(cell, TALLEST_MATRIX / rows);
+  const cellHeight = Math.min(cell, tallest / rows);
   return {
     left,
     top,
@@ -121,7 +122,8 @@ export class Panel {
   show(head, width, several) {
     const { view, queries, keys } = this.matrix;
     this.head = head;
-    const layout = matrixLayout(width, queries, keys, view.theme.font);
+    const tallest = this.root.closest("[data-teacher]") ? ON_A_PROJECTOR : TALLEST_MATRIX;
+    const layout = matrixLayout(width, queries, keys, view.theme.font, tallest);
     this.layout = layout;
     const place = { left: layout.left, top: layout.top, width: layout.width, height: layout.height };
     for (const [name, value] of Object.entries(place)) this.cells.style[name] = `${value}px`;

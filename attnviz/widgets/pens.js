@@ -248,7 +248,7 @@ export async function saveAs(ending, svg, name) {
   download(blob, `${name}.${ending}`);
 }
 
-function download(blob, name) {
+export function download(blob, name) {
   const link = element("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

@@ -21,29 +21,31 @@ export class View {
   #closing = new AbortController();
 
   constructor() {
-    this.listen({ "attnviz:paper": () => this.data && this.receive(this.data) }); // another width and theme
+    // in another width, or colours
+    this.listen({ "attnviz:redraw": () => this.data && this.receive(this.data) });
   }
 
   /**
    * Takes a message from Python: another one, or the same in another theme.
    * @param {Data} data
+   * @param {boolean} paper whether to draw as on paper: light, with nothing to press, and whole
    */
-  receive(data) {
+  receive(data, paper = onPaper()) {
     const { root } = this;
+    for (const node of [root, /** @type {ShadowRoot} */ (root.parentNode).host]) node.toggleAttribute("data-paper", paper);
     this.theme = themeOf(root);
-    root.toggleAttribute("data-paper", onPaper());
+    root.toggleAttribute("data-teacher", "teacher" in document.documentElement.dataset);
     root.style.zoom = "";
     this.update(data);
+    this.data = data;
     if (onPaper()) root.style.zoom = String(Math.min(1, root.clientWidth / root.scrollWidth));
   }
 
   /**
-   * Draws what a message says; `data` is still the one before.
-   * @param {Data} data
+   * Draws what a message says; `this.data` is still the one before.
+   * @param {Data} _data
    */
-  update(data) {
-    this.data = data;
-  }
+  update(_data) {}
 
   /** The element that has the keyboard's focus, if it is one of ours. */
   get focused() {
@@ -142,5 +144,5 @@ export function widget(Widget, ...styles) {
       views.delete(parentElement);
     };
   };
-  return Object.assign(show, { mount });
+  return Object.assign(show, { mount, viewIn: (parentElement) => views.get(parentElement) });
 }

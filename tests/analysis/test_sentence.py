@@ -1,7 +1,7 @@
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
-from attnviz.analysis.sentence import looks, moves, name_of
+from attnviz.analysis.sentence import looks, moves, name_of, to_guess_from
 from attnviz.trace import Trace
 from tests.analysis.texts import shown
 
@@ -17,6 +17,17 @@ def test_the_strongest_keys_in_their_order() -> None:
     assert told.text == "saw looks at dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
     assert looks(weights, 4, GROUPS, most=1).text == "<b> looks at dog 66 %"
     assert looks(weights, 0, GROUPS, least=0.11).text == "the (token 1) looks at dog 66 %, the (token 4) 12 %"
+
+
+def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something() -> None:
+    def offered(*row: float) -> list[int]:
+        return to_guess_from(np.array(row, np.float32), groups, most=3)
+
+    groups = shown("the cat and the dog saw it .").groups
+    assert offered(0.3, 0.1, 0.25, 0.2, 0.04, 0.05, 0.03, 0.03) == [0, 1, 2]
+    assert offered(0.1, 0.3, 0.05, 0.05, 0.04, 0.06, 0.2, 0.2) == [1, 5, 6]  # "." names nothing
+    assert offered(0.4, 0, 0, 0.4, 0, 0, 0.2, 0) == [0, 6]  # as large as the first; nothing
+    assert offered(*[0.125] * 8) == [0]
 
 
 def test_the_strongest_key_is_named_however_weak() -> None:

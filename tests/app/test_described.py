@@ -39,7 +39,9 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "models": {},
 }
 SHOW_NONE = {
+    "assignment",
     "block",
+    "classroom",
     "heads",
     "learn",
     "many_heads",

@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM
 import attnviz
 from attnviz.app import caches
 from attnviz.app.caches import View
+from attnviz.app.examples import TOLD
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
 from attnviz.app.saving import file_name_of, npz_of
@@ -24,6 +25,7 @@ from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Trace
+from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
 
@@ -121,6 +123,34 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
     clearest = np.unravel_index(weights.argmax(), weights.shape)
     assert (head["layer"] - 1, head["heads"][0] - 1) == clearest
     assert "Guess first" not in "".join(title.value for title in app.subheader)
+
+
+@pytest.mark.parametrize("model", SIZES)
+def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(model: str) -> None:
+    app = visit("explore", model=model)
+    for example in TOLD:
+        clean(app.pills(key="example").set_value(example.name).run())
+        assert not warnings(app)
+        [*_, last] = attnviz.predictions(example.text, model)
+        assert numbers(app)[0] == [pytest.approx(last.candidates[0].probability, rel=1e-4)]
+        assert sent(app, "candidates")["rows"][0]["label"] == last.candidates[0].text
+
+
+def test_what_the_storyteller_writes_stands_behind_what_was_typed() -> None:
+    app = visit("explore", model="storyteller", text=TOLD[0].text, write="4")
+    passage = sent(app, "passage")
+    written = loading.trace("storyteller", ModelInput(TOLD[0].text, writing=Writing(4))).text
+    assert passage["typed"] + "".join(passage["tokens"]) == written
+    assert written.startswith(f"{TOLD[0].text} were ")
+
+
+def test_a_word_that_the_storyteller_does_not_know_is_named_and_kept() -> None:
+    app = visit("explore", model="storyteller")
+    app.text_input(key="text").set_value("Marry went to the shop").run()
+    assert not app.exception
+    [error] = app.error
+    assert "never seen “Marry” (nearest in spelling\\: Mary)" in error.value
+    assert app.text_input(key="text").value == "Marry went to the shop"
 
 
 def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Open) -> None:

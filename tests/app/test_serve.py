@@ -1,19 +1,24 @@
 """The server as visitors and strangers reach it: whom it lets in, whom it asks, and how much it takes."""
 
 import http.client
+import json
+import signal
 import socket
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets import Origin
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection
+from websockets.sync.client import ClientConnection, connect
 
-from tests.browser.server import Server, running
+from attnviz.__main__ import main
+from tests.browser.server import STOP_SECONDS, Server, running
 
 
 def test_a_server_asks_nobody_and_takes_no_more_than_it_should(
@@ -64,3 +69,66 @@ def _status_of_upload(server: Server, session: str, size: int) -> int:
     status = connection.getresponse().status
     connection.close()
     return status
+
+
+def test_rooms_survive_a_restart_and_a_server_with_open_windows_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTNVIZ_ROOMS", str(tmp_path / "rooms.sqlite"))
+    question = "Is nothing of this in the log?"
+    with running(tmp_path) as server:
+        with pytest.raises(InvalidStatus, match="403"):
+            room(server, {"do": "open"}, origin="http://foreign.example")
+        teacher, opened = room(server, {"do": "open"})
+        code, key = opened["room"], opened["key"]
+        join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
+        student, _ = room(server, join)
+        teacher.send(json.dumps({"do": "ask", "question": question, "options": ["one", "two"]}))
+        while json.loads(student.recv(30))["poll"] is None:
+            pass
+        with server.websocket(server.url) as visit:
+            visit.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+            visit.recv(30)
+            server.process.terminate()
+            assert server.process.wait(STOP_SECONDS) == 0
+        for window in (teacher, student):
+            with pytest.raises(ConnectionClosed, match="1012"):
+                _read_to_the_end(window)
+        said = server.log.read_text("utf-8")
+        assert [secret for secret in (code, key, join["voter"], question) if secret in said] == []
+        assert server.tracebacks() == []
+    with running(tmp_path) as server:
+        again, state = room(server, {"do": "teach", "room": code, "key": key})
+        assert state["poll"]["question"] == question
+        again.close()
+        _counts_wrong_codes_whatever_a_header_says(server)
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(STOP_SECONDS) == 0
+
+
+def _counts_wrong_codes_whatever_a_header_says(server: Server) -> None:
+    for number in range(61):
+        wrong = {"do": "join", "room": "WRONG", "voter": "x" * 20}
+        window, told = room(server, wrong, {"X-Forwarded-For": f"10.0.0.{number}"})
+        window.close()
+    assert "Wait a minute" in told["error"]
+
+
+def test_what_the_operator_sets_wrongly_is_said_at_the_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ATTNVIZ_ROOMS", "http://example.org")
+    assert main(["app"]) == 2
+    assert capsys.readouterr().err.startswith("ATTNVIZ_ROOMS should be the path of a file")
+
+
+def room(
+    server: Server, first: dict[str, Any], headers: dict[str, str] | None = None, origin: str | None = None
+) -> tuple[ClientConnection, dict[str, Any]]:
+    """A window of a room that has said this, and what it was answered."""
+    address = server.url.replace("http", "ws", 1) + "/room"
+    window = connect(
+        address, origin=Origin(origin or server.url), additional_headers=headers, proxy=None, legacy=True
+    )
+    window.send(json.dumps(first))
+    return window, json.loads(window.recv(30))

@@ -2,8 +2,9 @@
 
 import os
 import shutil
-import subprocess
 import sys
+
+from tests.debian import install
 
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 
@@ -43,20 +44,8 @@ def find() -> str | None:
     return next(filter(None, map(shutil.which, names)), None)
 
 
-def install() -> None:
-    """Install Debian's package as root, or with sudo if that asks for no password."""
-    apt = shutil.which("apt-get")
-    sudo = shutil.which("sudo")
-    if apt is None or (os.geteuid() != 0 and sudo is None):
-        return
-    as_root = [] if os.geteuid() == 0 else [str(sudo), "--non-interactive"]
-    quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", "chromium"]):
-        subprocess.run([*as_root, apt, "-qq", *arguments], env=quiet, stdin=subprocess.DEVNULL, check=False)
-
-
 if __name__ == "__main__":
     if find() is None and "CHROMIUM" not in os.environ:
-        install()
+        install("chromium")
     if find() is None:
         sys.exit(ADVICE)

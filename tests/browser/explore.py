@@ -110,6 +110,11 @@ class Explore:
         """The picture of the open heads, with its counters."""
         return self.page.locator("[data-view][data-drawn]")
 
+    @property
+    def of_heads(self) -> Locator:
+        """Where the buttons are that save the picture of the open heads; those of others stand below them."""
+        return self.page.locator(".root")
+
     def head(self, layer: int, head: int) -> Locator:
         """A head in the atlas."""
         return self.page.get_by_role("gridcell", name=re.compile(f"^Layer {layer}, head {head}:"))

@@ -70,16 +70,19 @@ def running(
     home: Path,
     command: Sequence[str | Path] = FORGETFUL,
     folder: Path = ROOT,
+    port: int = 0,
 ) -> Iterator[Server]:
-    """Serve the app on a free port as long as the block lasts.
+    """Serve the app as long as the block lasts.
 
     Args:
         home: an empty folder.
         command: what is started; it takes the options of `attnviz app`.
         folder: where it is started.
+        port: where it answers; 0: on a free port.
     """
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", port))
         port = probe.getsockname()[1]
     log = home / "server.log"
     with log.open("wb") as output:

@@ -51,13 +51,14 @@ def test_two_visitors_do_not_disturb_each_other(explore: Explore, browser: Brows
         largest = strongest(shown.weights[5, 11, 2], shown.names)
         wait_idle(visitor.page)
 
+        @eventually
         def check() -> None:
             visitor.page.mouse.move(0, 0)  # noqa: B023
             [(name, _), *named] = visitor.sentence()  # noqa: B023
             assert name == shown.names[2]  # noqa: B023
             assert_ranked(named, largest)  # noqa: B023
 
-        eventually(check)
+        check()
     neighbour.close()
 
 
@@ -102,6 +103,7 @@ PLACES = (
 )
 
 
+@eventually
 def shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: int) -> None:
     """The box, the tokens of the picture, the titles of the cards and the arithmetic say what was typed."""
     page = explore.page
@@ -130,7 +132,7 @@ def test_a_hostile_text_is_shown_as_typed(explore: Explore) -> None:
     query = len(tokens) // 2
     explore.queries.nth(query).click()
     explore.page.mouse.move(0, 0)
-    eventually(lambda: shown_as_typed(explore, text, tokens, query))
+    shown_as_typed(explore, text, tokens, query)
     assert made.count() == usual
     assert "head=7" in explore.page.url
 

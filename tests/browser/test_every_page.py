@@ -11,9 +11,7 @@ from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import (
     COMPUTED_MS,
-    axe,
     everybody_can_use,
-    fits,
     reveal,
     type_into,
     visit,
@@ -82,8 +80,10 @@ VIEWS = {
         f"models?{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
         opened=("^Look$", "Refused families, and why"),
     ),
+    "classroom": View("classroom"),
     "about": View("about"),
     "references": View("references?cited=Clark+et+al.+2019"),
+    "assignment": View("assignment?lesson=Masks", opened=("For teachers",)),
 }
 
 
@@ -113,33 +113,6 @@ def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
         page.get_by_text(re.compile(text)).first.click()
         wait_idle(page)
     everybody_can_use(page)
-
-
-def test_a_teacher_shows_the_question_and_then_the_picture_alone_and_larger(
-    page: Page, server: Server
-) -> None:
-    visit(page, f"{server.url}/weighted_average?teacher=true")
-    question, picture = page.get_by_text("Of which one does it take most?"), page.locator(".average")
-    controls = page.get_by_role("textbox", name="Sentence")
-    limits = page.get_by_text("What this picture does not show")
-    expect(question).to_be_visible()
-    expect(controls).to_be_visible()
-    expect(picture).to_be_hidden()
-    reveal(page)
-    expect(picture).to_be_visible()
-    expect(controls).to_be_visible()
-    expect(limits).to_be_hidden()
-    large = page.locator(".st-key-for-the-projector")
-    assert large.evaluate("one => Number(getComputedStyle(one).zoom)") > 1
-    assert axe(page) == []
-    assert fits(page)
-    page.get_by_text("Teacher's view").click()
-    wait_idle(page)  # until then, Streamlit shows a heading twice while it moves
-    expect(limits).to_be_visible()
-    page.get_by_role("button", name="Cover the answer").click()
-    expect(picture).to_be_hidden()
-    expect(limits).to_be_hidden()
-    expect(controls).to_be_visible()
 
 
 def test_the_menu_leads_to_the_lessons_and_one_to_the_next_and_the_sentence_goes_along(

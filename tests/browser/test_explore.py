@@ -81,6 +81,7 @@ def check_all(explore: Explore, shown: Shown, layer: int, head: int, query: int,
     """Lines, sentence, ranking and arithmetic of one head and one shown pair, counted from 0."""
     weights = shown.weights[layer - 1, head - 1]
 
+    @eventually
     def check() -> None:
         explore.page.mouse.move(0, 0)  # so that no token is pointed at
         check_lines(explore, shown.labels, weights[query])
@@ -88,7 +89,7 @@ def check_all(explore: Explore, shown: Shown, layer: int, head: int, query: int,
         check_ranking(explore, shown.weights[:, :, query, key], f"{layer}-{head}")
         assert value(explore.arithmetic, "result") == pytest.approx(weights[query, key], abs=1e-5)
 
-    eventually(check)
+    check()
 
 
 def test_weights_are_also_rescaled_and_added_up(explore: Explore) -> None:
@@ -132,6 +133,7 @@ def test_the_change_is_the_second_sentence_minus_the_first_and_so_is_its_file(
     labels = tuple(a if a == b else f"{a} → {b}" for a, b in zip(before.tokens, after.tokens, strict=True))
     query = labels.index("it")
 
+    @eventually
     def check(key: int) -> None:
         explore.page.mouse.move(0, 0)
         row = change[3, 1, query]
@@ -142,9 +144,9 @@ def test_the_change_is_the_second_sentence_minus_the_first_and_so_is_its_file(
         exact = [read.weights[3, 1, query, key] for read in (before, after)]
         assert values(explore.page.get_by_role("main"), "result") == pytest.approx(exact, abs=1e-5)
 
-    eventually(lambda: check(labels.index("dog")))
+    check(labels.index("dog"))
     explore.pick(key=labels.index("tired → narrow"))
-    eventually(lambda: check(labels.index("tired → narrow")))
+    check(labels.index("tired → narrow"))
     explore.unfold("Save")
     table = save_data(explore, "^CSV", tmp_path)
     assert "change" in table.name
@@ -160,6 +162,7 @@ def test_the_stages(explore: Explore) -> None:
     query, called = read.tokens.index("it"), names(read.tokens)
     explore.open(stage="dot product", layer=6, head=1)
 
+    @eventually
     def check(numbers: Array) -> None:
         row = numbers[5, 0, query]
         check_lines(explore, read.tokens, row)
@@ -167,10 +170,10 @@ def test_the_stages(explore: Explore) -> None:
         weight = read.weights[5, 0, query, row.argmax()]
         assert value(explore.arithmetic, "result") == pytest.approx(weight, abs=1e-5)
 
-    eventually(lambda: check(read.dot_products))
+    check(read.dot_products)
     for stage in ("scaled", "masked"):
         explore.choose("Stage", stage)
-        eventually(lambda: check(read.scores))
+        check(read.scores)
 
 
 def text_of(tokens: int) -> str:
@@ -188,18 +191,19 @@ def test_the_longest_text_is_drawn_and_another_head_opened(explore: Explore) -> 
     expect(explore.picture).to_have_attribute("data-head", "2-9")
     row = read.weights[1, 8, query]
 
+    @eventually
     def check() -> None:
         explore.page.mouse.move(0, 0)
         assert_ranked(explore.sentence()[1:], strongest(row, names(read.tokens)))
 
-    eventually(check)
+    check()
     assert 0 < int(explore.picture.get_attribute("data-lines") or 0) <= 32
     assert explore.picture.locator("canvas").first.evaluate(COLOURS) > 20
 
 
 def test_of_a_long_text_the_labels_thin_out(explore: Explore, tmp_path: Path) -> None:
     explore.open(text=text_of(128), view="Matrix")
-    picture = svg(save(explore.page, "SVG", tmp_path))
+    picture = svg(save(explore.of_heads, "SVG", tmp_path))
     assert 16 < len([text for text in picture.itertext() if text in WORDS]) < 128
     explore.choose("Picture", "Heatmap")
     expect(explore.page.locator(".js-plotly-plot")).to_be_visible()
@@ -237,6 +241,7 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
     page.get_by_role("button", name="Next token").click()
     expect(written.nth(1)).to_have_attribute("aria-pressed", "true")
 
+    @eventually
     def check() -> None:
         page.mouse.move(0, 0)
         check_lines(explore, tuple(called), np.asarray(block.weights[2, typed], np.float64))
@@ -245,7 +250,7 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
         taken = table.get_by_role("row").filter(has_text="taken").locator("bdi")
         assert taken.inner_text() == called[typed + 1]
 
-    eventually(check)
+    check()
     assert_link_reproduces(page)
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")
@@ -263,7 +268,7 @@ def test_files_say_what_they_show_and_run_nothing_and_their_numbers_are_those_of
     explore.open(text=HOSTILE, layer=3, head=7, hide="true", view="Matrix")
     read = forward(HOSTILE)
     shown = read.shown(hide=True)
-    picture, png = (save(explore.page, ending, tmp_path) for ending in ("SVG", "PNG"))
+    picture, png = (save(explore.of_heads, ending, tmp_path) for ending in ("SVG", "PNG"))
     for path, ending in ((picture, ".svg"), (png, ".png")):
         assert path.suffix == ending
         for part in ("minilm", "layer3", "head7", "hidden"):

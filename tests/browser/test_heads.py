@@ -43,7 +43,8 @@ def tool(page: Page, server: Server, name: str, **choices: Any) -> Locator:
 
 
 def numbers(cells: Locator) -> list[float]:
-    return [float(cell.get_attribute("data-value") or "nan") for cell in cells.all()]
+    """What the cells hold, read at one moment: a picture may be drawn anew in the midst of it."""
+    return [float(value or "nan") for value in cells.evaluate_all("all => all.map(x => x.dataset.value)")]
 
 
 # What does each head do?
@@ -62,7 +63,12 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     heads = page.get_by_role("grid").get_by_role("gridcell")
     chosen = page.get_by_role("gridcell", selected=True)
     expect(chosen).to_have_accessible_name(re.compile(r"Head 4-2: gives "))
-    np.testing.assert_allclose(numbers(heads), to_the_first(TIRED).ravel(), atol=1e-4)
+
+    @eventually
+    def shows(values: Floats) -> None:
+        np.testing.assert_allclose(numbers(heads), values.ravel(), atol=1e-4)
+
+    shows(to_the_first(TIRED))
     page.get_by_role("radio", name="Many sentences").click()
     page.get_by_role("radio", name="Upload").click()
     upload, alert = page.locator("input[type=file]"), page.get_by_test_id("stAlert")
@@ -80,7 +86,7 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     expect(read).to_be_visible()
     expect(alert).to_have_count(0)
     mean = np.mean([to_the_first(line) for line in lines], axis=0)
-    eventually(lambda: np.testing.assert_allclose(numbers(heads), mean.ravel(), atol=1e-4))
+    shows(mean)
     page.get_by_role("radio", name="Paste").click()
     type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
     expect(read).to_be_visible()
@@ -177,8 +183,8 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     expect(page).to_have_url(re.compile("query=12\\+too"))
     page.mouse.move(0, 0)
     expect(told).to_contain_text(re.compile("^too → dog "))  # what was clicked is kept
-    file = save(page, "SVG", tmp_path)
-    assert file.name == "attnviz-minilm-two-sentences.svg"
+    file = save(page.locator(".root"), "SVG", tmp_path)
+    assert file.name == "attnviz-minilm-two-sentences-The-dog-did-not-cross-the-road.svg"
     said = " ".join(svg(file).itertext())
     for part in (OPENING.text, OPENING.other, "Head 6-9, first sentence", "Head 6-9, second − first"):
         assert part in said
@@ -358,6 +364,7 @@ def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server
     labels = ["[CLS]", "the₂", "dog", "did", "not", "cross", "the₇", "road", "as", "it", "was"]
     read = "all => all.map(r => [...r.children].map(cell => (cell.querySelector('bdi') ?? cell).textContent))"
 
+    @eventually
     def says(at: int) -> None:
         """Token, weight, q · k and distance."""
         row = block.weights[1, at]
@@ -370,11 +377,11 @@ def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server
                 assert_printed(text, float(number))
 
     expect(heading).to_have_text("it looks at")
-    eventually(lambda: says(IT))
+    says(IT)
     assert page.evaluate(ON_THE_FRAME) == []
     queries.nth(DOG).hover()
     expect(heading).to_have_text("dog looks at")
-    eventually(lambda: says(DOG))
+    says(DOG)
     # A key tells who looks at it; lines are as many as weights that can be seen.
     keys.nth(DOG).hover()
     expect(heading).to_have_text("dog is looked at by")
@@ -389,7 +396,7 @@ def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server
     expect(page).to_have_url(re.compile(r"query=8\+road"))
     page.mouse.move(5, 5)
     expect(heading).to_have_text("road looks at")
-    eventually(lambda: says(ROAD))
+    says(ROAD)
     everybody_can_use(page)  # at the end on a phone
     expect(page.locator(".picture > svg")).to_have_attribute("width", re.compile(r"^3\d\d$"))
     assert page.evaluate(ON_THE_FRAME) == []
@@ -416,7 +423,7 @@ def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
     wait_idle(page)
     expect(page).to_have_url(re.compile(r"query=3\+dog"))
     expect(queries.nth(1)).to_have_attribute("aria-pressed", "true")
-    file = save(page, "SVG", tmp_path)
+    file = save(page.locator(".root"), "SVG", tmp_path)
     assert file.name == "attnviz-minilm-4-2-plane.svg"
     picture = svg(file)
     assert text in " ".join(picture.itertext())

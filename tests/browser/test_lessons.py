@@ -91,6 +91,7 @@ def test_weighted_average(page: Page, server: Server) -> None:
     names = [token.label for token in average(HOSTILE, "Cosine", 1).tokens]
     it, table = names.index("it"), page.locator(".average")
 
+    @eventually
     def shows(temperature: float, query: int) -> None:
         found = average(HOSTILE, "Cosine", temperature)
         np.testing.assert_allclose(values(table, "weight"), found.weights[query], atol=1e-5)
@@ -99,19 +100,19 @@ def test_weighted_average(page: Page, server: Server) -> None:
     slider = page.get_by_role("slider", name="Temperature T")
     slider.press("Home")
     wait_idle(page)
-    eventually(lambda: shows(0, it))
+    shows(0, it)
     assert_asked(page, softmax_temperature="0")
     slider.press("ArrowRight")
     wait_idle(page)
     temperature = float(str(slider.get_attribute("aria-valuetext")))
     assert temperature > 0
-    eventually(lambda: shows(temperature, it))
+    shows(temperature, it)
 
     looking = page.get_by_role("group", name="Which token looks")
     looking.get_by_role("button", name="it", exact=True).focus()
     press(page, "Home", "ArrowRight", "Enter")
     wait_idle(page)
-    eventually(lambda: shows(temperature, 1))
+    shows(temperature, 1)
     expect(looking.get_by_role("button").nth(1)).to_have_attribute("aria-pressed", "true")
     found = average(HOSTILE, "Cosine", temperature)
     places = [names.index(name) for name in dict.fromkeys(names)]  # the second "the" is the same word
@@ -137,6 +138,7 @@ def test_weighted_average(page: Page, server: Server) -> None:
 def test_scale(page: Page, server: Server) -> None:
     main = lesson(page, server, "scale", d=64, vectors_seed=5, text=HOSTILE)
 
+    @eventually
     def shows(table: Locator, row: scale.Row) -> None:
         expected = np.column_stack([row.dot_products, row.plain.weights, row.scaled.weights])
         np.testing.assert_allclose(data(table.locator("tbody tr")), expected, rtol=1e-3, atol=2e-5)
@@ -242,6 +244,7 @@ def test_many_heads(page: Page, server: Server) -> None:
     names = labels(HOSTILE)
     rows = page.get_by_role("group", name="Heads", exact=True).get_by_role("button")
 
+    @eventually
     def shows(heads: int) -> None:
         found = at_token(HOSTILE, LAYER, names.index("it"), heads)
         expect(rows).to_have_count(heads)
@@ -377,6 +380,7 @@ def test_positions(page: Page, server: Server) -> None:
     main = lesson(page, server, "positions", text=HOSTILE, order=3, pair=3)
     names, rows = labels(HOSTILE), page.locator("tr[data-token]")
 
+    @eventually
     def shows(order: str) -> None:
         assert_asked(page, order=order)
         found = set_experiment(HOSTILE, int(order))
@@ -394,10 +398,10 @@ def test_positions(page: Page, server: Server) -> None:
     number = page.get_by_role("spinbutton", name="Order")
     number.press("ArrowUp")
     number.press("Enter")
-    eventually(lambda: shows("4"))
+    shows("4")
     page.get_by_role("button", name="Shuffle").press("Enter")
     expect(number).to_have_value("5")
-    eventually(lambda: shows("5"))
+    shows("5")
     tokens_in_order = rows.get_by_role("button")
     at = set_experiment(HOSTILE, 5).order.index(names.index("it"))
     expect(tokens_in_order.nth(at)).to_have_attribute("aria-pressed", "true")
@@ -473,6 +477,7 @@ def test_block(page: Page, server: Server) -> None:
     def printed(name: str) -> float:
         return as_number(part(name).inner_text())
 
+    @eventually
     def assert_dimension(at: int) -> None:
         """Every step's number of one dimension; they add up as they are printed."""
         for name in STEPS:
@@ -537,6 +542,7 @@ def test_translate(page: Page, server: Server) -> None:
     lesson(page, server, "translate")
     picture = page.locator(".translation")
 
+    @eventually
     def shows(text: str, row: int) -> None:
         """What the row chose, what it read, and what that had read."""
         found = translate(TRANSLATOR, text)
@@ -579,7 +585,7 @@ def test_translate_on_a_phone(page: Page, server: Server) -> None:
     wait_idle(page)
     box = page.get_by_role("textbox", name="English sentence")
     expect(box).to_have_value("The zebra did not cross the road.")
-    expect(page.locator(".st-key-picture")).to_be_hidden()  # an empty frame would say nothing
+    expect(page.locator(".st-key-slide-picture")).to_be_hidden()  # an empty frame would say nothing
     page.get_by_text("All the words it knows").click()
     expect(page.get_by_text("Animals: dog, cat")).to_be_visible()
 
@@ -590,6 +596,7 @@ def test_cause(page: Page, server: Server) -> None:
     picture = page.locator(".root.arrow").first
     it, dog, road = 8, 1, 6
 
+    @eventually
     def shows(*edits: str) -> None:
         """The translation, and both probabilities."""
         expect(page.locator("[data-pending]")).to_have_count(0)

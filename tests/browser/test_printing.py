@@ -1,12 +1,14 @@
 """Every page can be printed, also from the dark theme: light, and in one column on enough sheets."""
 
 import re
+from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.server import Server
-from tests.browser.visit import reveal, visit
+from tests.browser.visit import reveal, save, visit
 
 MILLIMETRE = 96 / 25.4  # in CSS pixels
 WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # what the margins leave of A4
@@ -68,4 +70,26 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
         visit(page, f"{server.url}/{lesson}")
         assert printed(page) < 1, "the answer is not covered"
         reveal(page)
+        page.emulate_media(media="print")  # else its frame would stand empty where the picture does not fit
+        expect(page.locator(".st-key-slide-picture")).to_have_css("break-inside", "avoid")
+        page.emulate_media(media="null")
         assert printed(page) > 2
+
+
+@pytest.mark.parametrize(("paper", "wide"), [("A4", 210 - 28), ("Letter", 215.9 - 28)])
+def test_a_handout_is_printed_whole_without_scripts(
+    page: Page, browser: Browser, server: Server, tmp_path: Path, paper: str, wide: float
+) -> None:
+    visit(page, f"{server.url}/learn?{urlencode({'sentence': LONG, 'handout': '5 · Masks'})}&blanks=3")
+    file = save(page, "Handout (HTML)", tmp_path)
+    with browser.new_context(java_script_enabled=False, offline=True) as context:
+        sheet = context.new_page()
+        sheet.goto(file.as_uri())
+        sheet.set_viewport_size({"width": int(wide * MILLIMETRE), "height": 1100})
+        sheet.emulate_media(media="print")
+        boxes = [one.bounding_box() for one in sheet.locator("body *").all()]
+        right = max(box["x"] + box["width"] for box in boxes if box)
+        assert right <= wide * MILLIMETRE
+        expect(sheet.get_by_text("Put these numbers where they belong")).to_be_visible()
+        expect(sheet.get_by_role("heading", name="Key")).to_be_visible()
+        assert len(re.findall(rb"/Type\s*/Page\b", sheet.pdf(format=paper))) == 2, "the key has its own sheet"

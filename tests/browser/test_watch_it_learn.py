@@ -43,6 +43,7 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
 
 
 def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, server: Server) -> None:
+    @eventually
     def assert_trainings(number: int) -> None:
         assert len(trainings(server)) == number
 
@@ -50,12 +51,12 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
     reveal(page)
     page.get_by_role("button", name="Start training").press("Enter")
     expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
-    eventually(lambda: assert_trainings(1))
+    assert_trainings(1)
     other = page.context.new_page()
     visit(other, f"{server.url}/watch_it_learn")
     reveal(other)
     expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)
     page.get_by_role("link", name="About").click()
-    eventually(lambda: assert_trainings(0), 60)
+    assert_trainings(0)
     expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=COMPUTED_MS)

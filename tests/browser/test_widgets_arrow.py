@@ -40,6 +40,7 @@ def message(interference: Interference = NOTHING, **more: Any) -> dict[str, Any]
         "choices": [{"word": "il", "before": 0.9375, "now": 0.03125 if changed else 0.9375}],
         "choice_label": "After “car”",
         "others": 0,
+        "about": "",
         "on_change": None,
         "on_undo": None,
     }

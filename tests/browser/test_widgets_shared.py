@@ -23,6 +23,7 @@ from tests.browser.widgets import Widgets
 SVG = "{http://www.w3.org/2000/svg}"
 LABELS = ["<script>1", "a\x00b", "\ud83d", "שלום", "👩", "&amp;", "]]>"]
 KEPT = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
+ON_PAGE = {"arrow": ["<b>road</b>", "93.8 %"], "map of heads": ["L2", "88"]}  # some of what is read there
 MARKUP = '<img src=x onerror="window.said.push(1)">'
 
 Draw = Callable[[Widgets, int], Any]
@@ -103,7 +104,10 @@ def test_everybody_can_use_it_and_no_text_is_markup(
     assert all(isinstance(event, list) for event in widgets.said())
 
 
-@pytest.mark.parametrize("name", ["lines", "matrix", "curves", "encoding"])
+@pytest.mark.parametrize(
+    "name",
+    ["lines", "matrix", "curves", "encoding", *ON_PAGE],
+)
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
     widgets: Widgets, name: str, tmp_path: Path
@@ -120,6 +124,10 @@ def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
         said = " ".join(root.itertext())
         for part in ("Growth", "Six measurements.", "<b>alt</b>", "<script>\ufffd&", "theory", "variance"):
             assert part in said
+    if name in ON_PAGE:  # the file is made of what is on the page
+        assert set(ON_PAGE[name]) <= set(texts)
+        looks = widgets.page.locator(".root").evaluate("root => getComputedStyle(root).color")
+        assert looks == "rgb(250, 250, 250)", "the page is dark as before"
 
     image = save(widgets.page, "PNG", tmp_path)
     assert image.stem == file.stem

@@ -110,7 +110,9 @@ ROWS = [
 
 
 def measures_message() -> dict[str, Any]:
-    return sent_by(distributions, "rules", ROWS, heading="How they score", caption="Dashed: even attention.")
+    return sent_by(
+        distributions, "rules", ROWS, heading="How they score", caption="Dashed: even attention.", about="a"
+    )
 
 
 def along(mark: Locator, picture: Locator) -> float:

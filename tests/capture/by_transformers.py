@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -129,13 +130,21 @@ def own_processor(folder: Path) -> Any:
     return auto.from_pretrained(folder, local_files_only=True, backend="pil")
 
 
+def own_hearing(folder: Path) -> SimpleNamespace:
+    """What prepares sounds, and writes words, as AutoProcessor returns both."""
+    extracting: Any = AutoFeatureExtractor
+    return SimpleNamespace(
+        feature_extractor=extracting.from_pretrained(folder, local_files_only=True),
+        tokenizer=own_tokenizer(folder) if folder.name == "whisper" else None,
+    )
+
+
 def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
     """What transformers itself makes of the same text, of the same picture, or of the same sound."""
     if folder.name in SEEING:
         return {"pixel_values": own_processor(folder)(picture(), return_tensors="pt")["pixel_values"]}
     if folder.name in HEARING:
-        extracting: Any = AutoFeatureExtractor
-        extractor = extracting.from_pretrained(folder, local_files_only=True)
+        extractor = own_hearing(folder).feature_extractor
         heard = extractor(sound(), sampling_rate=RATE, return_tensors="pt")
         name = extractor.model_input_names[0]
         inputs = {name: heard[name]}

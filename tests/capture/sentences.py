@@ -6,6 +6,14 @@ TEXT = (
 )
 WORDS = TEXT.split()
 
+TIRED = "The dog did not cross the road as it was too tired."
+GIFT = "When Mary and John went to the shop, John gave a book to"
+
+
+def text_for(model: str) -> str:
+    """A text that a model of the catalogue can read: the storyteller has never seen a dog."""
+    return GIFT if model.startswith("storyteller") else TIRED
+
 
 def sentence(tokens: int) -> str:
     """A text of so many tokens, [CLS] and [SEP] included; each of its words is one token."""

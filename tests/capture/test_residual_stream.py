@@ -17,9 +17,9 @@ from attnviz.capture.residual_stream import decomposition, residual_stream
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
 from attnviz.trace import Floats, Kind
+from tests.capture.sentences import TIRED, text_for
 from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
 
-TIRED = "The dog did not cross the road as it was too tired."
 TARGET = "It was the cat and a fish ."
 IT = 5
 
@@ -37,7 +37,7 @@ def opened(name: str, folder_of: FolderOf) -> tuple[Model, ModelInput]:
         return loading.load(str(folder_of(name))), ModelInput(
             SENTENCE, target=TARGET if name in PAIRED else None
         )
-    return loading.load(name), ModelInput(TIRED)
+    return loading.load(name), ModelInput(text_for(name))
 
 
 def added(parts: tuple[Part, ...]) -> Floats:
@@ -47,7 +47,8 @@ def added(parts: tuple[Part, ...]) -> Floats:
 
 
 @pytest.mark.parametrize(
-    "name", ["minilm", "minilm-scratch", "translator", *families("residual streams", SUMS)]
+    "name",
+    ["minilm", "minilm-scratch", "translator", "storyteller", *families("residual streams", SUMS)],
 )
 def test_the_parts_are_the_output(name: str, folder_of: FolderOf) -> None:
     model, given = opened(name, folder_of)
@@ -65,7 +66,7 @@ def test_the_parts_are_the_output(name: str, folder_of: FolderOf) -> None:
             assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
                 (block.kind, block.layer, block.value.shape[:2]) for block in blocks
             ]
-            layers = range(len(trace.of_kind(kind)))
+            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it is attention alone
             assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
 
 

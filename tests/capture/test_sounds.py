@@ -18,7 +18,7 @@ from attnviz.capture import loading, sounds
 from attnviz.capture.sounds import HearingModel, Waveform
 from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, UnreadableSound
 from attnviz.trace import Trace
-from tests.capture.by_transformers import RATE, own_inputs, own_model, sound
+from tests.capture.by_transformers import RATE, own_hearing, own_inputs, own_model, sound
 from tests.capture.tiny import WORDS, FolderOf
 
 LAST = 2 + len(WORDS)
@@ -104,6 +104,7 @@ def test_another_rate_keeps_every_tone_that_it_can_hold(rate: int, other: int) -
         (np.zeros(7, np.int64), RATE, "int16 or int32; here are int64"),
         (np.array([0.5, -30_000]), RATE, "the largest here is 3e[+]04. Divide"),
         (np.zeros((2, 3, 5)), RATE, r"of the shape \(2, 3, 5\)"),
+        (np.zeros((2, 999)), RATE, r"999 channels of 2 samples each.*give sound\.T"),
         (np.array(["a"]), RATE, "here are <U1"),
         (np.array([0.5, np.nan]), RATE, "no finite numbers"),
     ],
@@ -121,6 +122,7 @@ def test_another_rate_keeps_every_tone_that_it_can_hold(rate: int, other: int) -
         "int64",
         "loud",
         "axes",
+        "channels first",
         "text",
         "nan",
     ],
@@ -290,6 +292,30 @@ def test_a_text_is_refused_wherever_it_is_given(folder_of: FolderOf) -> None:
     model = loading.load(folder)
     assert isinstance(model, HearingModel)
     assert model.words([3, 5]) == ("", "")
+
+
+@pytest.mark.parametrize("family", ["whisper", "wav2vec2"])
+def test_a_model_object_hears_with_its_processor(folder_of: FolderOf, family: str) -> None:
+    folder = folder_of(family)
+    network = own_model(folder)
+    before = network.config.to_dict(), network.training
+    by_folder = attnviz.listen(sound(), folder, rate=RATE)
+    by_object = attnviz.listen(sound(), network, rate=RATE, processor=own_hearing(folder))
+    assert by_object.target == by_folder.target
+    for block, other in zip(by_object.blocks, by_folder.blocks, strict=True):
+        assert block.key_tokens == other.key_tokens
+        assert np.array_equal(block.weights, other.weights)
+    assert (network.config.to_dict(), network.training) == before
+
+
+def test_a_model_object_without_its_processor_is_refused(folder_of: FolderOf) -> None:
+    network, extractor = own_model(folder_of("wav2vec2")), own_hearing(folder_of("whisper"))
+    with pytest.raises(TypeError, match=r"needs its processor.*AutoProcessor"):
+        attnviz.listen(sound(), network, rate=RATE)
+    with pytest.raises(ModelFilesDamaged, match="belongs to another model"):
+        attnviz.listen(sound(), network, rate=RATE, processor=extractor)
+    with pytest.raises(ModelNotSupported, match="reads texts and hears no sounds"):
+        attnviz.listen(sound(), own_model(folder_of("bert")), rate=RATE, processor=extractor)
 
 
 def test_a_vector_of_training_may_be_missing(folder_of: FolderOf, tmp_path: Path) -> None:

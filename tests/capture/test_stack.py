@@ -14,20 +14,25 @@ from attnviz.errors import ModelNotSupported
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import TEXT_TOWERS
+from tests.capture.sentences import TIRED, text_for
 from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
-
-TIRED = "The dog did not cross the road as it was too tired."
-
 
 # CLIP's and SigLIP's halves for texts take no word vectors.
 TAKE_WORD_VECTORS = tuple(family for family in TEXTS if family not in TEXT_TOWERS)
 
 
 @pytest.mark.parametrize(
-    "name", ["minilm", "minilm-scratch", "translator", *families("word vectors", TAKE_WORD_VECTORS)]
+    "name",
+    [
+        "minilm",
+        "minilm-scratch",
+        "translator",
+        "storyteller",
+        *families("word vectors", TAKE_WORD_VECTORS),
+    ],
 )
 def test_the_weights_are_those_of_the_trace(name: str, folder_of: FolderOf) -> None:
-    text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (TIRED, name)
+    text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)
     model, entry = loading.load(name), resolve.entry(name)
     stack = stack_of(model, text)
     with torch.inference_mode():
@@ -40,15 +45,16 @@ def test_the_weights_are_those_of_the_trace(name: str, folder_of: FolderOf) -> N
     assert ran.output.shape == (1, len(stack.tokens), entry.d_model)
 
 
-@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator", "t5"])
+@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator", "storyteller", "t5"])
 def test_edits_do_what_they_do_in_the_model(name: str, folder_of: FolderOf) -> None:
-    text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (TIRED, name)
+    text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)
     model, entry = loading.load(name), resolve.entry(name)
+    kind = entry.kinds[0]
     mean = np.linspace(-1, 1, entry.d_head, dtype=np.float32)[None]
     edits: list[Edits] = [
         (),
-        (Edit("encoder", 1, 0), Edit("encoder", 0, 1)),
-        (HeadOutput("encoder", 0, 0, mean),),
+        (Edit(kind, 1, 0), Edit(kind, 0, 1)),
+        (HeadOutput(kind, 0, 0, mean),),
     ]
     given = ModelInput(text, target=text if "t5" in name else None)
     expected = model.outcomes(given, edits)

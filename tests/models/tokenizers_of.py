@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from pathlib import Path
 from typing import Literal
 
@@ -103,3 +104,34 @@ def _unigram() -> Tokenizer:
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
     )
     return tokenizer
+
+
+def saved_marian(folder: Path, model_type: str = "unigram") -> Path:
+    """Writes Marian's files: a SentencePiece model for each language, and the numbers of all pieces."""
+    from sentencepiece import SentencePieceProcessor, SentencePieceTrainer
+
+    learned = []
+    for name, read in (
+        ("source", _READ),
+        ("target", ("Le chien n'a pas traversé la rue, car il était las.",) * 9),
+    ):
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(read),
+            model_prefix=str(folder / name),
+            model_type=model_type,
+            vocab_size=120,
+            hard_vocab_limit=False,
+            required_chars=string.ascii_letters,
+            pad_id=-1,
+            bos_id=-1,
+            eos_id=0,
+            unk_id=1,
+            minloglevel=2,
+        )
+        (folder / f"{name}.vocab").unlink()
+        file = (folder / f"{name}.model").rename(folder / f"{name}.spm")
+        pieces = SentencePieceProcessor(model_file=str(file))
+        learned += [pieces.id_to_piece(number) for number in range(len(pieces))]
+    numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*learned, ">>fr<<", "<pad>"]))}
+    (folder / "vocab.json").write_text(json.dumps(numbers), "utf-8")
+    return folder

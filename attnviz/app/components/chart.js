@@ -116,10 +116,11 @@ function outline(kind, x, y, size) {
 
 /** One drawing, of one width and in one theme: on the screen or in a file. */
 export class Drawing {
-  constructor(data, width, theme) {
+  constructor(data, width, theme, tallest = Infinity) {
     this.data = data;
     this.width = width;
     this.theme = theme;
+    this.tallest = tallest;
     this.svg = shape("svg", { "font-family": theme.font, "font-size": LETTERS });
     this.legend();
     this.scales();
@@ -194,7 +195,7 @@ export class Drawing {
     const all = (...names) => lines.flatMap((line) => names.flatMap((name) => line[name] ?? []));
     const [xs, ys] = [all("x"), all("y", "low", "high")];
     const printed = lines.some((line) => line.printed);
-    this.tall = plane ? Math.min(this.width - 60, 1.4 * height) : height;
+    this.tall = plane ? Math.min(this.width - 60, 1.4 * height) : Math.min(height, this.tallest);
     this.bottom = this.top + this.tall;
     const upwards = { from: this.bottom - (printed ? 16 : 6), to: this.top + (printed ? 20 : 6) };
     this.y = new Scale(ys, up, { ...upwards, most: this.tall / 44, rounded: !plane });

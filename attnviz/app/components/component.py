@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 import streamlit as st
 
+from attnviz.app import saving
 from attnviz.app.state import memory
 from attnviz.widgets import code
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
+_NO_PICTURES = ("copy_link", "passage", "room_bar")
 _STUB = Path(__file__).with_name("stub.js").read_text("utf-8")
 
 Drawn = ParamSpec("Drawn")
@@ -39,6 +41,8 @@ def widget(draw: Callable[Drawn, None]) -> Callable[Drawn, None]:
         key, *_ = given.args
         message = dict(list(given.arguments.items())[1:])
         listeners = {each: message.pop(each) for each in list(message) if each.startswith("on_")}
+        if "filename" in message:
+            message["filename"] = saving.with_sentence(message["filename"])
         mount(name, key, message, **listeners)
 
     return mounts
@@ -52,11 +56,18 @@ def mount(
     Args:
         name: what `attnviz/app/widgets.js` exports it as.
         key: Streamlit's key of this widget.
-        message: what the widget draws, by name: what JSON has, arrays of NumPy, and dataclasses of such.
+        message: what the widget draws, by name: what JSON has, arrays of NumPy, and dataclasses of such. A
+            picture without "filename" is saved as `saving.picture_file` says, which is told its "title",
+            "about" and "left_out".
         listeners: `on_pick` is called when the widget triggers "pick", with the values that come with it, in
             the order in which the widget wrote them.
     """
-    data = message if isinstance(message, bytes) else {part: _plain(value) for part, value in message.items()}
+    data: Any = message
+    if isinstance(message, Mapping):
+        data = {part: _plain(value) for part, value in message.items()}
+        if "filename" not in data and name not in _NO_PICTURES:
+            told = data.get("title", ""), data.pop("about", ""), data.pop("left_out", "")
+            data["file"] = saving.picture_file(key, *told)
     hears: dict[str, Any] = {f"{on}_change": _hears(listeners, key, on) for on in listeners}
     _renderer(name)(key=key, data=data, **hears)
 

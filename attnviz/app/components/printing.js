@@ -21,7 +21,7 @@ function print(on) {
   for (const { style, parentElement: room, offsetWidth: width } of all(".svg-container, .stDataFrame > *")) {
     style.zoom = on ? String(Math.min(1, room.clientWidth / width)) : "";
   }
-  window.dispatchEvent(new Event("attnviz:paper")); // the widgets draw themselves again
+  window.dispatchEvent(new Event("attnviz:redraw")); // the widgets draw themselves again
 }
 
 /** Call it once: it mends what the browser prints. */

@@ -14,6 +14,7 @@ from attnviz.app.examples import Example
 from attnviz.app.explore import linking
 from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
+from attnviz.app.explore.one_head import explanation
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.state.choices import FIND, SORT
 from attnviz.text import head_name
@@ -60,6 +61,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         order=order,
         facts=facts,
         kind=caches.drawn(view).kind,
+        left_out=f"{view.stage}; {explanation(view)}",
         on_pick=lambda layer, head: open_heads(layer, [head]),
         on_tokens=tokens.choose,
     )

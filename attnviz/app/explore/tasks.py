@@ -62,7 +62,15 @@ def draw(view: View) -> None:
     st.subheader("Guess first, then look", anchor=False)
     for task in TASKS:
         key = f"guess {task.word}"
-        guess = st.pills(task.question(model), task.answers, key=key, on_change=_open, args=(task, model))
+        st.markdown(task.question(model))
+        guess = st.pills(
+            "Your guess",
+            task.answers,
+            key=key,
+            on_change=_open,
+            args=(task, model),
+            label_visibility="collapsed",
+        )
         if guess:
             st.markdown(_outcome(task, guess, model))
     for back in caches.found(model, view.given, _KIND, view.merge):

@@ -23,7 +23,8 @@ def tool(name: str) -> Iterator[None]:
     this = next(tool for tool in TOOLS if tool.name == name)
     with page(name, this.question, _all_tools):
         place = st.container()
-        yield
+        with st.container(key="slide-tool"):
+            yield
         with place:
             controls.describe(*(model for _, model in link.along(MODEL, AGAINST)))
     st.divider()

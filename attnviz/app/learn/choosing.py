@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,10 +18,12 @@ from attnviz.app.state.choices import LAYER, QUERY, TEXT
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.models import catalogue
-from attnviz.text import head_name
+from attnviz.text import head_name, joined, plural
 
 _ENTRY = catalogue.entry(MODEL)
-_OPENING = 4, 2  # the head that follows the pronoun
+_MOST_QUOTED = 5  # signs that BERT does not know
+HEAD_AT_FIRST = 4, 2
+"""The head that follows the pronoun; layer and head from 1."""
 
 
 @dataclass(frozen=True)
@@ -86,21 +88,49 @@ def sentence(
     """
     text = controls.sentence(label, opening, box)
     try:
-        loading.tokens(model, text)
+        read = loading.tokens(model, text)
     except AttnvizError as error:
         after = known_words if isinstance(error, UnknownWords) else None
         stop(error, then=after)
+    if model == MODEL and (note := unfamiliar(DisplayTokens(read, text).groups)):
+        st.warning(note, icon=":material/explore_off:")
     return text
 
 
-def token(text: str, label: str, choice: Token = QUERY, word: str = "it") -> int:
+def unfamiliar(groups: Sequence[DisplayToken]) -> str:
+    """What in a text is unlike the English that BERT learned from, in Markdown; "" for nothing.
+
+    It is signs that it does not know, and that half of the words or more are cut into pieces, as those of
+    other languages are.
+    """
+    unknown = dict.fromkeys(markdown.code(group.label) for group in groups if group.label.startswith("[UNK]"))
+    words: list[int] = []  # how many pieces each has
+    for group in groups:
+        if group.label.startswith("##") and words:
+            words[-1] += 1
+        elif not group.special and any(map(str.isalnum, group.label)):
+            words.append(1)
+    cut = sum(pieces > 1 for pieces in words)
+    told = []
+    if unknown:
+        more = [f"{len(unknown) - _MOST_QUOTED:,} more"] if len(unknown) > _MOST_QUOTED else []
+        quoted = joined([*list(unknown)[:_MOST_QUOTED], *more])
+        told.append(f"What BERT does not know, it reads as one and the same token, [UNK]: {quoted}.")
+    if cut and 2 * cut >= len(words):
+        told.append(
+            f"{cut} of {plural(len(words), 'word')} here {'is' if cut == 1 else 'are'} cut into pieces (##). "
+            "BERT learned from English: of other languages, and of rare words, it knows little."
+        )
+    return " ".join(told)
+
+
+def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    `word` is chosen at first; where the text has no such token, its middle word is. `QUERY` and `KEY` mean
-    the same on Explore.
+    The place `begin` is chosen at first; None: that of a pronoun, or else the middle word's. `QUERY` and
+    `KEY` mean the same on Explore.
     """
-    groups = tokens(text)
-    return controls.token(groups, text, label, choice, controls.place_of(word, groups))
+    return controls.token(tokens(text), text, label, choice, begin)
 
 
 def tokens(text: str) -> tuple[DisplayToken, ...]:
@@ -110,9 +140,9 @@ def tokens(text: str) -> tuple[DisplayToken, ...]:
 
 def layer() -> int:
     """Draw the choice of a layer; return it, from 0."""
-    return LAYER.draw("Layer", _ENTRY.layers, _OPENING[0]) - 1
+    return LAYER.draw("Layer", _ENTRY.layers, HEAD_AT_FIRST[0]) - 1
 
 
 def head() -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
-    return controls.head(_ENTRY.layers, _ENTRY.heads, _OPENING)
+    return controls.head(_ENTRY.layers, _ENTRY.heads, HEAD_AT_FIRST)

@@ -25,6 +25,9 @@ EXAMPLES = {
     "trophy … small": "The trophy did not fit in the suitcase as it was too small.",
 }
 
+NOTHING = "nothing: the most probable first word is already [END], the sign for the end."
+"""What is said of an empty translation."""
+
 VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
 
 

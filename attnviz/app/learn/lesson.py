@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,11 +14,12 @@ from typing import Literal, ParamSpec, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import markdown
+from attnviz.app import markdown, own_question
 from attnviz.app.learn.contents import LESSONS, Lesson
+from attnviz.app.own_question import Question
 from attnviz.app.page import page
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEACHER, TEXT
+from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEXT
 from attnviz.models import catalogue
 
 _ROOT = Path(__file__).parents[3]
@@ -31,14 +33,11 @@ _STYLE = """
 .stMain .katex [style*="color: red"] { color: light-dark(#b91c1c, #fca5a5) !important; }
 .stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
 .stMain .katex [style*="color: violet"] { color: light-dark(#6d28d9, #c4b5fd) !important; }
-.st-key-picture:empty { display: none; }
+.st-key-slide-picture:empty { display: none; }
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: 1.1rem; padding: 0; }
-.st-key-question [data-testid="stWidgetLabel"] p { font-size: 1.1rem; }
-.stMain .st-key-not-for-the-projector { display: none; }
-.st-key-for-the-projector { zoom: 1.3; }
+.st-key-question > .stElementContainer p { font-size: 1.1rem; }
 @media (max-width: 640px) {
-  .st-key-for-the-projector { zoom: 1.1; }
   .stMain .katex-display { font-size: 1em; }
   .stMain .katex-display > .katex { white-space: normal; }
 }
@@ -48,10 +47,14 @@ _COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
 
 _REVEALED = "the lessons whose answers are revealed"
 _ASKED = "what each lesson asked last"
+_QUESTION = "the question of the page"
 
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
+
+
+_HEARD: ContextVar[list[Asked]] = ContextVar("what is asked where nothing is drawn")
 
 
 @dataclass(frozen=True)
@@ -77,9 +80,9 @@ class Places:
     """Where a page draws its sections.
 
     Attributes:
-        controls: what the page is about: the sentence, a head. In the teacher's view, below the picture.
+        controls: what the page is about: the sentence, a head. In the teacher's view, with the question.
         question: to be guessed. What follows is the answer, covered until the visitor asks for it.
-        picture: the picture, its main control, and its sentence in words.
+        picture: the picture, its main control, and its sentence in words: the teacher's view's second part.
         text: beside the picture. Not in the teacher's view, and so all that follow.
         more: further pictures.
         code: the functions that computed the picture.
@@ -95,6 +98,16 @@ class Places:
     limits: Place
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a page asks: see `guess`; of a question of the teacher's own, `right` may be None."""
+
+    question: str
+    options: Sequence[str]
+    right: str | None
+    because: str
+
+
 @contextmanager
 def lesson(name: str) -> Iterator[Places]:
     """Draw the frame of the page of this name around its sections."""
@@ -103,14 +116,11 @@ def lesson(name: str) -> Iterator[Places]:
     def beside() -> None:
         place = f"{number + 1} of {len(LESSONS)}"
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
-        TEACHER.toggle(
-            "Teacher's view", help="For a projector: only the question and the picture, in larger type."
-        )
         _words()
 
     with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
-        st.html(_STYLE if name in _revealed() else _STYLE + _COVERED)
-        yield _teachers_places() if TEACHER.on else _places()
+        st.html(_STYLE)
+        yield _places()
     _way_on(number)
 
 
@@ -127,7 +137,9 @@ def formula(latex: str) -> None:
 def guess(question: str, options: Sequence[str], *, right: str, because: str) -> None:
     """Ask, and cover the answer until the visitor wants to see it; then give it, and judge the guess.
 
-    What was guessed and uncovered is not in the link: a link must not give the answer away.
+    A question of the teacher's own takes the place of this one. Where a sentence leaves fewer than two
+    options, nothing is asked, and nothing covered. What was guessed and uncovered is not in the link: a link
+    must not give the answer away.
 
     Args:
         question: Markdown.
@@ -135,28 +147,78 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str) ->
         right: the option that the numbers say is right.
         because: what the numbers are, in Markdown.
     """
+    if (heard := _HEARD.get(None)) is not None:
+        heard.append(Asked(question, options, right, because))
+        return
+    with st.container(border=True, key="question"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.header(":violet[Guess first]", anchor=False, width="content")
+            own = own_question.draw()
+        if own:
+            _ask_own(own)
+        elif len(options) > 1:
+            _ask(question, options, right, because)
+        else:
+            st.markdown("This sentence leaves nothing to guess.")
+
+
+def own_guess(own: Question) -> None:
+    """Ask a question of the teacher's own, on a page that asks nothing itself."""
+    with st.container(border=True, key="question"):
+        _ask_own(own)
+
+
+def _ask_own(own: Question) -> None:
+    _ask(markdown.plain(own.text), own.options, own.right, "")
+
+
+def _ask(question: str, options: Sequence[str], right: str | None, because: str) -> None:
     name = link.page()
     key = f"guess_{name}"
-    about = question, because
+    memory.put(_QUESTION, (name, Asked(question, options, right, because)))
+    about = question, tuple(options), because
     if memory.get(_ASKED, {}).get(name, about) != about:  # a guess about another sentence
         memory.put(key, None)
     memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
-    with st.container(border=True, key="question"):
-        st.header(":violet[Guess first]", anchor=False)
-        guessed = st.pills(question, options, key=key, format_func=markdown.plain)
-        revealed = name in _revealed()
-        if revealed:
-            verdict = "Yes" if guessed == right else "Not quite" if guessed else markdown.plain(right)
-            st.markdown(f"**{verdict}.** {because}")
-        with st.container(horizontal=True):
-            if revealed:
-                rest = _revealed() - {name}
-                st.button("Cover the answer", type="tertiary", on_click=_reveal, args=(rest,))
-            else:
-                look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
-                st.button("Reveal", type=look, on_click=_reveal, args=(_revealed() | {name},))
-                every = frozenset(lesson.name for lesson in LESSONS)
-                st.button("Reveal on every page", type="tertiary", on_click=_reveal, args=(every,))
+    st.markdown(question)
+    guessed = st.pills(
+        "Your guess", options, key=key, format_func=markdown.plain, label_visibility="collapsed"
+    )
+    shown = name in revealed()
+    if shown:
+        st.markdown(f"**{_verdict(guessed, right)}.** {because}")
+    else:
+        st.html(_COVERED)
+    with st.container(horizontal=True):
+        if shown:
+            rest = revealed() - {name}
+            st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
+        else:
+            look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
+            st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
+            every = frozenset(lesson.name for lesson in LESSONS) | {name}
+            st.button("Reveal on every page", type="tertiary", on_click=reveal, args=(every,))
+
+
+def _verdict(guessed: str | None, right: str | None) -> str:
+    if right is None:
+        return "No option was called the right one"
+    if guessed == right:
+        return "Yes"
+    return f"Not quite: {markdown.plain(right)}" if guessed else markdown.plain(right)
+
+
+def asked(
+    question: Callable[Arguments, None], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Asked | None:
+    """What a page's section asks of a sentence, drawn nowhere; None where it asks nothing."""
+    heard: list[Asked] = []
+    before = _HEARD.set(heard)
+    try:
+        question(*args, **kwargs)
+    finally:
+        _HEARD.reset(before)
+    return heard[0] if heard else None
 
 
 def the_code(*functions: tuple[str, str]) -> None:
@@ -201,32 +263,31 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
     raise LookupError(f"There is no {name}.")
 
 
-def _revealed() -> frozenset[str]:
+def question_on(name: str) -> Asked | None:
+    """What the page of this name asked when it was drawn last; None if it asks nothing."""
+    asked, question = memory.get(_QUESTION, ("", None))
+    return question if asked == name else None
+
+
+def revealed() -> frozenset[str]:
     """The lessons whose answers this visitor wanted to see."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
 
 
-def _reveal(names: frozenset[str]) -> None:
+def reveal(names: frozenset[str]) -> None:
+    """Show the answers of these lessons, and cover those of all others."""
     memory.put(_REVEALED, names)
 
 
 def _places() -> Places:
-    question, controls = st.container(), st.container()
+    with st.container(key="slide-question"):
+        question, controls = st.container(), st.container()
     with st.container(key="answer"):
         picture_column, text_column = st.columns([7, 5], gap="large")
-        picture = picture_column.container(border=True, key="picture")
+        picture = picture_column.container(border=True, key="slide-picture")
         more, code, limits = st.container(), st.container(), st.container()
     return Places(*map(Place, (controls, question, picture, text_column.container(), more, code, limits)))
-
-
-def _teachers_places() -> Places:
-    """What is not for the projector is drawn all the same, so that its choices stay in the link."""
-    with st.container(key="for-the-projector"):
-        question, picture, controls = st.container(), st.container(key="answer"), st.container()
-    with st.container(key="not-for-the-projector"):
-        text, more, code, limits = (st.container() for _ in range(4))
-    return Places(*map(Place, (controls, question, picture, text, more, code, limits)))
 
 
 def _way_on(number: int) -> None:
@@ -235,9 +296,9 @@ def _way_on(number: int) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         if number:
             before = LESSONS[number - 1]
-            st.page_link(
-                f"pages/{before.name}.py", label=f"{number} · {before.title}", icon=":material/arrow_back:"
-            )
+            label = f"{number} · {before.title}"
+            with st.container(key="page-before", width="content"):
+                st.page_link(f"pages/{before.name}.py", label=label, icon=":material/arrow_back:")
         this = LESSONS[number]
         st.page_link(
             "pages/explore.py",
@@ -248,9 +309,9 @@ def _way_on(number: int) -> None:
         if number + 1 < len(LESSONS):
             after = LESSONS[number + 1]
             label = f"Next: {number + 2} · {after.title}"
-            st.page_link(
-                f"pages/{after.name}.py", label=label, icon=":material/arrow_forward:", icon_position="right"
-            )
+            forward = ":material/arrow_forward:"
+            with st.container(key="page-after", width="content"):
+                st.page_link(f"pages/{after.name}.py", label=label, icon=forward, icon_position="right")
         else:
             st.page_link(
                 "pages/learn.py", label="That was the last: all the questions", icon=":material/school:"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
+from attnviz.app.learn import answers
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.state.choices import TEACHER
 
@@ -18,6 +20,7 @@ class Step:
         name: of the page.
         minutes: how long it takes.
         ask: what to ask once the page's own question is answered.
+        answer: says what to expect, in Markdown.
         wrong: what students may say, and should not leave with.
         at_first: whether 45 minutes have room for it.
     """
@@ -25,6 +28,7 @@ class Step:
     name: str
     minutes: int
     ask: str
+    answer: Callable[[], str]
     wrong: str
     at_first: bool = False
 
@@ -34,6 +38,7 @@ STEPS = (
         "weighted_average",
         10,
         "Set the temperature to 0, and to its end. What is lost each time?",
+        answers.weighted_average,
         "“The words know what *it* means.” Nothing is learned here: a word takes most from what is like it.",
         at_first=True,
     ),
@@ -41,12 +46,14 @@ STEPS = (
         "scale",
         10,
         "Drag d to 1,024. Could a query that gives one key everything still learn?",
+        answers.scale,
         "“The root makes the weights right.” It keeps random scores from growing with d.",
     ),
     Step(
         "query_key_value",
         15,
         "Which of the six steps has learned numbers in it, and which is arithmetic alone?",
+        answers.query_key_value,
         "“The weights are learned.” Three matrices are; the weights are computed anew for each sentence.",
         at_first=True,
     ),
@@ -54,18 +61,21 @@ STEPS = (
         "masks",
         10,
         "Close the cell from *it* to *dog*. Where does its weight go?",
+        answers.closed_cell,
         "“A closed cell gets a small weight.” It gets exactly 0, and the others share the 100 %.",
     ),
     Step(
         "positions",
         10,
         "Without positions, what could a model say about “dog bites man” and “man bites dog”?",
+        answers.positions_left_out,
         "“Attention reads from left to right.” BERT without positions has no order at all.",
     ),
     Step(
         "translate",
         10,
         "Change *tired* into *narrow*. Which row decides, and what did that row read?",
+        answers.translation,
         "“It translates word by word.” Each word reads the English sentence, and the French before it.",
         at_first=True,
     ),
@@ -73,6 +83,7 @@ STEPS = (
         "cause",
         10,
         "Which arrow did you have to move? Is there another that does the same?",
+        answers.cause,
         "“A bold line is the reason.” A line says what was read; only a change shows what it does.",
         at_first=True,
     ),
@@ -80,6 +91,7 @@ STEPS = (
         "many_heads",
         15,
         "Which head adds most here, and what does it look at? And for another word?",
+        answers.many_heads,
         "“Each head has one job.” A label is about this sentence; try two more before you believe it.",
     ),
 )
@@ -92,14 +104,18 @@ def draw() -> None:
         "Each page asks first, and its answer is covered until *Reveal*. The links open the teacher's view; "
         "*Copy link* there gives students the same page without it."
     )
+    st.page_link("pages/assignment.py", label="Give an assignment", icon=":material/assignment:")
+    answered = st.toggle(
+        "Expected answers", key="expected answers", help="Computed when this is on; not for the projector."
+    )
     short = [step for step in STEPS if step.at_first]
     for tab, steps in zip(st.tabs(["45 minutes", "90 minutes"]), (short, STEPS), strict=True):
         with tab:
             for step in steps:
-                _draw(step)
+                _draw(step, answered)
 
 
-def _draw(step: Step) -> None:
+def _draw(step: Step, answered: bool) -> None:
     number, lesson = next((at, each) for at, each in enumerate(LESSONS, 1) if each.name == step.name)
     link, ask, wrong = st.columns([3, 4, 5])
     with link:
@@ -110,4 +126,6 @@ def _draw(step: Step) -> None:
             query_params=[(TEACHER.name, "true")],
         )
     ask.markdown(f"**Then ask:** {step.ask}")
+    if answered:
+        ask.markdown(f"**Expect:** {step.answer()}")
     wrong.markdown(f"**Not so:** {step.wrong}")

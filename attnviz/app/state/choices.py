@@ -25,9 +25,19 @@ _WITH_OWN_MODEL = _MASKS | _POSITIONS
 _WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _WITH_OWN_MODEL
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
-_LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG
+LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG
 
-TEACHER = Flag(name="teacher", pages=_LESSONS, copied=False)
+TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
+
+# A question of the teacher's own.
+ASK = Text(name="ask", pages=LESSONS | _EXPLORE)
+OPTIONS = Text(name="options", pages=LESSONS | _EXPLORE)
+RIGHT = OneOf(name="right", pages=LESSONS | _EXPLORE)
+
+# An assignment.
+_ASSIGNED = _on("assignment")
+LESSON = OneOf(name="lesson", pages=_ASSIGNED)
+ASSIGNMENT = Number(name="assignment", pages=_ASSIGNED, most=9999)
 
 # What reads, and what is read.
 IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)
@@ -35,7 +45,9 @@ MODEL = OneOf(
     name="model", pages=_EXPLORE | _TOOLS | _SENSING | _WITH_OWN_MODEL, carried=True, within=IN_YOUR_MODEL
 )
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
-TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
+TEXT = Text(
+    name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS | _ASSIGNED, always=True, carried=True
+)
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
@@ -46,6 +58,7 @@ READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_PICTURES)
 SOUND = OneOf(name="sound", pages=_SOUNDS)
+ROOM = Text(name="room", pages=_on("classroom"))
 CITED = OneOf(name="cited", pages=_on("references"))
 
 # Where one looks.
@@ -107,6 +120,11 @@ FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS, former=("first",))
 SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS, former=("second",))
 DIRECTION = OneOf(name="direction", pages=_PRONOUNS)
 RELATION = OneOf(name="relation", pages=_PRONOUNS)
+
+# The handout.
+HANDED_OUT = Several(name="handout", pages=_on("learn"))
+READ_IN_HANDOUT = Text(name="sentence", pages=_on("learn"))
+BLANKS = Number(name="blanks", pages=_on("learn"), most=999)
 
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -76,10 +76,24 @@ def keep_picked() -> None:
 def drawing() -> Iterator[None]:
     """In here the page is drawn; once it is, the browser learns what was picked.
 
-    On a busy server, drawing the page can take longer than `STALE_SECONDS`. A page that stops early is drawn;
-    one that begins anew is not.
+    On a busy server, drawing the page can take longer than `STALE_SECONDS`.
     """
     picked: _Picked | None = get(_PICKED)
+
+    def note() -> None:
+        if picked is not None and picked.drawn is None:
+            picked.drawn = time.monotonic()
+
+    with once_drawn(note):
+        yield
+
+
+@contextmanager
+def once_drawn(then: Callable[[], None]) -> Iterator[None]:
+    """In here the page is drawn; then this is called.
+
+    A page that stops early, or fails, is drawn; one that begins anew is not.
+    """
     begins_anew = False
     try:
         yield
@@ -87,5 +101,5 @@ def drawing() -> Iterator[None]:
         begins_anew = True
         raise
     finally:
-        if picked is not None and picked.drawn is None and not begins_anew:
-            picked.drawn = time.monotonic()
+        if not begins_anew:
+            then()

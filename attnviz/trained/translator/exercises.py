@@ -11,7 +11,8 @@ from torch import Tensor
 
 from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.translator import padded, source_of, target_of
-from attnviz.trained.translator.vocabulary import END, FRENCH, PAD
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END, PAD
 
 NOWHERE = -1
 """The place of a word that a sentence does not have."""

@@ -1,35 +1,22 @@
 """Reads what a visitor typed, word by word, and says what the small translator has never seen."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import chain
 
-from attnviz import readable
-from attnviz.errors import EmptyText, TextTooLong, UnknownWords
 from attnviz.trace import Token
+from attnviz.trained.known_words import Piece, known_words, pieces
 from attnviz.trained.translator.families import FAMILIES
 from attnviz.trained.translator.grammar import understood
 from attnviz.trained.translator.lexicon import NOUN, PEOPLE, PREDICATE, VERBS, Adjective, Noun, indefinite
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START, Vocabulary
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, START, Vocabulary
 
 TOKEN_LIMIT = 40
 """The most tokens of a text, [END] or [START] included: more than any sentence of the grammar has."""
 
-_NEAREST = 3  # known words that are offered for an unknown one
-_LIKENESS = 0.65  # of 1: at least as much as a known word needs to be offered
-_LONGEST = 20  # letters: no known word is like a word with more
-
 _VERB = {form: verb for verb in VERBS for form in (verb.english, verb.past, verb.third)}
-
-
-class _Piece(NamedTuple):
-    """A word as it was typed, and the characters of the text that it stands for."""
-
-    word: str
-    start: int
-    end: int
 
 
 def tokens(text: str) -> tuple[Token, ...]:
@@ -109,29 +96,16 @@ def _a(noun: Noun) -> str:
     return f"{indefinite(noun.english)} {noun.english}"
 
 
-def _known(text: str, vocabulary: Vocabulary, parts: Callable[[_Piece], Iterator[_Piece]]) -> list[Token]:
+def _known(text: str, vocabulary: Vocabulary, parts: Callable[[Piece], Iterator[Piece]]) -> list[Token]:
     """The words of a text that the vocabulary has."""
-    readable.check(text)
-    typed = [part for piece in _pieces(text) for part in parts(piece)]
-    pieces = [part._replace(word=unicodedata.normalize("NFC", part.word.lower())) for part in typed]
-    if not pieces:
-        raise EmptyText("There is nothing here for the model to read. Type a sentence and try again.")
-    if len(pieces) >= TOKEN_LIMIT:
-        raise TextTooLong(len(pieces) + 1, TOKEN_LIMIT)
-    unknown = [piece for piece in pieces if piece.word not in vocabulary]
-    if unknown:
-        raise UnknownWords({text[start:end]: _nearest(word, vocabulary) for word, start, end in unknown})
-    ids = vocabulary.ids(piece.word for piece in pieces)
-    return [
-        Token(word, number, start, end, place, special=False)
-        for place, ((word, start, end), number) in enumerate(zip(pieces, ids, strict=True))
-    ]
+    return known_words(
+        text, lambda text: chain.from_iterable(map(parts, _pieces(text))), vocabulary, TOKEN_LIMIT
+    )
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def _pieces(text: str) -> Iterator[Piece]:
     """What stands between spaces and punctuation."""
-    for match in re.finditer(r"[^\s']\S*", "".join(map(_plain, text))):
-        yield _Piece(match[0], *match.span())
+    return pieces(r"[^\s']\S*", "".join(map(_plain, text)))
 
 
 def _plain(character: str) -> str:
@@ -141,26 +115,20 @@ def _plain(character: str) -> str:
     return " " if unicodedata.category(character)[0] in "PC" else character
 
 
-def _english(piece: _Piece) -> Iterator[_Piece]:
+def _english(piece: Piece) -> Iterator[Piece]:
     """Takes "didn't" for "did" and "not"; an apostrophe at the end only closes a quotation."""
     word, start, end = piece
     if word[-3:].lower() == "n't" and word[:-3].lower() in ENGLISH:
-        yield _Piece(word[:-3], start, end - 3)
-        yield _Piece("not", end - 3, end)
+        yield Piece(word[:-3], start, end - 3)
+        yield Piece("not", end - 3, end)
     else:
         closed = word.rstrip("'")
-        yield _Piece(closed, start, start + len(closed))
+        yield Piece(closed, start, start + len(closed))
 
 
-def _french(piece: _Piece) -> Iterator[_Piece]:
+def _french(piece: Piece) -> Iterator[Piece]:
     """Takes "puisqu'il" for "puisqu'" and "il", but "aujourd'hui" for one word."""
     for match in re.finditer(r"aujourd'hui|[^']+'?", piece.word, re.IGNORECASE):
         part = match[0] if match[0].lower() in FRENCH else match[0].rstrip("'")
         start = piece.start + match.start()
-        yield _Piece(part, start, start + len(part))
-
-
-def _nearest(word: str, vocabulary: Vocabulary) -> list[str]:
-    if len(word) > _LONGEST:
-        return []
-    return difflib.get_close_matches(word, vocabulary.words[3:], _NEAREST, _LIKENESS)
+        yield Piece(part, start, start + len(part))

@@ -18,7 +18,8 @@ from attnviz.trained.translator.learning import THOUSAND, Measures, Probe, Probe
 from attnviz.trained.translator.training import Settings, train
 from attnviz.trained.translator.translator import Translator, build, padded
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from attnviz.trained.translator.vocabulary import END, FRENCH
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END
 
 
 @dataclass(frozen=True)

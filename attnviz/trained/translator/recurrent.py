@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from attnviz.errors import ModelFilesDamaged
 from attnviz.trained.translator.translator import longest_translation, source_of, target_of, until_end
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, PAD, START
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 
 Words = Sequence[str]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,22 +10,22 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Int
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from attnviz.errors import ModelFilesDamaged
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.interventions.editing import edited
+from attnviz.trained import weights_file
 from attnviz.trained.translator.variants import VARIANTS
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, PAD, START
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
 from attnviz.transformer.masks import padding_mask
 
 Words = Sequence[str]
 
 _HEADER = "attnviz translator"
+_WORDS = (*ENGLISH.words, *FRENCH.words)
 
 
 @dataclass(frozen=True)
@@ -189,43 +187,26 @@ class Translator:
 
     def save(self, file: Path) -> None:
         """Write the numbers in float16, the sizes and `about`; the same model gives the same bytes."""
-        tensors = {name: tensor.half() for name, tensor in self.model.state_dict().items()}
-        header = {"sizes": asdict(self.sizes), "about": self.about, "vocabularies": _vocabularies()}
-        # One entry: safetensors writes several in an order that changes from run to run.
-        written = json.dumps({**header, "digest": _digest_of_all(header, tensors)}, sort_keys=True)
-        file.write_bytes(save(tensors, {_HEADER: written}))
+        header = {"sizes": asdict(self.sizes), "about": self.about}
+        weights_file.write(file, _HEADER, self.model, _WORDS, header)
 
     @classmethod
     def load(cls, file: Path) -> Translator:
         """A model from its file, in float32.
 
-        The file carries a digest of all that it holds. So damage is noticed, and there is no second place
-        that each new training would have to keep up to date.
-
         Raises:
             ModelFilesDamaged: the file is missing, damaged, or from an attnviz with other words or another
                 network; the message names the file and the command that makes it again.
         """
-        try:
-            with safe_open(file, framework="pt") as opened:
-                header = json.loads(opened.metadata()[_HEADER])
-                tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-            intact = header.pop("digest") == _digest_of_all(header, tensors)
-        except FileNotFoundError as error:
-            raise _damaged(file, "is missing") from error
-        except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
-            raise _damaged(file, "cannot be read") from error
-        if not intact:
-            raise _damaged(file, "is damaged")
-        if header["vocabularies"] != _vocabularies():
-            raise _damaged(file, "was trained on other words than this attnviz knows")
-        try:
-            sizes = Sizes(**header["sizes"])
-            model = build(sizes, seed=0)
-            model.load_state_dict(tensors)
-        except (TypeError, RuntimeError) as error:
-            raise _damaged(file, "was made by an attnviz with another network") from error
-        return cls(model, sizes, header["about"])
+        seed = VARIANTS[file.stem].seed if file.stem in VARIANTS else 0
+        model, header = weights_file.read(
+            file,
+            _HEADER,
+            _WORDS,
+            lambda header: build(Sizes(**header["sizes"]), seed=0),
+            f"python -m attnviz train --variant {file.stem} --seed {seed} --out {file}",
+        )
+        return cls(model, Sizes(**header["sizes"]), header["about"])
 
 
 def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
@@ -246,22 +227,3 @@ def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
 def until_end(words: Words) -> tuple[str, ...]:
     """What was said before [END]."""
     return tuple(words[: words.index(END)] if END in words else words)
-
-
-def _vocabularies() -> str:
-    """A digest of all words in their order: with other words, every number would mean something else."""
-    return hashlib.sha256("\n".join([*ENGLISH.words, *FRENCH.words]).encode()).hexdigest()
-
-
-def _digest_of_all(header: Mapping[str, object], tensors: Mapping[str, Tensor]) -> str:
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.numpy().tobytes())
-    return digest.hexdigest()
-
-
-def _damaged(file: Path, what: str) -> ModelFilesDamaged:
-    seed = VARIANTS[file.stem].seed if file.stem in VARIANTS else 0
-    command = f"python -m attnviz train --variant {file.stem} --seed {seed} --out {file}"
-    return ModelFilesDamaged(f"The model file {file} {what}. Make it again with: {command}")

@@ -1,40 +1,9 @@
 """The words that the small translator knows, numbered: one list for English, one for French."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from attnviz.trained.translator import lexicon
-
-PAD, START, END = "[PAD]", "[START]", "[END]"
-
-
-class Vocabulary:
-    """Words in a fixed order: the number of a word is its row in the model's table.
-
-    Attributes:
-        words: all of them; the first three are [PAD], [START] and [END].
-    """
-
-    def __init__(self, words: Iterable[str]) -> None:
-        self.words = tuple(dict.fromkeys((PAD, START, END, *words)))
-        self._ids = {word: number for number, word in enumerate(self.words)}
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self._ids
-
-    def ids(self, words: Iterable[str]) -> list[int]:
-        """The numbers of some words.
-
-        Raises:
-            KeyError: the vocabulary has no such word.
-        """
-        return [self._ids[word] for word in words]
-
-    def word(self, number: int) -> str:
-        """The word with this number."""
-        return self.words[number]
+from attnviz.trained.vocabulary import Vocabulary
 
 
 def _english() -> Iterator[str]:

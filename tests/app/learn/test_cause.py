@@ -80,6 +80,14 @@ def test_a_link_with_a_change_which_another_sentence_undoes() -> None:
         assert "nothing to try" in words(app)
 
 
+def test_without_a_pronoun_it_is_asked_what_a_silent_head_does_and_an_empty_translation_is_explained() -> (
+    None
+):
+    app = visit("cause", english="The dog did not cross the road.")
+    assert "hands over nothing to any word, what will" in words(app)
+    assert "[END], the sign for the end" in words(visit("cause", english="dog"))
+
+
 def test_each_change_is_shown_at_its_own_arrow() -> None:
     app = visit("cause", edit="encoder 1-3 12 12>1")
     assert app.selectbox(key="cause_head").value == "encoder 1-3"

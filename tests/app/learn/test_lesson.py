@@ -33,9 +33,9 @@ GUESSES = {
     "scale": ("32", "Measured on 200 random pairs: 32.9."),
     "query_key_value": ("dog", "The dot products of query and key are: "),
     "many_heads": ("Nothing more", "Both have 591,360 parameters"),
-    "masks": ("23.3 %", "15.1 % / 64.7 % = 23.3 %: the cells that stay open"),
+    "masks": ("40.8 %", "in the same proportions, 1.5 % / 96.4 % = 1.6 %. In this layer the scores"),
     "positions": ("the same as before", "Without positions, its 384 numbers"),
-    "cross_attention": ("dog", "`hound` reads `dog` 79 %"),
+    "cross_attention": ("dog", "`hound` reads `dog` **79 %**"),
     "block": ("the old vector", "The old vector's length is **11.19**, the update's **7.08**"),
     "translate": ("il", "It wrote *il*: *il* "),
     "cause": (
@@ -79,8 +79,24 @@ def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
     assert links == [step.name for step in (*(s for s in plan.STEPS if s.at_first), *plan.STEPS)]
 
 
+def test_the_plan_tells_what_to_expect_when_a_teacher_asks_for_it() -> None:
+    app = visit("learn")
+    assert "**Expect:**" not in words(app)
+    expected = words(app.toggle(key="expected answers").set_value(True).run())
+    assert expected.count("**Expect:**") == len(plan.STEPS) + 4
+    for told in (
+        "At 0, *it* takes 100 % from `it`",
+        "it takes 7.7 % from each of the 13 tokens",  # 1/13
+        "384 × 32 numbers each",
+        "looks at `dog` **66 %**, `road` **12 %**",
+        "then it writes *Le chien n'a pas traversé la route car elle était",
+        "that has just read *car*: its cross-attention head 1 reads *it*",
+    ):
+        assert told in expected
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_on_the_opening_sentence_judges_a_guess_and_has_a_teachers_view(name: str) -> None:
+def test_a_page_opens_on_the_opening_sentence_and_judges_a_guess(name: str) -> None:
     app = visit(name)
     assert not app.warning
     number = NAMES.index(name)
@@ -98,9 +114,6 @@ def test_a_page_opens_on_the_opening_sentence_judges_a_guess_and_has_a_teachers_
     press(app, "Reveal")
     [judged] = [element.value for element in app.markdown if element.value.startswith("**Yes.**")]
     assert because in judged
-    # The teacher's view draws the picture outside of what is hidden.
-    clean(app.toggle(key="teacher").set_value(True).run())
-    assert not app.warning
 
 
 @pytest.mark.parametrize("name", READ_BY_BERT)
@@ -237,17 +250,35 @@ def test_a_guess_is_judged_by_what_is_right() -> None:
         guess("Which?", ["dog", "road"], right="dog", because="Because 0.7 > 0.1.")
 
     app = press(AppTest.from_function(page).run(), "Reveal")
-    assert app.markdown[0].value == "**dog.** Because 0.7 > 0.1."
+    assert app.markdown[-1].value == "**dog.** Because 0.7 > 0.1."
     press(app, "Cover the answer")
     app.button_group(key="guess_").set_value("road").run()
-    assert not app.markdown
+    assert [one.value for one in app.markdown] == ["Which?"]  # not the verdict
     press(app, "Reveal")
-    assert app.markdown[0].value == "**Not quite.** Because 0.7 > 0.1."
+    assert app.markdown[-1].value == "**Not quite: dog.** Because 0.7 > 0.1."
     app.button_group(key="guess_").set_value("dog").run()
-    assert app.markdown[0].value == "**Yes.** Because 0.7 > 0.1."
+    assert app.markdown[-1].value == "**Yes.** Because 0.7 > 0.1."
     press(app, "Cover the answer")
-    assert not app.markdown
+    assert [one.value for one in app.markdown] == ["Which?"]  # not the verdict
     assert app.button_group(key="guess_").value == "dog"
+
+
+def test_where_nothing_can_be_guessed_nothing_is_asked_and_nothing_covered() -> None:
+    """One word has no order, and takes all from itself; signs that BERT does not know are all alike to it."""
+    for name, text in (("positions", "dog"), ("weighted_average", "dog"), ("weighted_average", "😀 🐶")):
+        app = visit(name, text=text)
+        assert "Reveal" not in buttons(app)
+        assert lesson._COVERED not in [each.proto.body for each in app.get("html")]
+
+
+def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:
+    app = visit("query_key_value", text="The lawyer told the witness that she was late.")
+    assert "In it, `she` asks" in words(app)
+    offered = app.button_group(key="guess_query_key_value").options
+    assert {"lawyer", "witness"} <= set(offered)
+    press(app, "Reveal")
+    [judged] = [each.value for each in app.markdown if "The dot products" in each.value]
+    assert all(f"`{word.replace(chr(92), '')}`" in judged for word in offered)  # the guessed one's, too
 
 
 def test_a_guess_goes_with_its_sentence() -> None:

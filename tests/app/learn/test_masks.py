@@ -55,22 +55,31 @@ def test_the_numbers_are_written_out() -> None:
     assert share == round(100 * float(row.max()), 1)
 
 
-@pytest.mark.parametrize("query", ["1 [CLS]", "15 [SEP]"])
-def test_the_guess_has_options_where_the_mask_closes_nearly_all_or_nothing(query: str) -> None:
-    app = visit("masks", query=query)
+@pytest.mark.parametrize(
+    ("query", "layer"), [("1 [CLS]", 0), ("10 it", 0), ("10 it", LAYER), ("15 [SEP]", LAYER)]
+)
+def test_the_guess_is_about_the_head_of_the_picture_and_always_has_options(query: str, layer: int) -> None:
+    """Also where the mask closes nearly all, or nothing."""
+    app = visit("masks", query=query, layer=str(layer + 1))
     at = int(query.partition(" ")[0]) - 1
     free, causal = (
-        masks.weights(OPENING.text, masks.cells(kind, 15), HEAD)[0, at] for kind in ("none", "causal")
+        masks.weights(OPENING.text, masks.cells(kind, 15), HEAD)[layer, at] for kind in ("none", "causal")
     )
     key = int(causal.argmax())
     question = app.button_group(key="guess_masks")
-    assert f"**{100 * free[key]:.1f} %**" in question.label
+    head = f"head {layer + 1}-{HEAD + 1}"
+    assert f"In {head} " in words(app)
+    assert f"**{100 * free[key]:.1f} %** without a mask" in words(app)
+    assert any(head in heading.value for heading in app.header)
     right = f"{100 * causal[key]:.1f} %"
     options = [option.replace("\\", "") for option in question.options]
     assert right in options
     assert len(options) == len({*options}) > 1
     told = words(press(question.set_value(right).run(), "Reveal"))
-    assert f"**Yes.** {100 * free[key]:.1f} % / {100 * free[: at + 1].sum():.1f} % = {right}" in told
+    assert "**Yes.** The cells that stay open" in told
+    same = f"{100 * free[key] / free[: at + 1].sum():.1f} %"
+    assert f"{100 * free[key]:.1f} % / {100 * free[: at + 1].sum():.1f} % = {same}. " in told
+    assert (f"run again, gives **{right}**" in told) == (layer > 0)
 
 
 def test_the_decoder_that_learns_sees_what_the_one_that_writes_sees() -> None:

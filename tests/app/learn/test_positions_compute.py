@@ -15,6 +15,7 @@ from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.positions import Relative, Table, Turns
 from attnviz.capture.recorder import recording
+from attnviz.transformer.rotary import rotate
 from tests.capture.tiny import SENTENCE, tiny
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -165,6 +166,16 @@ def test_the_lessons_bert_and_the_translator_have_tables_of_ours() -> None:
     assert isinstance(encoder, Table)
     assert (encoder.part, decoder.part, encoder.learned) == ("encoder", "decoder", False)
     assert encoder.vectors[3, :2] == pytest.approx([np.sin(3), np.cos(3)])
+
+
+def test_the_storyteller_s_turns_are_those_of_its_attention() -> None:
+    [turns] = compute.positions("storyteller").ways
+    assert isinstance(turns, Turns)
+    assert turns.layers == (0, 1)
+    vectors = torch.randn(5, turns.d_head)
+    np.testing.assert_allclose(
+        turns.turned(vectors.numpy(), np.arange(5)), rotate(vectors, torch.arange(5)), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("family", ["llama", "gptj"])

@@ -72,5 +72,33 @@ def test_a_token_without_the_default_word_is_the_one_in_the_middle() -> None:
     assert chosen(opened(text="😀 <script> **bold** مرحبا")).startswith("3 1 ")
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("The lawyer told the witness that she was late.", 7), ("A snollygoster dog", 7)],
+)
+def test_a_pronoun_is_chosen_at_first_and_a_whole_word_rather_than_a_piece(text: str, place: int) -> None:
+    assert chosen(opened(text=text)) == f"3 1 {place}"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("The dog barks.", ""),
+        ("The 🐶 barks.", "it reads as one and the same token, [UNK]: `[UNK] 🐶`."),
+        (" ".join(chr(0x1F600 + sign) for sign in range(7)), "`[UNK] 😄` and 2 more."),
+        ("Der Hund", "1 of 2 words here is cut into pieces (##). BERT learned from English"),
+    ],
+)
+def test_what_is_unlike_english_is_said_below_the_box(text: str, says: str) -> None:
+    told = [warning.value for warning in opened(text=text).warning]
+    assert not told if not says else says in told[0]
+
+
+def test_a_sentence_too_long_for_its_box_stands_below_it_unless_it_is_a_whole_text() -> None:
+    sentence = "The dog did not cross the road as it was too tired to go any further that night."
+    assert opened(text=sentence).text[0].value == sentence
+    assert sentence * 8 not in [each.value for each in opened(text=sentence * 8).text]
+
+
 def test_a_comma_in_the_middle_is_not_chosen_at_first() -> None:
     assert chosen(opened(text="One, two")) == "3 1 3"

@@ -13,7 +13,8 @@ from attnviz.app.learn.translate.compute import (
     translate,
 )
 from attnviz.capture import loading
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, START
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TIRED = "The dog did not cross the road as it was too tired."

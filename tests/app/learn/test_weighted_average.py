@@ -12,7 +12,7 @@ from attnviz.text import percent
 from tests.app.shown import sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
-LONG = " ".join(f"word{number % 7} and" for number in range(160))
+LONG = " ".join(f"word {number % 7} and" for number in range(110))
 
 
 def opened(**parameters: str) -> AppTest:
@@ -35,6 +35,12 @@ def test_the_page_opens_with_its_numbers() -> None:
     assert [word["label"] for word in message["words"]][7:9] == ["as", "it"]
     assert weights(app) == pytest.approx(found.weights[8].tolist())
     assert message["mixed"] == pytest.approx(found.output[8, :32].tolist())
+
+
+def test_at_an_infinite_temperature_all_tokens_are_named_as_equal() -> None:
+    said = words(opened(temperature="∞"))
+    assert "`it` takes the same from all 13 tokens: **7.7 %** from each." in said
+    assert "`it` takes **7.7 %** from" not in said
 
 
 def test_names_on_both_sides_of_the_late_import_agree() -> None:

@@ -25,7 +25,8 @@ from attnviz.trained.translator.exercises import Exercises
 from attnviz.trained.translator.lengthening import MOST
 from attnviz.trained.translator.lexicon import NOUN
 from attnviz.trained.translator.translator import Translator, source_of, target_of
-from attnviz.trained.translator.vocabulary import END, FRENCH
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 

@@ -8,7 +8,8 @@ import torch
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.exercises import NOWHERE, PADDING, Corpus, Exercises
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, START
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, START
 
 BATCH = 7
 

@@ -11,7 +11,8 @@ from attnviz.trained.translator.recording import Examination, about, glance, wat
 from attnviz.trained.translator.training import Settings, train
 from attnviz.trained.translator.translator import Sizes, Translator, build
 from attnviz.trained.translator.variants import VARIANTS
-from attnviz.trained.translator.vocabulary import END, FRENCH
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END
 
 TINY = Sizes(d_model=12, n_heads=2, d_feed_forward=7)
 SETTINGS = replace(Settings.live("taught", seed=5), steps=6, sentences=300, batch=32, sizes=TINY)

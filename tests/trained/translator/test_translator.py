@@ -26,7 +26,8 @@ from attnviz.trained.translator.translator import (
     longest_translation,
 )
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, PAD, START
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from tests.translator_reference import Array, reference
 
@@ -248,5 +249,5 @@ def test_weights_of_another_network_are_refused(
 
 
 def test_weights_for_other_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ENGLISH", FRENCH)
+    monkeypatch.setattr(module, "_WORDS", FRENCH.words)
     refused(file, "was trained on other words")

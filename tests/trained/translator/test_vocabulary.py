@@ -7,7 +7,8 @@ import pytest
 
 from attnviz.trained.translator import grammar
 from attnviz.trained.translator.lexicon import ADJECTIVES, NOUNS, without_gender
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH, PAD, START, Vocabulary
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END, PAD, START, Vocabulary
 
 
 @pytest.mark.parametrize("vocabulary", [ENGLISH, FRENCH])

@@ -34,5 +34,8 @@ class Measured:
 
 
 @widget
-def distributions(key: str, rows: Sequence[Measured], /, *, heading: str, caption: str) -> None:
-    """Draws a table with a small picture in each row, and a caption that says in a sentence what it shows."""
+def distributions(key: str, rows: Sequence[Measured], /, *, heading: str, caption: str, about: str) -> None:
+    """Draws a table with a small picture in each row, and a caption that says in a sentence what it shows.
+
+    `about` is what the saved picture says.
+    """

@@ -195,6 +195,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
     distributions(
         "rules of head",
         rows,
+        about=f"{caches.called(findings.model)} · head {chosen.name}",
         heading="How its sentences score" if findings.many else "On its scale",
         caption=f"{bars}Solid mark: this head’s mean. Even, and dashed: a head that shares its attention "
         "evenly, on the same sentences.",

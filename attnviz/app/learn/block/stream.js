@@ -229,14 +229,14 @@ class Stream extends View {
   constructor() {
     super();
     this.chosen = new Choice();
-    this.back = element("button", { type: "button", class: "move", text: "← Back" });
-    this.next = element("button", { type: "button", class: "move on" });
+    this.back = element("button", { type: "button", class: "move", "data-move": -1, text: "← Back" });
+    this.next = element("button", { type: "button", class: "move on", "data-move": 1 });
     this.back.onclick = () => this.walk(this.step - 1);
     this.next.onclick = () => this.forward();
     this.place = element("span", { class: "place", "aria-live": "polite" });
     const bar = element("div", { class: "bar" }, this.back, this.next, this.place);
     this.stations = STATIONS.map((station, at) => this.station(station, at + 1));
-    this.list = element("ol", {}, ...this.stations.map(({ item }) => item));
+    this.list = element("ol", { "data-rows": true }, ...this.stations.map(({ item }) => item));
     this.legend = element("div", { class: "legend" });
     this.root = element("div", { class: "root stream", "data-waiting": "true" }, this.list, this.legend, bar);
     this.root.onkeydown = (event) => this.onKey(event);
@@ -383,6 +383,7 @@ class Stream extends View {
       const seen = at < step;
       item.toggleAttribute("data-ahead", !seen);
       item.toggleAttribute("data-here", at === step - 1);
+      item.toggleAttribute("data-followed", at === step - 1);
       body.hidden = aboutElement.hidden = !seen;
       if (at === step - 1) title.setAttribute("aria-current", "step");
       else title.removeAttribute("aria-current");

@@ -60,6 +60,7 @@ def arrow(
     choices: Sequence[Choice],
     choice_label: str,
     others: int,
+    about: str,
     on_change: Callable[[Interference], None],
     on_undo: Callable[[], None],
 ) -> None:
@@ -75,6 +76,7 @@ def arrow(
         translation, translation_before: what the model writes now, and wrote unchanged.
         choices: the words between which it chooses, at the place that `choice_label` names; may be empty.
         others: how much is changed in other rows.
+        about: what the saved picture says; "" for the page's sentence and model.
         on_change: called with what the visitor changed in this row.
         on_undo: called if all changes are to be undone, in all rows.
     """

@@ -20,7 +20,8 @@ from attnviz.trace import Floats, Kind, Mask
 from attnviz.trained.translator import reading, variants
 from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
-from attnviz.trained.translator.vocabulary import FRENCH, START
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import START
 
 FIGURES = Path(variants.__file__).with_name("weights") / "figures.json"
 COMMAND = "python -m attnviz measure --write"

@@ -12,6 +12,7 @@ import streamlit as st
 from attnviz.app.learn.cause.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
 from attnviz.app.learn.computed import later
+from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.measured import label_smoothing
 from attnviz.models import catalogue
@@ -29,10 +30,11 @@ _WORTH_TELLING = 0.05  # smaller weights are left out of a sentence
 
 
 def question(chosen: ArrowSelection) -> None:
-    """Ask what the translation says if the arrow goes to another noun."""
+    """Ask what the translation says if the arrow goes to another noun; without one, if the head is silent."""
     gender = chosen.experiment.gender
     other = _other_noun(chosen)
     if other is None or gender is None:
+        _question_of_silence(chosen)
         return
     move: Interference = {"change": "move", "source": chosen.strongest, "target": other}
     found = run(chosen, chosen.model, (written(chosen.place, move),))
@@ -44,7 +46,18 @@ def question(chosen: ArrowSelection) -> None:
         f"force it to look at {chosen.key(other)} instead, what will the translation say?",
         [SAME, turned, OTHERWISE],
         right=right,
-        because=f"It says: {_french(found.words_now)} Drag the arrow, and see.",
+        because=f"It says: {_french(found)} Drag the arrow, and see.",
+    )
+
+
+def _question_of_silence(chosen: ArrowSelection) -> None:
+    head: Interference = {"change": "head", "source": None, "target": None}
+    found = run(chosen, chosen.model, (written(chosen.place, head),))
+    guess(
+        f"If {chosen.place.head_in_words} hands over nothing to any word, what will the translation say?",
+        [SAME, OTHERWISE],
+        right=SAME if found.words_now == found.words_before else OTHERWISE,
+        because=f"It says: {_french(found)}",
     )
 
 
@@ -61,10 +74,10 @@ def picture(chosen: ArrowSelection) -> None:
         )
 
 
-def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment) -> None:
+def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment, about: str = "") -> None:
     """Draw the arrows of the chosen row in a translator, whose numbers these are, in a widget of this name.
 
-    Whatever is changed there, is changed everywhere.
+    Whatever is changed there, is changed everywhere. Its file says `about`, or "" names the page's own model.
     """
     choices: list[Choice] = []
     label = ""
@@ -91,6 +104,7 @@ def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment) -> 
         choices=choices,
         choice_label=label,
         others=len(chosen.elsewhere),
+        about=about,
         on_change=lambda interference: change(chosen, interference),
         on_undo=undo,
     )
@@ -165,7 +179,7 @@ def in_words(chosen: ArrowSelection, found: compute.Experiment) -> str:
     ]
     now = "now " if chosen.edits else ""
     looks = f"looks at {', '.join(listed)}" if listed else "reads nothing"
-    told = f"In this head, {chosen.reader} {now}{looks}. The model {now}writes: {_french(found.words_now)}"
+    told = f"In this head, {chosen.reader} {now}{looks}. The model {now}writes: {_french(found)}"
     if found.gender is None:
         return told
     changes = [
@@ -175,9 +189,10 @@ def in_words(chosen: ArrowSelection, found: compute.Experiment) -> str:
     return f"{told} How probable: {', '.join(changes)}."
 
 
-def _french(words: Sequence[str]) -> str:
-    """A translation, in Markdown."""
-    return f"*{grammar.written(words)}*" if words else "nothing."
+def _french(found: compute.Experiment) -> str:
+    """The translation after the change, in Markdown."""
+    words = found.words_now
+    return f"*{grammar.written(words)}*" if words else NOTHING
 
 
 def _what_changed(chosen: ArrowSelection) -> str:

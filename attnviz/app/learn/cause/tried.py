@@ -80,7 +80,7 @@ def beside(chosen: ArrowSelection) -> None:
             except InvalidEdit as error:
                 st.info(markdown.plain(str(error)), icon=":material/info:")
                 continue
-            picture_of(f"cause {model}", chosen, found)
+            picture_of(f"cause {model}", chosen, found, f"“{chosen.text}” · {catalogue.entry(model).title}")
             st.markdown(in_words(chosen, found))
             _where_it_reads(chosen, model)
             _in_many(model)

@@ -10,8 +10,8 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import why
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import looks, name_of
-from attnviz.app import markdown
+from attnviz.analysis.sentence import looks, name_of, to_guess_from
+from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
 from attnviz.app.learn import choosing
@@ -35,7 +35,6 @@ LAYERS = catalogue.entry(MODEL).layers
 ACROSS, ITSELF = "reads the other text", "reads itself"
 MATRIX, LINES = "Matrix", "Lines"
 _LISTED = 3  # tokens named in a sentence, and terms of a sum that are written out
-_OPTIONS = 4  # to guess from
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +98,8 @@ def choose(reader: str, other: str) -> CrossSelection:
     """Draw the choice of the token that reads, and which of the texts it reads; return the numbers."""
     word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
     with word:
-        at = choosing.token(reader, "Token that reads (query)", CROSS_QUERY, "hound")
+        begin = controls.place_of("hound", choosing.tokens(reader))
+        at = choosing.token(reader, "Token that reads (query)", CROSS_QUERY, begin)
     with vectors:
         layer = CROSS_VECTORS.slide(
             "Vectors after how many layers of BERT",
@@ -116,17 +116,16 @@ def choose(reader: str, other: str) -> CrossSelection:
 
 def question(reading: CrossSelection) -> None:
     """Ask what the chosen token reads most."""
-    strongest = reading.order[0]
-    groups = reading.sources.groups
-    options = [name_of(place, groups) for place in sorted(reading.order[:_OPTIONS])]
-    share = percent(float(reading.weights[reading.at, strongest]))
+    row, groups = reading.weights[reading.at], reading.sources.groups
+    options = to_guess_from(row, groups)
+    shares = [(name_of(place, groups), float(row[place])) for place in reading.order if place in options]
     guess(
         "BERT has seen each text by itself, and no matrix is trained for reading across. "
         f"Which token will {reading.name} read most?",
-        options,
-        right=name_of(strongest, groups),
-        because=f"{reading.name} reads {reading.source_name(strongest)} {share}: of all tokens, "
-        "that one's vector gives the largest dot product.",
+        [name_of(place, groups) for place in options],
+        right=shares[0][0],
+        because=f"{reading.name} reads {markdown.shares(shares)}. Of all tokens, the vector of "
+        f"{reading.source_name(reading.order[0])} gives the largest dot product.",
     )
 
 
@@ -208,8 +207,7 @@ def more(reading: CrossSelection) -> None:
     """Work out one weight and one number of the output."""
     weights = reading.weights[reading.at]
     st.header("From two vectors to a weight", anchor=False)
-    labels = [group.label for group in reading.sources.groups]
-    read = choosing.token(reading.source, "Token that is read (key)", CROSS_KEY, labels[reading.order[0]])
+    read = choosing.token(reading.source, "Token that is read (key)", CROSS_KEY, reading.order[0])
     worked = why(reading.block, 0, reading.at, read, reading.readers, reading.sources)
 
     def pick(position: int) -> None:

@@ -133,10 +133,12 @@ def stretch(text: str, seed: int) -> compute.Stretched:
 def picture(shown: compute.Stretched, found: Distances) -> None:
     """Draw the sentence, what the networks keep of it and write, and that in words."""
     st.header(f"{shown.words_apart} words from noun to *it*", anchor=False)
+    networks = [_network(name, getattr(shown, name), shown) for name in NAMES]
     stretched(
         "stretched",
         sentences=[_english(shown), _french(shown)],
-        networks=[_network(name, getattr(shown, name), shown) for name in NAMES],
+        networks=networks,
+        about=f"“{' '.join(shown.source)}” · {', '.join(network['name'] for network in networks)}",
     )
     st.markdown(
         ":small[Each cell is a number that is kept, blue if negative, orange if positive. Each vector has a "

@@ -25,7 +25,7 @@ class Stretched extends View {
   update({ sentences, networks }) {
     this.root.replaceChildren(
       ...sentences.map((sentence) => this.sentence(sentence)),
-      element("div", { class: "networks" }, ...networks.map((network) => this.network(network))),
+      element("div", { class: "networks", "data-rows": true }, ...networks.map((network) => this.network(network))),
     );
   }
 

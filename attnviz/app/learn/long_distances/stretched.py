@@ -61,5 +61,8 @@ class Network(TypedDict):
 
 
 @widget
-def stretched(key: str, /, *, sentences: Sequence[Sentence], networks: Sequence[Network]) -> None:
-    """Draws the sentences, shaded by the weights; below them, what each network keeps, and what it writes."""
+def stretched(key: str, /, *, sentences: Sequence[Sentence], networks: Sequence[Network], about: str) -> None:
+    """Draws the sentences, shaded by the weights; below them, what each network keeps, and what it writes.
+
+    `about` is what the saved picture says.
+    """

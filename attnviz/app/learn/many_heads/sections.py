@@ -35,8 +35,8 @@ def question(chosen: HeadSelection) -> None:
     guess(
         f"{many.heads} narrow heads of {many.d_head} numbers each, instead of one wide head of {one.d_head}: "
         "how much more do they have to multiply?",
-        ["12 times as much", "About twice as much", "Nothing more", "Less"],
-        right="Nothing more" if times == 1 else "12 times as much",
+        [f"{many.heads} times as much", "About twice as much", "Nothing more", "Less"],
+        right="Nothing more" if times == 1 else f"{many.heads} times as much",
         because=f"Both have {many.parameters:,} parameters (learned numbers), and for this sentence both "
         f"take {many.multiply_adds:,} multiply-adds: {many.heads} × {many.d_head} = {one.d_head}. "
         f"But {many.heads} heads give each word {many.heads} rows of weights instead of one.",

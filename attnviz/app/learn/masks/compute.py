@@ -22,7 +22,8 @@ from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.models import catalogue
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.vocabulary import END, FRENCH, START
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END, START
 from attnviz.transformer.masks import (
     causal_mask,
     explicit_mask,

@@ -10,6 +10,7 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./mask_editor.css";
 
 const CELL_SIZE = { least: 26, most: 44 };
+const ON_A_PROJECTOR = 20; // the height of a row
 
 /** The cells of a mask as it is written: "8-c-e" for three tokens; each digit holds four cells of a row. */
 function cellsOf(text, count) {
@@ -59,7 +60,7 @@ class MaskEditor extends View {
       element("span", { class: "scale" }, closed, element("span", { text: "closed: may not look" })),
       this.unit,
     );
-    const scroller = element("div", { class: "scroller" }, this.grid);
+    const scroller = element("div", { class: "scroller", "data-rows": true }, this.grid);
     this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
     this.grid.onpointerdown = (event) => this.startStroke(event);
     this.grid.onpointerover = (event) => this.continueStroke(event);
@@ -117,14 +118,18 @@ class MaskEditor extends View {
     const room = this.root.clientWidth;
     if (!room) return;
     const narrow = room < 420;
-    const widest = Math.max(...this.data.tokens.map(({ label }) => textWidth(label, 12.5, this.theme.font)));
+    const projected = this.root.hasAttribute("data-teacher");
+    const letters = projected ? 16 : 12.5;
+    const widest = Math.max(...this.data.tokens.map(({ label }) => textWidth(label, letters, this.theme.font)));
     // With room for a ⚠.
     const left = Math.min(narrow ? 72 : 116, Math.ceil(widest) + 30);
     const cell = Math.floor((room - left - 6) / this.count);
     const top = Math.min(narrow ? 72 : 96, Math.max(30, Math.ceil(widest) + 14));
     this.root.style.setProperty("--left", `${left}px`);
     this.root.style.setProperty("--top", `${top}px`);
-    this.root.style.setProperty("--cell", `${Math.min(CELL_SIZE.most, Math.max(CELL_SIZE.least, cell))}px`);
+    const size = Math.min(CELL_SIZE.most, Math.max(CELL_SIZE.least, cell));
+    this.root.style.setProperty("--cell", `${size}px`);
+    this.root.style.setProperty("--row", `${projected ? ON_A_PROJECTOR : size}px`);
   }
 
   // What the cells hold
@@ -187,6 +192,7 @@ class MaskEditor extends View {
       const state = blind[query] ? ", looks nowhere" : "";
       row.setAttribute("aria-label", `${row.textContent}${state}: the whole row of ${name}, query`);
       this.lines[query].classList.toggle("marked", query === marked);
+      this.lines[query].toggleAttribute("data-followed", query === marked);
     });
     this.columns.forEach((column, key) => {
       const { label, name, title } = tokens[key];

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed, later
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
@@ -38,7 +38,9 @@ def draw(text: str) -> None:
     )
     word, other = st.columns(2)
     with word:
-        place = choosing.token(text, "Word to replace", EDITED, "tired")
+        place = choosing.token(
+            text, "Word to replace", EDITED, controls.place_of("tired", choosing.tokens(text))
+        )
     with other:
         replacement = REPLACEMENT.draw("Replace it with", "narrow")
     try:

@@ -92,18 +92,25 @@ def choose() -> MaskedHead:
 
 
 def question(chosen: MaskedHead) -> None:
-    """Ask what a causal mask does in the first layer, where the taught rule alone decides."""
-    key, given, left, share = _first_layer(chosen)
-    part, of, result = _divided(given, left, share)
-    options = (part, result, f"{given + 100 - left:.1f} %", "0.0 %")
+    """Ask what a causal mask does in the head of the picture."""
+    key, given, left, share = _under_causal_mask(chosen, chosen.layer)
+    part, of, result = _divided(given, left, 100 * given / left)
+    right = percent(share / 100, 1)
+    deeper = (
+        "In this layer the scores have changed as well, since the layers before could not look ahead "
+        f"either: the model, run again, gives **{right}**."
+        if chosen.layer
+        else "In deeper layers the scores change as well, since the layers before could not look ahead "
+        "either."
+    )
+    options = percent(given / 100, 1), result, right, percent(1 - (left - given) / 100, 1), percent(0, 1)
     guess(
-        f"In head 1-{chosen.head + 1} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to "
+        f"In head {chosen.head_name} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to "
         f"all tokens up to itself. How much does it give {key} if nobody may look ahead?",
         list(dict.fromkeys(options)),
-        right=result,
-        because=f"{part} / {of} = {result}: the cells that stay open share the 100 % in "
-        "the same proportions. In deeper layers the scores change as well, since the layers before could "
-        "not look ahead either.",
+        right=right,
+        because="The cells that stay open share the 100 %: in the same proportions, "
+        f"{part} / {of} = {result}. {deeper}",
     )
 
 
@@ -332,14 +339,14 @@ def _causal_in_words(chosen: MaskedHead) -> str:
     )
 
 
-def _first_layer(chosen: MaskedHead) -> tuple[str, float, float, float]:
-    """What the causal mask does in layer 1, where nothing but the open cells has changed.
+def _under_causal_mask(chosen: MaskedHead, layer: int) -> tuple[str, float, float, float]:
+    """What the causal mask does in a layer, from 0; in the first one, nothing but the open cells has changed.
 
     Returns:
         The token that the query then looks at most, in Markdown; in percent, the weight on it without the
         mask, on all tokens up to the query without the mask, and on it with the mask.
     """
-    free, causal = (chosen.weights(mask, layer=0)[chosen.query] for mask in (_UNMASKED, _CAUSAL))
+    free, causal = (chosen.weights(mask, layer)[chosen.query] for mask in (_UNMASKED, _CAUSAL))
     key = int(causal.argmax())
     left = float(free[: chosen.query + 1].sum())
     return markdown.token(key, chosen.groups), 100 * float(free[key]), 100 * left, 100 * float(causal[key])
@@ -353,7 +360,7 @@ def _divided(given: float, left: float, share: float) -> tuple[str, str, str]:
 
 
 def _first_layer_in_words(chosen: MaskedHead) -> str:
-    key, given, left, share = _first_layer(chosen)
+    key, given, left, share = _under_causal_mask(chosen, 0)
     part, of, result = _divided(given, left, share)
     return (
         "In **layer 1** only the first reason counts, so it can be checked with a calculator: without a "

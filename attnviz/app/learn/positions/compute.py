@@ -17,6 +17,7 @@ from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import Positions, Relative, Table, Turns, positions_of
 from attnviz.capture.scratch import ScratchModel
+from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.trace import Block, Floats, Token
 from attnviz.trained.translator.reading import TOKEN_LIMIT
@@ -25,7 +26,7 @@ from attnviz.transformer.bert import Bert
 from attnviz.transformer.layers import EncoderSteps
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.positions import sinusoidal
-from attnviz.transformer.rotary import rotary_frequencies, rotate
+from attnviz.transformer.rotary import BASE, rotary_frequencies, rotate
 
 D_MODEL = 64
 """The size of the sinusoidal vectors on show: the paper's 512 would not fit on a screen."""
@@ -335,6 +336,20 @@ def positions(name: str) -> Positions:
         # Our translator writes the paper's formula down for each text anew; here as long as it reads.
         waves = owned(sinusoidal(TOKEN_LIMIT, model.translator.sizes.d_model))
         return Positions((Table("encoder", waves, learned=False), Table("decoder", waves, learned=False)))
+    if isinstance(model, StorytellerModel):
+        size = model.storyteller.size
+        d_head = size.d_model // size.n_heads
+        turns = Turns(
+            part=None,
+            layers=tuple(range(size.layers)),
+            frequencies=owned(rotary_frequencies(d_head).float()),
+            pairs=np.arange(d_head).reshape(-1, 2),
+            d_head=d_head,
+            theta=BASE,
+            rule="default",
+            factor=1.0,
+        )
+        return Positions((turns,))
     assert isinstance(model, HuggingFaceModel | SeeingModel)  # noqa: S101 - there is no other kind
     model.need_vectors()
     return positions_of(model.network)

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed, later
@@ -239,7 +240,7 @@ def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             r"\textcolor{blue}{q} \cdot (R_{n-m}\, \textcolor{red}{k})"
         )
         layer, head = choosing.head()
-        key = choosing.token(text, "Token that is looked at (key)", KEY, "dog")
+        key = choosing.token(text, "Token that is looked at (key)", KEY, controls.place_of("dog", groups))
         found = _rotated(text, layer, head, word, key)
         pairs = len(found.frequencies)
         pair = TURNING_PAIR.draw("Pair to turn", pairs) - 1

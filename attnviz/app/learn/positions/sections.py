@@ -27,6 +27,7 @@ else:
 _experiment = computed(compute.set_experiment)
 
 _ROUNDING = 1e-4  # what is not rounding differs by a thousand times as much
+_SHUFFLED = 4  # tokens, [CLS] and [SEP] among them: one word alone has no order
 _SHOWN_TOKENS = 32
 _SHOWN_NUMBERS = 24
 _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the mean of all words"
@@ -57,14 +58,14 @@ def choose() -> TokenSelection:
 
 
 def question(chosen: TokenSelection) -> None:
-    """Ask what becomes of the followed word."""
+    """Ask what becomes of the followed word, where there is an order to change."""
     found = _experiment(chosen.text, 1)
     row = found.order.index(chosen.query)
     same = bool(found.without.differences[row] < _ROUNDING)
     guess(
         "Shuffle the words, and leave out the vectors that tell BERT where each token stands, its "
         f"**positions**: what will the output of {chosen.name} (its vector after the last layer) be?",
-        [_OTHER, _SAME, _MEAN],
+        [_OTHER, _SAME, _MEAN] if len(chosen.groups) >= _SHUFFLED else [],
         right=_SAME if same else _OTHER,
         because=f"Without positions, its {found.without.after.shape[1]} numbers before and after the shuffle "
         f"differ by at most **{written(found.without.differences[row])}**, which is rounding. "
@@ -105,7 +106,7 @@ def in_words(read: TwoOrders) -> str:
     )
     if read.order == 0:
         return f"This is the original order: {name} comes out the same on both sides. Now shuffle."
-    if len(read.chosen.groups) < 4:
+    if len(read.chosen.groups) < _SHUFFLED:
         return "One token alone cannot be shuffled. Write a longer sentence."
     return (
         f"Without positions, {name} ({moved}) comes out **the same**: its {bare.after.shape[1]} numbers "

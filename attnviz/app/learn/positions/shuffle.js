@@ -28,7 +28,7 @@ class Shuffle extends View {
     this.palette = this.theme.pixels("diverging");
     this.root.style.setProperty("--columns", data.columns.length);
     this.root.replaceChildren(
-      element("div", { class: "stage" }, this.orders(), this.table()),
+      element("div", { class: "stage", "data-rows": true }, this.orders(), this.table()),
       element("p", { class: "note", text: data.note }),
     );
     this.show();
@@ -126,6 +126,7 @@ class Shuffle extends View {
     for (const node of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll("[data-token]"))) {
       const number = Number(node.dataset.token);
       node.classList.toggle("chosen", number === this.choice.value);
+      node.toggleAttribute("data-followed", number === this.choice.value && node.matches("tr"));
       node.classList.toggle("pointed", number === pointed);
     }
     const chosen = this.data.tokens.findIndex((token) => token.came_from === this.choice.value);

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.analysis.sentence import looks, name_of
+from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
@@ -34,7 +34,6 @@ else:
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
-_OPTIONS = 4  # to guess from
 
 # The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
 _FORMULA = (
@@ -114,10 +113,8 @@ def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) 
 
 def question(chosen: QueryAtWork) -> None:
     """Which token will answer?"""
-    ranked = chosen.by_weight
-    spread = np.linspace(0, len(ranked) - 1, min(_OPTIONS, len(ranked))).round().astype(int)
-    options = sorted({ranked[int(place)] for place in spread})
-    best, dot_products = ranked[0], chosen.walk.dot_products
+    options = to_guess_from(chosen.walk.weights, chosen.keys)
+    best, dot_products = chosen.by_weight[0], chosen.walk.dot_products
     answers = ", ".join(f"{chosen.shown(token)} {decimal(dot_products[token])}" for token in options)
     guess(
         f"A **head** is one attention that a model has learned; head {chosen.head} is layer "

@@ -69,10 +69,10 @@ _MARKS = (
     "ends, and can still get most of a head’s weight."
 )
 
-_BERT = "BERT"
+BERT = "BERT"
 
 ATTENTIONS = {
-    _BERT: Attention(
+    BERT: Attention(
         model=MODEL,
         kind="encoder",
         whose="BERT",
@@ -124,7 +124,7 @@ def choose() -> tuple[Attention, str, int, int, int]:
     """Draw the choices; return the attention, the sentence, and a layer, a head and a token, from 0."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Model**", width="content")
-        attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), _BERT)]
+        attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), BERT)]
     if attention.model != MODEL:
         return attention, *_ask_translator(attention)
     chosen = choosing.head_selection()
@@ -161,7 +161,7 @@ def _choose_translators_word(attention: Attention, text: str, translation: compu
     """At first, who is at the root of *il* or *elle*: "it", or the French word that it is written after."""
     if attention.kind == "encoder":
         groups = DisplayTokens(loading.tokens(TRANSLATOR, text), text).groups
-        begin = controls.place_of("it", groups)
+        begin = None
     else:
         groups = DisplayTokens(translation.target, str(translation.trace.target)).groups
         begin = translation.pronouns[0].step if translation.pronouns else len(groups) // 2

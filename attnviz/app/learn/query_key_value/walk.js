@@ -250,11 +250,11 @@ class Walk extends View {
     this.rest = element("div", { class: "rest" });
     this.sum = element("div", { class: "sum-of-weights" });
     this.marks = element("div", { class: "marks", "aria-hidden": "true" });
-    this.stage = element("div", { class: "stage" }, this.ghost, this.equation, this.axis, this.asker, this.labels, this.rest, this.sum);
+    this.stage = element("div", { class: "stage", "data-rows": true }, this.ghost, this.equation, this.axis, this.asker, this.labels, this.rest, this.sum);
     for (const block of this.blocks.values()) this.stage.append(block.head, block.body);
     this.stage.append(this.marks);
     this.legend = element("p", { class: "legend" });
-    this.detail = element("section", { class: "detail", "aria-label": "What made this number" });
+    this.detail = element("section", { class: "detail", "data-rows": true, "aria-label": "What made this number" });
     // Only the outcome is read out: nobody wants to hear all the products at every key.
     this.said = element("p", { class: "hidden", "aria-live": "polite" });
     this.root = element("div", { class: "root walk" }, this.bar, this.sentence, this.stage, this.legend, this.detail, this.said);
@@ -336,6 +336,7 @@ class Walk extends View {
       ...this.data.tokens.map(({ label, title }, at) => {
         const node = element("div", { class: "label", title }, element("bdi", { text: label }));
         node.classList.toggle("chosen", at === this.data.query);
+        node.toggleAttribute("data-followed", at === this.data.query);
         node.classList.toggle("forbidden", this.data.forbidden[at]);
         return node;
       }),
@@ -398,9 +399,13 @@ class Walk extends View {
     return Math.min(width < 520 ? 62 : 110, Math.max(44, 12 + 7.5 * longest));
   }
 
+  get onProjector() {
+    return this.root.hasAttribute("data-teacher");
+  }
+
   /** Step 1: the vectors alone, as large as can be. */
   first(width) {
-    const [left, row] = [this.labelWidth(width), this.count > 16 ? 15 : 20];
+    const [left, row] = [this.labelWidth(width), this.count > 16 || this.onProjector ? 15 : 20];
     const top = this.crosses ? 22 + row + 30 : 22;
     const height = this.count * row;
     const boxes = { vectors: { x: left, y: top, width: width - left, height } };
@@ -422,10 +427,10 @@ class Walk extends View {
   /** Step 2: each matrix above its product and beside the vectors, as one multiplies by hand. */
   second(width) {
     const narrow = width < 520;
-    const [left, gap, row] = [this.labelWidth(width), narrow ? 7 : 16, this.count > 16 ? 10 : 13];
+    const [left, gap, row] = [this.labelWidth(width), narrow ? 7 : 16, this.count > 16 && !this.onProjector ? 10 : 13];
     const wide = Math.floor((width - left) * (narrow ? 0.24 : 0.28));
     const each = Math.floor((width - left - wide - 3 * gap) / 3);
-    const [tall, top] = [narrow ? 130 : 160, 22];
+    const [tall, top] = [this.onProjector ? 60 : narrow ? 130 : 160, 22];
     const first = top + tall + 40;
     const below = this.crosses ? first + row + 30 : first;
     const height = this.count * row;

@@ -123,6 +123,7 @@ def picture(drawn: Draw) -> None:
         softmax_bars(
             "random row",
             title=f"Dot products and weights of {KEYS} random keys, without and with division by √{drawn.d}",
+            about=f"Random numbers, draw {drawn.seed}: no model and no sentence.",
             columns=_COLUMNS,
             keys=[
                 {

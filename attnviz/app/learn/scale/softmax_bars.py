@@ -32,9 +32,17 @@ class Measure(TypedDict):
 
 @widget
 def softmax_bars(
-    name: str, /, *, title: str, columns: Sequence[str], keys: Sequence[Key], measures: Sequence[Measure]
+    name: str,
+    /,
+    *,
+    title: str,
+    columns: Sequence[str],
+    keys: Sequence[Key],
+    measures: Sequence[Measure],
+    about: str = "",
 ) -> None:
     """Draw the same row of keys under several softmaxes, as one table of bars, with the measures below.
 
     The title is for those who do not see the table; the columns are those of the weights.
+    `about` is what the saved picture says, where it is not about the page's sentence.
     """

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import markdown
+from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.measured import how_often, label_smoothing, variant_of
 from attnviz.app.learn.menus import other_reading
@@ -17,13 +17,13 @@ from attnviz.app.state.choices import FRENCH_WORD
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
-from attnviz.trained.translator.vocabulary import END, ENGLISH, FRENCH
+from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
+from attnviz.trained.vocabulary import END
 
 _PRONOUNS = {"m": "il", "f": "elle"}
 _GENDERS = {"m": "masculine", "f": "feminine"}
 _ENGLISH_PRONOUN = "it"
 _DIGITS = 6  # enough for every digit that is printed; whole floats would double the message
-_OPTIONS = 4  # to guess from
 
 
 def question(chosen: ShownTranslation) -> None:
@@ -50,14 +50,16 @@ def question(chosen: ShownTranslation) -> None:
 def _question_without_pronoun(chosen: ShownTranslation) -> None:
     groups = chosen.sources.groups
     row = chosen.cross[:, chosen.row].max(axis=0)
-    order = [int(place) for place in np.argsort(-row, kind="stable")]
+    options = to_guess_from(row, groups)
     word = markdown.code(written(chosen.translation)[chosen.row])
-    share = percent(float(row[order[0]]))
+    shares = [
+        (name_of(place, groups), float(row[place])) for place in sorted(options, key=lambda at: -row[at])
+    ]
     guess(
-        f"Which English word will be read most when the network chooses {word}?",
-        [name_of(place, groups) for place in sorted(order[:_OPTIONS])],
-        right=name_of(order[0], groups),
-        because=f"One of the shown heads gives {chosen.source_name(order[0])} {share}.",
+        f"Which English token will be read most when the network chooses {word}?",
+        [name_of(place, groups) for place in options],
+        right=shares[0][0],
+        because=f"The shown heads give at most {markdown.shares(shares)}.",
     )
 
 
@@ -78,6 +80,8 @@ def picture(chosen: ShownTranslation) -> None:
     last = written(found)[-1]
     if last != END:
         st.markdown(f"It never chose {END}, and was broken off after {len(found.words)} words.")
+    elif not found.words:
+        st.markdown(f"It writes {NOTHING}")
     translation(
         "translation",
         source=words_of(chosen.sources),
@@ -91,8 +95,7 @@ def picture(chosen: ShownTranslation) -> None:
         decoder=_reading(chosen.weights("decoder")[list(chosen.decoder_heads)], chosen.decoder_heads),
         choices=found.choices,
         pronouns=[{"row": it.step, "il": it.il, "elle": it.elle} for it in found.pronouns],
-        titles=[chosen.text, found.text],
-        filename="attnviz-translation",
+        title=f"{chosen.text} → {found.text}",
         on_pick=pick,
     )
     smoothing = percent(label_smoothing(chosen.model))

@@ -4,11 +4,9 @@
 import { drawing, element } from "../../../widgets/dom.js";
 import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { number, percent, strongest } from "../../../widgets/numbers.js";
-import { saveAs, saveButtons } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import { Lanes } from "../../components/lanes.js";
-import { translationFile } from "./translation_file.js";
 import styles from "./translation.css";
 
 const PACE = 1200; // milliseconds a word, when played
@@ -36,7 +34,7 @@ const role = (name, text) => element("bdi", { class: name, text });
  *   special: boolean }[], written: { label: string, name: string, special: boolean }[], row: number, encoder: {
  *   caption: string, heads: number[], weights: number[][][] }, cross: { caption: string, heads: number[], weights:
  *   number[][][] }, decoder: { caption: string, heads: number[], weights: number[][][] }, choices: [string,
- *   number][][], pronouns: { row: number, il: number, elle: number }[], titles: string[], filename: string }} Message
+ *   number][][], pronouns: { row: number, il: number, elle: number }[] }} Message
  *   what translation.py sends, and describes
  */
 
@@ -86,20 +84,13 @@ class Translation extends View {
 
   /** The buttons that step from word to word. */
   steps() {
-    const button = (name, text, act) => element("button", { type: "button", class: name, text, onclick: act });
-    this.back = button("move", "‹ Back", () => this.step(-1));
-    this.next = button("move", "Next ›", () => this.step(1));
+    const button = (name, text, act, by) =>
+      element("button", { type: "button", class: name, text, onclick: act, "data-move": by });
+    this.back = button("move", "‹ Back", () => this.step(-1), -1);
+    this.next = button("move", "Next ›", () => this.step(1), 1);
     this.play = button("move on play", "", () => (this.playing ? this.pause() : this.start()));
     this.doing = element("p", { class: "doing" });
-    const files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
-    return element("div", { class: "steps" }, this.back, this.play, this.next, this.doing, files);
-  }
-
-  /** What is seen now, as the text of an SVG file. */
-  file() {
-    const words = [...this.sources, this.begin, ...this.targets];
-    const captions = [...this.captions, this.doing].map((caption) => caption.textContent);
-    return translationFile(this.stage, this.picture, words, this.data.titles, captions);
+    return element("div", { class: "steps" }, this.back, this.play, this.next, this.doing);
   }
 
   build() {

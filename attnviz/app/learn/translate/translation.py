@@ -57,8 +57,7 @@ def translation(
     decoder: DrawnAttention,
     choices: Sequence[Sequence[tuple[str, float]]],
     pronouns: Sequence[Pronoun],
-    titles: Sequence[str],
-    filename: str,
+    title: str,
     on_pick: Callable[[int], None],
 ) -> None:
     """Draws both sentences, and the lines from a French word back to what it was made of.
@@ -76,6 +75,6 @@ def translation(
         cross, decoder: one head or several, which are drawn side by side, never averaged.
         choices: for each row the most probable next words, the most probable first.
         pronouns: every *il* or *elle* in the translation, in order.
-        titles: what heads the picture where it is saved as a file (`filename`, without ending), a line each.
+        title: what heads the saved picture.
         on_pick: called with the row, from 0, that the visitor stepped to.
     """

@@ -92,7 +92,8 @@ class Average extends View {
       this.pointAtRow(-1);
     });
     this.readout = element("p", { class: "readout", "aria-live": "polite" });
-    this.root = element("div", { class: "root average" }, this.sentence, this.table, this.readout);
+    const rows = element("div", { class: "rows", "data-rows": true }, this.table);
+    this.root = element("div", { class: "root average" }, this.sentence, rows, this.readout);
   }
 
   update(data) {

@@ -40,6 +40,7 @@ def average(
     parts: Sequence[Part],
     mixed: Sequence[float],
     d_model: int,
+    left_out: str,
     on_pick: Callable[[int], None],
 ) -> None:
     """Draws the sentence, each token's weight and vector, and the mixed vector at the bottom.
@@ -53,5 +54,6 @@ def average(
         parts: the lines of the sum, in order; their weights sum to 1.
         mixed: Σ weight · vector, the numbers that are shown.
         d_model: how many numbers a whole vector has.
+        left_out: which tokens are not among the words, for the saved picture.
         on_pick: called with the place of the token that the visitor picks.
     """

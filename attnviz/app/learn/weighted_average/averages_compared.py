@@ -46,6 +46,7 @@ CERTAIN = {
     ADDITIVE: "A small network compares the two. Untrained, its opinion is random.",
 }
 
+LEFT_OUT = "[CLS] and [SEP] are left out"
 _LINES = 20  # of the similarities that the picture has room for
 
 
@@ -132,6 +133,7 @@ def meaning(chosen: WeighedToken) -> None:
         shown = sorted(sorted(places, key=lambda place: -mixed[place])[:_LINES])
         nearness(
             "nearness",
+            left_out=LEFT_OUT,
             lines=[
                 {
                     "label": visible_text(chosen.tokens[place].label),

@@ -18,8 +18,9 @@ class NeighbourRow(TypedDict):
 
 
 @widget
-def nearness(key: str, /, *, lines: Sequence[NeighbourRow], before: str, after: str) -> None:
+def nearness(key: str, /, *, lines: Sequence[NeighbourRow], before: str, after: str, left_out: str) -> None:
     """Draws for each token an empty circle (before) and a full one (after) on one scale.
 
-    `before` and `after` are what the two vectors are called.
+    `before` and `after` are what the two vectors are called, `left_out` the tokens that are not
+    among the lines, for the saved picture.
     """

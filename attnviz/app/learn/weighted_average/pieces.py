@@ -18,8 +18,8 @@ class TokenRow(TypedDict):
 
 
 @widget
-def pieces(key: str, /, *, text: str, cuts: Sequence[TokenRow], more: int) -> None:
+def pieces(key: str, /, *, text: str, cuts: Sequence[TokenRow], more: int, about: str) -> None:
     """Draws the text up to the last token shown, and each token; pointing at one shows its place in the text.
 
-    `more` is how many further tokens there are.
+    `more` is how many further tokens there are; `about` is what the saved picture says.
     """

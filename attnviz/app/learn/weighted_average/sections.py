@@ -10,13 +10,19 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens, visible_text
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing, lesson
 from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
-from attnviz.app.learn.weighted_average.averages_compared import ADDITIVE, DOT, FORMULAS, WeighedToken
+from attnviz.app.learn.weighted_average.averages_compared import (
+    ADDITIVE,
+    DOT,
+    FORMULAS,
+    LEFT_OUT,
+    WeighedToken,
+)
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
 from attnviz.models import catalogue
@@ -32,7 +38,6 @@ TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", 
 _NUMBERS = 32  # of a vector that the picture has room for
 _LINES = 20  # of the sum that the picture has room for
 _TOLD = 3  # tokens named in the picture's sentence
-_OPTIONS = 14  # to guess from
 _LARGE = 5  # the largest exponent that is raised as it is
 
 
@@ -43,7 +48,7 @@ def choose() -> WeighedToken:
         text = choosing.sentence()
     tokens = DisplayTokens(loading.tokens(MODEL, text), text, hide_special=True).groups
     with word_column:
-        query = controls.token(tokens, text, "Query (looks)", begin=controls.place_of("it", tokens))
+        query = controls.token(tokens, text, "Query (looks)")
     return WeighedToken(text, tokens, query)
 
 
@@ -51,29 +56,22 @@ def question(chosen: WeighedToken) -> None:
     """Ask what the token takes most from, at the plainest setting of all."""
     plain = chosen.plain()
     row = plain.weights[chosen.query]
-    labels = [group.label for group in chosen.tokens]
     strongest = int(row.argmax())
-    wanted = [labels[chosen.query], labels[strongest]]
-    options = list(dict.fromkeys(labels))
-    if len(options) > _OPTIONS:
-        kept = {*options[: _OPTIONS - len(wanted)], *wanted}
-        options = [word for word in options if word in kept]
-    others = [place for place in np.argsort(-row, kind="stable") if labels[place] != labels[strongest]]
-    told = [strongest, *others[:1], *others[-1:]]
+    options = to_guess_from(row, chosen.tokens)
     scores = ", ".join(
-        f"{markdown.code(labels[place])} scores {decimal(plain.scores[chosen.query, place])} and gets "
-        f"**{percent(row[place], 1)}**"
-        for place in dict.fromkeys(int(place) for place in told)
+        f"{markdown.token(place, chosen.tokens)} scores {decimal(plain.scores[chosen.query, place])} "
+        f"and gets **{percent(row[place], 1)}**"
+        for place in sorted(options, key=lambda place: -row[place])
     )
     lesson.guess(
         "Each **token** (a word, a piece of one, a sign) has a **vector**, a list of numbers. "
         f"{chosen.looker} compares its own with every token's by the **dot product**: multiply the two lists "
         "number by number, and add up. It takes more of those that match better. Nothing in this comparison "
         "is learned. **Of which one does it take most?**",
-        options,
-        right=labels[strongest],
+        [name_of(place, chosen.tokens) for place in options],
+        right=name_of(strongest, chosen.tokens),
         because=f"At temperature 1, {scores}. "
-        f"{_moral(labels[chosen.query] == labels[strongest], chosen.looker)} "
+        f"{_moral(chosen.query == strongest, chosen.looker)} "
         "What to look at must be learned.",
     )
 
@@ -117,6 +115,7 @@ def picture(chosen: WeighedToken) -> None:
         parts=_parts(chosen),
         mixed=found.output[chosen.query, :_NUMBERS].tolist(),
         d_model=found.vectors.shape[1],
+        left_out=LEFT_OUT,
         on_pick=chosen.look,
     )
     st.markdown(in_words(chosen))
@@ -130,6 +129,8 @@ def in_words(chosen: WeighedToken) -> str:
         f"**{percent(row[place], 1)}** from {chosen.name(int(place))}" for place in strongest if row[place]
     ]
     count, even = len(row), f"{_even_mix(chosen):.1f}"
+    if count > 1 and np.all(row == row[0]):  # at T = ∞
+        return f"{chosen.looker} takes the same from all {count} tokens: **{percent(row[0], 1)}** from each."
     spread = (
         f"; they are spread out like an even mix of {even} tokens (2 to the power of their entropy: page 2)"
         if even != "1.0"

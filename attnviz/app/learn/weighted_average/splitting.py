@@ -63,6 +63,7 @@ def draw(typed: str) -> None:
             for piece in shown
         ],
         more=len(found.pieces) - len(shown),
+        about=f"“{typed}” · {kind}",
     )
     count = len(found.pieces)
     same = found.back == typed

@@ -1,0 +1,1 @@
+"""A live room: pages that go where a teacher's goes, a poll, and pointing; without accounts."""

@@ -1,0 +1,210 @@
+/* room: this browser's seat in a live room: what it remembers, its socket, and what the server last said. */
+
+/**
+ * What the server says of a room; `rooms.py` decides who may see what.
+ * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
+ * @typedef {{ [choice: string]: string }} Point what is pointed at, as the page's choices are written
+ * @typedef {{ round: number, question: string, options: string[], open: boolean, votes: number, mine: number,
+ *   counts: number[], before: number[], right: number, shown: boolean }} Poll options are counted from 0; null: unknown
+ * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, people: { here: number, following: number } }} State
+ * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
+ *   not follow
+ */
+
+const KEPT = "attnviz:room";
+const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
+const LONGEST_WAIT = 3000; // before the next try to connect
+const VIEWS_APART = 250; // the server passes on four views a second
+
+/** A code as the server writes it, of what somebody typed.
+ * @param {string} typed */
+export const codeOf = (typed) => typed.replace(/[^a-z0-9]/gi, "").toUpperCase();
+
+/** A link with its parts in one order: what can be compared.
+ * @param {string} query */
+export function inOrder(query) {
+  const parts = new URLSearchParams(query);
+  parts.sort();
+  return parts.toString();
+}
+
+/** Dispatches "change" whenever something is different. */
+class Room extends EventTarget {
+  /** @type {Seat} null: in no room */
+  seat = null;
+  /** @type {State} null: not heard yet */
+  state = null;
+  /** What the server, or this browser, has to say to the person; "" for nothing. */
+  trouble = "";
+  connected = false;
+  failures = 0; // in a row
+  /** @type {WebSocket} */
+  #socket;
+  /** @type {PlaceOfTeacher} */
+  #view;
+
+  /** Takes the seat again that this browser had; call it once. */
+  begin() {
+    try {
+      this.seat = JSON.parse(localStorage.getItem(KEPT));
+    } catch {
+      // Storage is shut, or somebody wrote into it: then there is no seat.
+    }
+    setInterval(() => this.#send({ do: "here" }), HEARTBEAT);
+    // Where a page is not seen, or a phone sleeps, browsers let this wait, and the server closes the socket.
+    document.addEventListener("visibilitychange", () => !document.hidden && this.#retry());
+    if (this.seat) this.#connect();
+  }
+
+  get teaches() {
+    return Boolean(this.seat?.key);
+  }
+
+  get follows() {
+    return Boolean(this.seat?.voter) && !this.seat.left;
+  }
+
+  /** Opens a room of one's own. */
+  open() {
+    if (this.seat) return;
+    this.#sit({ room: "" }); // until the server has named it
+    this.#connect();
+  }
+
+  /** @param {string} typed the code */
+  join(typed) {
+    const room = codeOf(typed);
+    if (room === this.seat?.room) return;
+    if (this.teaches) {
+      this.trouble = `You teach in room ${this.seat.room}: end it before you join another.`;
+      this.#changed();
+      return;
+    }
+    const token = crypto.getRandomValues(new Uint8Array(16));
+    this.#sit({ room, voter: [...token].map((byte) => byte.toString(16).padStart(2, "0")).join("") });
+    this.#connect();
+  }
+
+  /** Goes out of the room; it stays for the others. */
+  leave() {
+    this.#sit(null);
+    this.#socket?.close();
+    this.#socket = null;
+    this.#changed();
+  }
+
+  /** The teacher's room ends for all. */
+  end() {
+    this.act({ do: "end" });
+    if (!this.trouble) this.leave();
+  }
+
+  /** @param {boolean} on */
+  follow(on) {
+    this.#sit({ ...this.seat, left: !on });
+    this.#send({ do: "follow", on });
+    this.#changed();
+  }
+
+  /** Where the teacher is now.
+   * @param {PlaceOfTeacher} view */
+  show(view) {
+    this.#view = view;
+    this.pushing ??= setTimeout(() => this.#push(), VIEWS_APART);
+  }
+
+  /** What the teacher, or a student, does in the room.
+   * @param {{ do: string, [name: string]: unknown }} message */
+  act(message) {
+    this.trouble = "";
+    if (!this.#send(message)) this.trouble = "Not connected just now: please try again in a moment.";
+    this.#changed();
+  }
+
+  forgetTrouble() {
+    this.trouble = "";
+    this.#changed();
+  }
+
+  #push() {
+    this.pushing = undefined;
+    if (this.teaches && this.#view && JSON.stringify(this.#view) !== JSON.stringify(this.state?.view)) {
+      this.#send({ do: "view", view: this.#view });
+    }
+  }
+
+  /** @param {Seat} seat */
+  #sit(seat) {
+    if (seat?.room !== this.seat?.room) this.state = null;
+    this.seat = seat;
+    this.trouble = "";
+    try {
+      if (!seat) localStorage.removeItem(KEPT);
+      else if (seat.room) localStorage.setItem(KEPT, JSON.stringify(seat));
+    } catch {
+      // The seat is then lost with the page.
+    }
+  }
+
+  #connect() {
+    const former = this.#socket;
+    const socket = new WebSocket(new URL("./room", location.href).href.replace(/^http/, "ws"));
+    this.#socket = socket;
+    former?.close();
+    this.connected = false;
+    socket.onopen = () => {
+      const { room, key, voter } = this.seat;
+      if (key) this.#send({ do: "teach", room, key });
+      else if (voter) this.#send({ do: "join", room, voter });
+      else this.#send({ do: "open" });
+      if (this.seat.left) this.#send({ do: "follow", on: false });
+    };
+    socket.onmessage = ({ data }) => socket === this.#socket && this.#hear(JSON.parse(data));
+    socket.onclose = () => socket === this.#socket && this.#lost();
+    this.#changed();
+  }
+
+  #hear(said) {
+    if (said.error) {
+      if (said.fatal) this.leave();
+      this.trouble = said.error;
+    } else if (said.key) {
+      this.#sit({ room: said.room, key: said.key });
+    } else {
+      if (said.n === this.state?.n) this.trouble = ""; // said again: the store was away, and is back
+      this.state = said;
+      this.connected = true;
+      this.failures = 0;
+      this.#push();
+    }
+    this.#changed();
+  }
+
+  /** Tries again, soon and then at leisure, and not all browsers of a class at once. */
+  #lost() {
+    this.connected = false;
+    this.#socket = null;
+    this.failures += 1;
+    const wait = Math.min(LONGEST_WAIT, 250 * 2 ** this.failures) * (0.5 + Math.random() / 2);
+    setTimeout(() => this.#retry(), wait);
+    this.#changed();
+  }
+
+  #retry() {
+    if (this.seat && !this.#socket) this.#connect();
+  }
+
+  /** Whether the message went out. */
+  #send(message) {
+    const open = this.#socket?.readyState === WebSocket.OPEN;
+    if (open) this.#socket.send(JSON.stringify(message));
+    return open;
+  }
+
+  #changed() {
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+/** The only one: it stays while the pages change. */
+export const room = new Room();

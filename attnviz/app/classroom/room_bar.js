@@ -1,0 +1,238 @@
+/* room_bar: what a live room needs on every page: who is here, following, a poll, and pointing. */
+
+import { element } from "../../widgets/dom.js";
+import { View, widget } from "../../widgets/widget.js";
+import { button, OwnQuestion, PollPanel } from "./poll.js";
+import { inOrder, room } from "./room.js";
+import styles from "./room_bar.css";
+
+const POINTED_AT = ["layer", "head", "query", "key"];
+const SOON = 100; // milliseconds
+const REPEAT = 2000; // until a page that the server did not take is asked for again
+const MOST_TRIES = 5;
+
+/**
+ * What room_bar.py sends, and describes.
+ * @typedef {{ page: string, query: string, revealed: string[], wish: [string, string, string] | null,
+ *   known: [string, boolean] | null, question: { question: string, options: string[], right: number } | null }} Message
+ */
+
+// What has to outlast the page on which it was done.
+let done = ""; // the last wish
+let taken = ""; // the last view of the teacher's that this page went to
+let folded = false;
+/** @type {{ view: import("./room.js").PlaceOfTeacher, tries: number }} */
+let goal = null; // where this page is going, until Python has drawn it
+
+/** @extends {View<Message>} */
+class RoomBar extends View {
+  constructor() {
+    super();
+    this.code = element("strong", { class: "code" });
+    this.status = element("span", { role: "status" });
+    this.trouble = element("span", { role: "alert" });
+    this.understood = button("OK", () => room.forgetTrouble());
+    this.fold = button("", () => {
+      folded = !folded;
+      this.draw();
+    });
+    this.follow = button("", () => room.follow(!room.follows));
+    this.ask = button("Ask this page's question", () => room.act({ do: "ask", ...this.data.question }));
+    this.askOwn = button("Ask my own", () => this.write(true));
+    this.point = button("Point", () => room.act({ do: "point", point: room.state?.point ? null : this.pointed() }));
+    this.point.classList.add("point");
+    this.end = button("", () => this.endTwice());
+    this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
+    this.row.append(this.follow, this.ask, this.askOwn, this.point, this.fold, this.end);
+    this.poll = new PollPanel();
+    this.own = new OwnQuestion(() => this.write(false));
+    this.own.root.hidden = true;
+    this.panel = element("div", { class: "panel" }, this.own.root, this.poll.root);
+    const label = "Live room";
+    this.root = element("section", { class: "root room-bar", "aria-label": label }, this.panel, this.row);
+    this.changed = () => this.data && this.draw();
+    room.addEventListener("change", this.changed);
+    this.onResize(() => document.documentElement.style.setProperty("--room-bar", `${this.root.offsetHeight}px`));
+  }
+
+  close() {
+    room.removeEventListener("change", this.changed);
+    clearTimeout(this.repeat);
+    super.close();
+  }
+
+  /** @param {Message} data */
+  update(data) {
+    if (data.page !== this.data?.page) this.told = ""; // on the way to another page it may have been lost
+    this.data = data;
+    if (data.wish && data.wish[0] !== done) {
+      done = data.wish[0];
+      const [, what, code] = data.wish;
+      if (what === "open") room.open();
+      else if (what === "join") room.join(code);
+      else room.leave();
+    }
+    if (room.teaches && data.page !== "classroom") {
+      room.show({ path: data.page, query: data.query, reveal: data.revealed });
+      const point = this.pointed();
+      const { state } = room;
+      if (state?.point && JSON.stringify(point) !== JSON.stringify(state.point)) room.act({ do: "point", point });
+    }
+    this.draw();
+    if (goal) this.later(SOON);
+  }
+
+  draw() {
+    const { seat, state, trouble, teaches, follows } = room;
+    const { poll, point } = state ?? {};
+    this.root.hidden = !seat && !trouble;
+    this.root.dataset.role = teaches ? "teacher" : "student";
+    this.code.textContent = seat?.room ? `Room ${seat.room}` : "";
+    this.status.textContent = seat ? this.statusOf() : "";
+    this.trouble.textContent = trouble;
+    this.understood.hidden = !trouble;
+    this.follow.hidden = !seat?.voter;
+    this.follow.textContent = follows ? "Leave" : "Follow again";
+    for (const one of [this.ask, this.askOwn, this.point, this.end]) one.hidden = !teaches || !state;
+    this.ask.hidden ||= !this.data.question;
+    this.point.setAttribute("aria-pressed", String(Boolean(point)));
+    this.point.classList.toggle("on", Boolean(point));
+    this.end.textContent = this.ending ? "End it for all?" : "End room";
+    if (this.own.arrived(poll)) {
+      this.own.root.reset();
+      this.write(false);
+    }
+    this.poll.update(poll ?? null);
+    this.fold.hidden = !poll;
+    this.fold.textContent = folded ? "Show question" : "Hide question";
+    this.fold.setAttribute("aria-expanded", String(!folded));
+    this.poll.root.hidden ||= folded;
+    this.light(point && (teaches || follows));
+    this.tellPython();
+    this.goTo(follows && state?.view);
+  }
+
+  /** While the teacher points, what is chosen in the pictures is marked in a colour that nothing else has.
+   * @param {boolean} on */
+  light(on) {
+    const colour = on ? (this.theme.dark ? "#f9a8d4" : "#be185d") : "";
+    const { style } = document.documentElement;
+    if (style.getPropertyValue("--spotlight") === colour) return;
+    style.setProperty("--spotlight", colour);
+    window.dispatchEvent(new Event("attnviz:redraw"));
+  }
+
+  /** One line: how it stands, and what is pointed at. */
+  statusOf() {
+    const { state, connected, failures } = room;
+    if (!connected) {
+      if (failures > 2 && !state) return "The room cannot be reached. Trying again …";
+      return state ? "Connecting again …" : "Connecting …";
+    }
+    const { people, point, poll, view } = state;
+    const words = wordsOf(point ?? {});
+    const pointed = words && ` Look: ${words}.`;
+    if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
+    if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
+    if (!room.follows) return "You look around on your own.";
+    return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
+  }
+
+  /** Python draws the page Classroom, and has to know in which room one is. */
+  tellPython() {
+    const { seat, connected } = room;
+    if (this.data.page !== "classroom") return;
+    const now = seat?.room && (connected || room.state) ? [seat.room, room.teaches] : null;
+    const text = JSON.stringify(now);
+    if (text === JSON.stringify(this.data.known) || text === this.told) return;
+    this.told = text;
+    this.trigger("seat", { room: now?.[0] ?? "", teaches: now?.[1] ?? false });
+  }
+
+  /** What the page's choices say of what is chosen in its pictures. */
+  pointed() {
+    const chosen = new URLSearchParams(this.data.query);
+    return Object.fromEntries([...chosen].filter(([name, value]) => POINTED_AT.includes(name) && /^\d/.test(value)));
+  }
+
+  /** @param {boolean} open */
+  write(open) {
+    const had = this.own.root.contains(this.focused);
+    this.own.root.hidden = !open;
+    this.own.asked = false;
+    if (open) this.own.question.focus();
+    else if (had) this.askOwn.focus();
+  }
+
+  endTwice() {
+    if (this.ending) return room.end();
+    this.ending = setTimeout(() => {
+      this.ending = undefined;
+      this.draw();
+    }, 4000);
+    return this.draw();
+  }
+
+  /** @param {import("./room.js").PlaceOfTeacher | false} view where the teacher is */
+  goTo(view) {
+    if (!view) return;
+    const text = JSON.stringify(view);
+    if (text === taken) return;
+    taken = text;
+    goal = { view, tries: 0 };
+    this.arrive();
+  }
+
+  /** Goes on until the page that Python drew is the teacher's. */
+  arrive() {
+    if (!isIdle()) {
+      this.later(SOON);
+      return;
+    }
+    const { view, tries } = goal;
+    const here = this.data.page === view.path;
+    const same = here && inOrder(this.data.query) === inOrder(view.query);
+    // What the page cannot have is not asked for again and again.
+    if (same || (here && tries > 1) || tries === MOST_TRIES) {
+      goal = null;
+      this.uncover(view);
+      return;
+    }
+    goal.tries += 1;
+    const address = new URL(view.path === "explore" ? "./" : `./${encodeURIComponent(view.path)}`, location.href);
+    address.search = new URLSearchParams(view.query).toString();
+    // As the Back button does: Streamlit goes there without a reload.
+    history.pushState({}, "", address);
+    window.dispatchEvent(new PopStateEvent("popstate"));
+    this.later(REPEAT * goal.tries);
+  }
+
+  /** @param {number} wait */
+  later(wait) {
+    clearTimeout(this.repeat);
+    this.repeat = setTimeout(() => goal && this.arrive(), wait);
+  }
+
+  /** @param {import("./room.js").PlaceOfTeacher} view */
+  uncover(view) {
+    const same = JSON.stringify([...view.reveal].sort()) === JSON.stringify([...this.data.revealed].sort());
+    if (!same) this.trigger("reveal", { names: view.reveal });
+  }
+}
+
+/** Whether Streamlit has drawn all that was asked. What is asked before loses what it has just written into its boxes;
+ * while it connects again, what is asked is lost. */
+function isIdle() {
+  const { dataset } = /** @type {HTMLElement} */ (document.querySelector('[data-testid="stApp"]'));
+  return dataset.testConnectionState === "CONNECTED" && dataset.testScriptState === "notRunning";
+}
+
+/** What is pointed at, in words.
+ * @param {import("./room.js").Point} point */
+function wordsOf({ layer, head, query, key }) {
+  const token = (written) => `“${written.replace(/^\d+ /, "")}”`; // "11 it": the number is of use in menus
+  const parts = [layer && `layer ${layer}`, head && `head ${head}`, query && token(query), key && token(key)];
+  return parts.filter(Boolean).join(" · ");
+}
+
+export default widget(RoomBar, styles);

@@ -1,0 +1,97 @@
+"""The page "Classroom": open a room, show how to join it, or join one."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.classroom import address, bar, socket
+from attnviz.app.state import memory
+from attnviz.app.state.choices import ROOM
+
+_TRIED = "the code that was tried last"
+
+_STYLE = """
+<style>
+.room-code { font-size: clamp(3rem, 12vw, 7rem); line-height: 1.1; font-weight: 700; letter-spacing: 0.12em; }
+.room-address { font-size: clamp(1.25rem, 3vw, 2rem); overflow-wrap: anywhere; }
+.room-qr { width: min(100%, 24rem); }
+</style>
+"""
+
+
+def draw() -> None:
+    """Draw what somebody needs who is in no room, who teaches in one, or who follows."""
+    seat = bar.seat()
+    if not socket.served():
+        st.warning(
+            "This server has no rooms. Whoever runs it can start it with `attnviz app`.",
+            icon=":material/groups:",
+        )
+    elif seat is None:
+        _entrance()
+    elif seat.teaches:
+        _of_the_teacher(seat.room)
+    else:
+        _of_a_student(seat.room)
+
+
+def _entrance() -> None:
+    join, teach = st.columns(2, gap="large")
+    with join:
+        st.header("Join a room", anchor=False)
+        st.markdown(
+            "Your teacher shows a code. Nothing else is asked: no name, no account. Your pages "
+            "then go where your teacher's page goes, until you choose *Leave*."
+        )
+        code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
+        pressed = st.button("Join", type="primary", disabled=not code)
+        if code and (pressed or memory.get(_TRIED) != code):
+            bar.wish("join", code)
+        memory.put(_TRIED, code)
+    with teach:
+        st.header("Teach in one", anchor=False)
+        st.markdown(
+            "Students join by a code, or by the camera of a phone. On every page you can then ask the page's "
+            "question or your own, see the votes come in, and point; the students' pages follow yours."
+        )
+        st.button("Open a room", on_click=bar.wish, args=("open",))
+        st.page_link("pages/learn.py", label="Plans of lessons: “Teach it”", icon=":material/school:")
+
+
+def _of_the_teacher(code: str) -> None:
+    st.html(_STYLE)
+    joins = address.of_room(str(st.context.url), code, st.get_option("server.address"))
+    words, picture = st.columns([3, 2], gap="large", vertical_alignment="center")
+    with words:
+        st.markdown("Code of this room:")
+        st.html(f'<div class="room-code">{escape(code)}</div>')
+        if joins:
+            shown = joins.removeprefix("http://").removesuffix(f"?room={code}")
+            st.markdown("to be typed, in the same network, at:")
+            st.html(f'<div class="room-address">{escape(shown)}</div>')
+        else:
+            st.warning(
+                "The address for other devices cannot be known here: this server answers this computer only, "
+                f"or has no network. Whoever runs it can set `{address.SETTING}`.",
+                icon=":material/wifi_off:",
+            )
+        st.markdown(
+            "Students see each page that you open from now on. The bar below asks questions and points, on "
+            "every page; come back here to show the code again."
+        )
+        st.page_link("pages/learn.py", label="Lessons: “Teach it”", icon=":material/school:")
+    if joins:
+        with picture:
+            picture_of = escape(f"QR code of {joins}")
+            st.html(f'<img class="room-qr" alt="{picture_of}" src="{escape(address.qr_code(joins))}">')
+
+
+def _of_a_student(code: str) -> None:
+    st.markdown(
+        f"You are in room **{markdown.plain(code)}**. Your pages go where your teacher's page goes. *Leave*, "
+        "in the bar below, lets you look around on your own; *Follow again* brings you back."
+    )
+    st.button("Leave the room", on_click=bar.wish, args=("leave",))

@@ -1,0 +1,402 @@
+"""The rooms' socket: lets teacher and students in, passes on what they do, and sends each what they see.
+
+What is said over it is JSON, a message each; after each change the whole of what one sees is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowed
+
+from attnviz.app.classroom import rooms
+from attnviz.app.classroom.rooms import NoEntry, Refused, Room
+from attnviz.app.classroom.store import Store, update
+from attnviz.errors import WrongSetting
+
+SIZE_SETTING = "ATTNVIZ_ROOM_SIZE"
+"""The environment variable that says how many students one room takes."""
+
+DEFAULT_SIZE = 100
+MOST_ROOMS = 100
+MOST_FAILURES = 60  # to enter a room, from one address in a minute: a whole class has one address
+
+_FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # for which a first and a next message are waited
+_MOST_BYTES = 4096  # of a message
+_MOST_A_SECOND = 10  # messages
+_LOOK_SECONDS = 0.25  # between two looks at the store, and between two messages to one window
+_MEET_SECONDS = 10.0  # until the store hears again who is here
+_SWEEP_SECONDS = 60.0
+_TOO_MANY = (
+    "Many codes that are wrong came from this network within a minute. "
+    "Wait a minute, compare the code, and try again."
+)
+_AWAY = (
+    "The rooms of this server cannot be reached at the moment: what you did last may not be saved. "
+    "The page goes on without the room, which comes back by itself."
+)
+_CLOSED, _TRY_AGAIN, _FOREIGN = 4000, 1013, 1008
+
+Result = TypeVar("Result")
+
+_served = False
+
+
+def served() -> bool:
+    """Whether this server has rooms: `streamlit run app.py` has none."""
+    return _served
+
+
+class _StoreAway(Exception):
+    """The store does not answer, or takes no more."""
+
+
+class _Window:
+    """One open socket.
+
+    Attributes:
+        voter: under which name the room knows the student; None: the teacher.
+        name: by which the room knows a teacher's window.
+        news: set whenever there may be something to send.
+        errors: what is to be sent beside the state, each with whether it is the last.
+        told: what it was told last of the room.
+    """
+
+    def __init__(self, socket: WebSocket) -> None:
+        self.socket = socket
+        self.voter: str | None = None
+        self.name = secrets.token_hex(8)
+        self.news = asyncio.Event()
+        self.news.set()
+        self.errors: list[tuple[str, bool]] = []
+        self.told: dict[str, Any] | None = None
+        self._second, self._messages = 0.0, 0
+
+    def refuse(self, why: str, *, fatal: bool = False) -> None:
+        """Let it be told what is wrong."""
+        self.errors.append((why, fatal))
+        self.news.set()
+
+    def too_fast(self) -> bool:
+        """Whether this message is one too many in this second; the first such is told."""
+        if time.monotonic() - self._second >= 1:
+            self._second, self._messages = time.monotonic(), 0
+        self._messages += 1
+        if self._messages == _MOST_A_SECOND + 1:
+            self.refuse("Slower, please: what comes so fast is not counted.")
+        return self._messages > _MOST_A_SECOND
+
+    async def tell(self, live: _Live) -> None:
+        """Send whatever there is to send, four times a second at most, until the socket closes."""
+        with suppress(WebSocketDisconnect, RuntimeError):  # it is closed
+            while True:
+                await self.news.wait()
+                self.news.clear()
+                while self.errors:
+                    why, fatal = self.errors.pop(0)
+                    await _send(self.socket, {"error": why, "fatal": fatal})
+                    if fatal:
+                        await self.socket.close(_CLOSED)
+                        return
+                seen = live.room.seen_by(self.voter)
+                if seen != self.told:
+                    await _send(self.socket, {"n": live.number, **seen})
+                    self.told = seen
+                await asyncio.sleep(_LOOK_SECONDS)
+
+
+class _Live:
+    """A room of which this process has windows.
+
+    Attributes:
+        number, room: what is known of it.
+        windows: from the oldest to the newest.
+        left: students whose last window here has closed, which the store does not know yet.
+        met: when the store heard last who is here.
+    """
+
+    def __init__(self, number: int, room: Room) -> None:
+        self.number, self.room = number, room
+        self.windows: list[_Window] = []
+        self.left: set[str] = set()
+        self.met = time.monotonic()
+
+    def learn(self, number: int, room: Room) -> None:
+        """Take what is newer, and let the windows be told."""
+        if number > self.number:
+            self.number, self.room = number, room
+        for window in self.windows:
+            window.news.set()
+
+    def here(self) -> set[str]:
+        """The students who have windows here."""
+        return {window.voter for window in self.windows if window.voter is not None}
+
+
+class Rooms:
+    """All rooms of which this process has windows, and the store in which they live.
+
+    Attributes:
+        route: where windows come in, below whatever `server.baseUrlPath` says.
+    """
+
+    def __init__(self, store: Store, size: int = DEFAULT_SIZE) -> None:
+        self.route = WebSocketRoute("/{below:path}room", self._visit)
+        self._store, self._size = store, size
+        self._live: dict[str, _Live] = {}
+        self._failures: dict[str, deque[float]] = {}
+        self._thread = ThreadPoolExecutor(1, "rooms")
+        self._away_until = 0.0
+
+    @asynccontextmanager
+    async def lifespan(self, _: object) -> AsyncIterator[None]:
+        """Look after the rooms as long as the server runs."""
+        global _served  # noqa: PLW0603 - one server a process
+        watching = asyncio.create_task(self._watch())
+        _served = True
+        try:
+            yield
+        finally:
+            _served = False
+            watching.cancel()
+            self._thread.shutdown(cancel_futures=True)
+            self._store.close()
+
+    # The store ----------------------------------------------------------------------------------------------
+
+    async def _do(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """Do something with the store, in the one thread that may wait for it.
+
+        Raises:
+            _StoreAway: it did not answer, now or within the last second; no queue of visitors waits for it.
+        """
+
+        def in_thread() -> Result:
+            if time.monotonic() < self._away_until:
+                raise _StoreAway
+            try:
+                return work(*arguments)
+            except self._store.failures as error:
+                logging.getLogger(__name__).warning("The rooms' store fails: %s", error)
+                self._away_until = time.monotonic() + 1
+                raise _StoreAway from error
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, in_thread)
+
+    async def _change(self, typed: object, change: Callable[[Room], None]) -> str:
+        """Change the room that this code means, and return its code, under which it is now known."""
+        code = rooms.code(typed)
+        number, room = await self._do(update, self._store, code, change)
+        self._live.setdefault(code, _Live(number, room)).learn(number, room)
+        return code
+
+    async def _watch(self) -> None:
+        """See what other processes changed, let them know who is here, and delete what is over."""
+        swept, away = -_SWEEP_SECONDS, False
+        while True:
+            try:
+                if time.monotonic() - swept > _SWEEP_SECONDS:
+                    await self._do(self._store.sweep)
+                    swept = time.monotonic()
+                if self._live:
+                    await self._look()
+            except _StoreAway:
+                if not away:
+                    self._to_all(_AWAY)
+                away = True
+            else:
+                if away:
+                    self._to_all(None)
+                away = False
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def _look(self) -> None:
+        numbers = await self._do(self._store.numbers, list(self._live))
+        for code, live in list(self._live.items()):
+            if code not in numbers:
+                self._close(code)
+                continue
+            if live.left or time.monotonic() - live.met > _MEET_SECONDS:
+                here, left, live.left = live.here(), live.left - live.here(), set()
+                live.met = time.monotonic()
+                with suppress(NoEntry):  # it was closed just now
+                    await self._change(code, lambda room: room.meet(here, left, time.time()))  # noqa: B023
+            elif numbers[code] > live.number and (found := await self._do(self._store.read, code)):
+                live.learn(found[0], Room.read(found[1]))
+            if not live.windows and not live.left:
+                self._live.pop(code, None)
+
+    def _close(self, code: str) -> None:
+        live = self._live.pop(code, None)
+        for window in live.windows if live else ():
+            window.refuse("This room is closed. Thank you for coming.", fatal=True)
+
+    def _to_all(self, why: str | None) -> None:
+        """Say why nothing happens; None: what there is to see is sent anew, and so takes that back."""
+        for window in [window for live in self._live.values() for window in live.windows]:
+            if why:
+                window.refuse(why)
+            else:
+                window.told = None
+                window.news.set()
+
+    # Windows ------------------------------------------------------------------------------------------------
+
+    async def _visit(self, socket: WebSocket) -> None:
+        if not _is_origin_allowed(socket.headers.get("Origin"), socket.headers.get("Host")):
+            await socket.close(_FOREIGN)  # before it is accepted: the answer is 403
+            return
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            try:
+                code, live, window = await self._enter(socket)
+            except Refused as why:
+                await _send(socket, {"error": str(why), "fatal": True})
+                await socket.close(_CLOSED)
+            except _StoreAway:
+                await _send(socket, {"error": _AWAY, "fatal": False})
+                await socket.close(_TRY_AGAIN)
+            except TimeoutError:
+                await socket.close(_CLOSED)
+            else:
+                await self._stay(code, live, window)
+
+    async def _enter(self, socket: WebSocket) -> tuple[str, _Live, _Window]:
+        first = await _received(socket, _FIRST_SECONDS)
+        failures = self._failures_from(socket.client.host if socket.client else "")
+        if len(failures) >= MOST_FAILURES:
+            raise NoEntry(_TOO_MANY)
+        window = _Window(socket)
+        try:
+            code = await self._let_in(window, first)
+        except NoEntry:
+            failures.append(time.monotonic())
+            raise
+        live = self._live[code]
+        live.windows.append(window)
+        return code, live, window
+
+    async def _let_in(self, window: _Window, first: dict[str, Any]) -> str:
+        def join(room: Room) -> None:
+            window.voter = room.voter(first.get("voter"))
+            room.join(window.voter, time.time(), self._size)
+
+        match first:
+            case {"do": "open"}:
+                return await self._open(window)
+            case {"do": "teach", "room": typed, "key": key}:
+                return await self._change(typed, lambda room: room.teach(key, window.name))
+            case {"do": "join", "room": typed}:
+                return await self._change(typed, join)
+        raise NoEntry(rooms.UNCLEAR)
+
+    async def _open(self, window: _Window) -> str:
+        if await self._do(self._store.sweep) >= MOST_ROOMS:
+            raise Refused(f"This server has {MOST_ROOMS} rooms already. Try again when a lesson has ended.")
+        room, key = rooms.opened(window.name, time.time())
+        code = rooms.new_code()
+        while not await self._do(self._store.write, code, 0, room.written(), room.until):
+            code = rooms.new_code()
+        await _send(window.socket, {"room": code, "key": key})
+        self._live[code] = _Live(1, room)
+        return code
+
+    async def _stay(self, code: str, live: _Live, window: _Window) -> None:
+        telling = asyncio.create_task(window.tell(live))
+        try:
+            while True:
+                message = await _received(window.socket, _AWAKE_SECONDS)
+                if not window.too_fast() and message != {"do": "here"}:
+                    await self._obey(code, window, message)
+        except NoEntry as why:
+            window.refuse(str(why), fatal=True)
+            await telling
+        except TimeoutError:  # a phone that sleeps
+            if not telling.done():
+                await window.socket.close(_TRY_AGAIN)
+        finally:
+            telling.cancel()
+            live.windows.remove(window)
+            if window.voter and window.voter not in live.here():
+                live.left.add(window.voter)
+
+    async def _obey(self, code: str, window: _Window, message: dict[str, Any]) -> None:
+        def change(room: Room) -> None:
+            if window.voter is None:
+                room.lead(window.name, message)
+            else:
+                room.answer(window.voter, message)
+
+        try:
+            if window.voter is None and message == {"do": "end"}:
+                await self._do(self._store.delete, code)
+                self._close(code)
+            else:
+                await self._change(code, change)
+        except _StoreAway:
+            window.refuse(_AWAY)
+        except NoEntry:
+            self._close(code)
+        except Refused as why:
+            window.refuse(str(why))
+
+    def _failures_from(self, address: str) -> deque[float]:
+        """When somebody failed to enter from this address within the last minute.
+
+        Args:
+            address: of the socket's other end; serve.py sees to it that no header changes it.
+        """
+        since = time.monotonic() - 60
+        for failures in self._failures.values():
+            while failures and failures[0] < since:
+                failures.popleft()
+        self._failures = {other: failures for other, failures in self._failures.items() if failures}
+        return self._failures.setdefault(address, deque())
+
+
+def size_from_setting() -> int:
+    """How many students one room takes.
+
+    Raises:
+        WrongSetting: the operator has set something that is no such number.
+    """
+    setting = os.environ.get(SIZE_SETTING, "").strip() or str(DEFAULT_SIZE)
+    if not setting.isdecimal() or not 0 < int(setting) <= 1000:
+        raise WrongSetting(
+            f"{SIZE_SETTING} should be a number from 1 to 1000, for example {SIZE_SETTING}=30."
+        )
+    return int(setting)
+
+
+async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:
+    """The next message.
+
+    Raises:
+        NoEntry: it is none.
+        TimeoutError: none came in time.
+        WebSocketDisconnect: the socket was closed.
+    """
+    came = await asyncio.wait_for(socket.receive(), seconds)
+    if came["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(came["code"])
+    text = came.get("text") or ""
+    with suppress(ValueError, RecursionError):
+        if len(text.encode()) <= _MOST_BYTES and isinstance(message := json.loads(text), dict):
+            return message
+    raise NoEntry(rooms.UNCLEAR)
+
+
+async def _send(socket: WebSocket, message: dict[str, Any]) -> None:
+    await socket.send_text(json.dumps(message))

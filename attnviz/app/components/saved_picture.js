@@ -1,0 +1,274 @@
+/* saved_picture: what a widget shows as a file: shapes and texts, light, in the places where the browser puts them. */
+
+import { boxIn, drawing, element } from "../../widgets/dom.js";
+import { hex, saveAs, saveButtons, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
+
+const MARGIN = 20; // pixels around everything
+const LINE = 20; // pixels, of the title and of what is said below
+const FONT = "Helvetica, Arial, sans-serif";
+const INK = "#1c1c28"; // shared.css has the same for paper
+const GREY = "#5b5d6b";
+/** What a drawing takes from style sheets. */
+const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity",
+  "vector-effect", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order"]; // prettier-ignore
+
+/** @typedef {{ x: number, y: number, width: number, height: number }} Box in the widget's own pixels */
+/** @typedef {{ name: string, title: string, about: string }} FileFacts what app/saving.py says of a picture */
+
+/**
+ * The widget, with buttons below it that save what it shows, where Python says how the file is called.
+ * @param {any} show what `widget` returns
+ */
+export const withFile = (show) =>
+  Object.assign((message) => {
+    const close = show(message);
+    const { parentElement, data } = message;
+    if (data?.file && !parentElement.querySelector(".saved")) {
+      const buttons = saveButtons((ending) => save(show.viewIn(parentElement), ending));
+      parentElement.append(element("div", { class: "saved" }, buttons));
+    }
+    return close;
+  }, show);
+
+/** @param {import("../../widgets/widget.js").View<any>} view */
+function save(view, ending) {
+  const { data } = view;
+  const title = data.file.title || document.querySelector("h1")?.textContent || "";
+  view.receive(data, true);
+  const svg = pictureFile(view.root, { ...data.file, title });
+  view.receive(data);
+  saveAs(ending, svg, data.file.name);
+}
+
+/**
+ * The text of an SVG file.
+ * @param {HTMLElement} root
+ * @param {FileFacts} facts
+ */
+export function pictureFile(root, { title, about }) {
+  over = [];
+  const shapes = within(root, root);
+  const width = Math.max(root.scrollWidth, root.offsetWidth);
+  const height = Math.max(root.scrollHeight, root.offsetHeight);
+  const lines = (text, size, look) =>
+    text ? wrapped(text, width, 1.1 * size, FONT).map((line) => ({ line, "font-size": size, ...look })) : [];
+  const [above, below] = [lines(title, 16, { "font-weight": 700, fill: INK }), lines(about, 12, { fill: GREY })];
+  const top = MARGIN + above.length * LINE + 8;
+  const say = (said, from) =>
+    said.map(({ line, ...look }, at) => drawing("text", { x: MARGIN, y: from + (at + 0.5) * LINE, ...look }, line));
+  const size = { width: Math.ceil(width + 2 * MARGIN), height: Math.ceil(top + height + 8 + below.length * LINE + MARGIN) };
+  const svg = drawing(
+    "svg",
+    { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "font-family": FONT, role: "img" },
+    drawing("title", {}, `${title}. ${about}`),
+    drawing("rect", { width: size.width, height: size.height, fill: "#ffffff" }),
+    ...say(above, MARGIN),
+    drawing("g", { transform: `translate(${MARGIN} ${top})` }, ...shapes, ...over),
+    ...say(below, top + height + 8),
+  );
+  return writable(new XMLSerializer().serializeToString(svg));
+}
+
+/** @type {SVGElement[]} what stands over all else */
+let over = [];
+
+// Elements ------------------------------------------------------------------------------------------------
+
+/**
+ * An element and all in it as shapes.
+ * @param {Element} node
+ * @param {HTMLElement} root
+ * @returns {SVGElement[]}
+ */
+function within(node, root) {
+  const style = getComputedStyle(node);
+  const [shown, opacity] = [style.visibility !== "hidden" && style.clipPath === "none", Number(style.opacity)];
+  if (style.display === "none" || !opacity || !shown) return [];
+  const box = boxIn(node, root);
+  if (node instanceof SVGSVGElement) return [copied(node, box)];
+  const shapes = [...boxShapes(style, box)];
+  if (node instanceof HTMLCanvasElement || node instanceof HTMLImageElement) {
+    const href = node instanceof HTMLImageElement ? node.src : node.toDataURL();
+    const look = { preserveAspectRatio: "none", "image-rendering": style.imageRendering };
+    if (node.width) shapes.push(drawing("image", { ...rounded(box), ...look, href }));
+  }
+  const inner = [...pseudo(node, "::before", box)];
+  for (const child of node.childNodes) {
+    if (child instanceof Element) inner.push(...within(child, root));
+    else if (child instanceof Text && child.data.trim()) inner.push(...lettering(child, style, root));
+  }
+  inner.push(...pseudo(node, "::after", box));
+  if (style.overflowX === "hidden" && node instanceof HTMLElement && cuts(node)) {
+    shapes.push(drawing("svg", { ...rounded(box), viewBox: Object.values(rounded(box)).join(" ") }, ...inner));
+  } else shapes.push(...inner);
+  return opacity < 1 ? [drawing("g", { opacity }, ...shapes)] : shapes;
+}
+
+const cuts = ({ scrollWidth, clientWidth, scrollHeight, clientHeight }) =>
+  clientWidth > 0 && (scrollWidth > clientWidth + 1 || scrollHeight > clientHeight + 1);
+
+/** @param {Box} box */
+const rounded = ({ x, y, width, height }) => ({ x: short(x), y: short(y), width: short(width), height: short(height) });
+
+/** An element that only a style sheet makes, where it has its own place. */
+function pseudo(node, which, { x, y, width }) {
+  const style = getComputedStyle(node, which);
+  if (style.content === "none" || style.display === "none") return [];
+  const number = (name) => parseFloat(style[name]) || 0;
+  const size = parseFloat(style.fontSize);
+  if (style.position === "absolute") {
+    const lines = number("borderLeftWidth") + number("borderRightWidth");
+    const [wide, tall] = [number("width"), number("height")];
+    const outer = style.boxSizing === "border-box" ? 0 : lines;
+    const shapes = boxShapes(style, { x: x + number("left"), y: y + number("top"), width: wide + outer, height: tall + outer });
+    if (style.content.startsWith("counter(")) {
+      const [nth, middle] = [[...node.parentNode.children].indexOf(node) + 1, { x: short(x + wide / 2), y: short(y + tall / 2) }];
+      shapes.push(drawing("text", { ...middle, "text-anchor": "middle", ...letters(style) }, String(nth)));
+    }
+    if (!number("zIndex")) return shapes;
+    over.push(...shapes);
+    return [];
+  }
+  const text = /^"(.*)"$/.exec(style.content)?.[1].trim();
+  if (!text) return [];
+  const at = which === "::before" ? x : x + width - textWidth(text, size, style.fontFamily);
+  return [drawing("text", { x: short(at), y: short(y + 0.7 * size), ...letters(style) }, text)];
+}
+
+// Boxes ---------------------------------------------------------------------------------------------------
+
+let reader;
+/** A colour of a style sheet as the attributes of a paint; null for one that is not seen. */
+function colour(text, name = "fill") {
+  reader ??= element("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+  reader.reset();
+  reader.fillStyle = text;
+  reader.fillRect(0, 0, 1, 1);
+  const [r, g, b, alpha] = reader.getImageData(0, 0, 1, 1).data;
+  return alpha ? { [name]: hex([r, g, b]), ...(alpha < 255 && { [`${name}-opacity`]: short(alpha / 255) }) } : null;
+}
+
+const COLOURS = /(?:rgba?|color|oklch|oklab|hsla?)\([^()]*\)|transparent/g;
+let gradients = 0;
+
+/** Ground, edges and rings of a box. */
+function boxShapes(style, box) {
+  const place = rounded(box);
+  const rx = Math.min(parseFloat(style.borderTopLeftRadius) || 0, box.width / 2, box.height / 2);
+  const found = [];
+  const ground = colour(style.backgroundColor);
+  if (ground && box.width && box.height) found.push(drawing("rect", { ...place, rx, ...ground }));
+  if (style.backgroundImage.includes("gradient(")) found.push(...gradient(style.backgroundImage, { ...place, rx }));
+  const ring = (width, paint, out) =>
+    drawing("rect", { x: short(box.x - out), y: short(box.y - out), width: short(box.width + 2 * out), height: short(box.height + 2 * out), rx, fill: "none", "stroke-width": width, ...paint });
+  for (const [, paint, width, inset] of style.boxShadow.matchAll(/((?:rgba?|color|oklch|oklab)\([^()]*\)) 0px 0px 0px ([\d.]+)px( inset)?/g)) {
+    const drawn = colour(paint, "stroke");
+    if (drawn) found.push(ring(Number(width), drawn, inset ? -width / 2 : width / 2));
+  }
+  if (style.outlineStyle !== "none" && parseFloat(style.outlineWidth)) {
+    const drawn = colour(style.outlineColor, "stroke");
+    const dashes = style.outlineStyle === "dashed" ? { "stroke-dasharray": "3 2" } : {};
+    const out = parseFloat(style.outlineOffset) + parseFloat(style.outlineWidth) / 2;
+    if (drawn) found.push(ring(parseFloat(style.outlineWidth), { ...drawn, ...dashes }, out));
+  }
+  return [...found, ...edges(style, box, ring)];
+}
+
+/** The four edges: one line around, or each on its own. */
+function edges(style, { x, y, width, height }, ring) {
+  const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
+    wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),
+    paint: colour(style[`border${side}Color`], "fill"),
+    as: style[`border${side}Color`] + style[`border${side}Style`],
+  }));
+  const [top, right, bottom, left] = sides.map(({ wide }) => wide);
+  if (sides.every(({ wide, as, paint }) => wide && paint && wide === top && as === sides[0].as)) {
+    const dashes = style.borderTopStyle === "dashed" ? { "stroke-dasharray": "3 2" } : {};
+    return [ring(top, { ...colour(style.borderTopColor, "stroke"), ...dashes }, -top / 2)];
+  }
+  const [x1, y1] = [x + width, y + height];
+  const corners = [
+    [x, y, x1, y, x1 - right, y + top, x + left, y + top],
+    [x1, y, x1, y1, x1 - right, y1 - bottom, x1 - right, y + top],
+    [x, y1, x1, y1, x1 - right, y1 - bottom, x + left, y1 - bottom],
+    [x, y, x, y1, x + left, y1 - bottom, x + left, y + top],
+  ];
+  return sides.flatMap(({ wide, paint }, at) =>
+    wide && paint ? [drawing("polygon", { points: corners[at].map(short).join(" "), ...paint })] : [],
+  );
+}
+
+/** A run of colours, or the stripes of what is masked. */
+function gradient(image, place) {
+  const colours = image.match(COLOURS) ?? [];
+  const id = `ground${++gradients}`;
+  if (image.startsWith("repeating")) {
+    const stripe = drawing("path", { d: "M-1 7L7 -1M-1 1L1 -1M5 7L7 5", fill: "none", "stroke-width": 1.2, ...colour(colours[0], "stroke") });
+    const pattern = drawing("pattern", { id, width: 6, height: 6, patternUnits: "userSpaceOnUse" }, stripe);
+    return [pattern, drawing("rect", { ...place, fill: `url(#${id})` })];
+  }
+  const stops = colours.map((each, at) => {
+    const { fill, "fill-opacity": opacity = 1 } = colour(each) ?? { ...colour(colours.at(-1)), "fill-opacity": 0 };
+    return drawing("stop", { offset: short(at / Math.max(1, colours.length - 1)), "stop-color": fill, "stop-opacity": opacity });
+  });
+  return [drawing("linearGradient", { id }, ...stops), drawing("rect", { ...place, fill: `url(#${id})` })];
+}
+
+/** A drawing of the widget, with the paint that style sheets gave it. */
+function copied(node, box) {
+  const copy = /** @type {SVGSVGElement} */ (node.cloneNode(true));
+  const [from, to] = [node, copy].map((one) => [...one.querySelectorAll("*")]);
+  to.forEach((one, at) => {
+    const style = getComputedStyle(from[at]);
+    if (style.display === "none" || style.visibility === "hidden") one.setAttribute("display", "none");
+    for (const name of PAINT) one.setAttribute(name, style.getPropertyValue(name));
+    for (const name of ["fill", "stroke"]) {
+      const paint = style.getPropertyValue(name);
+      const drawn = paint === "none" || paint.startsWith("url") ? null : colour(paint, name);
+      if (!drawn) one.setAttribute(name, paint.startsWith("url") ? paint : "none");
+      else one.setAttribute(name, drawn[name]);
+    }
+    for (const name of ["class", "style", "tabindex"]) one.removeAttribute(name);
+  });
+  for (const name of ["class", "style"]) copy.removeAttribute(name);
+  for (const [name, value] of Object.entries(rounded(box))) copy.setAttribute(name, String(value));
+  copy.setAttribute("overflow", getComputedStyle(node).overflow);
+  return copy;
+}
+
+// Letters -------------------------------------------------------------------------------------------------
+
+const letters = (style) => ({
+  "font-size": short(parseFloat(style.fontSize)),
+  "font-weight": style.fontWeight,
+  ...(style.fontFamily.includes("mono") && { "font-family": "monospace" }),
+  ...(style.fontStyle === "italic" && { "font-style": "italic" }),
+  "dominant-baseline": "central",
+  ...(colour(style.color) ?? { fill: "none" }),
+});
+
+/** The lines of a text, each as wide as it stands on the page, whatever font the reader has. */
+function lettering(text, style, root) {
+  const range = document.createRange();
+  const upright = style.writingMode.startsWith("vertical");
+  const lines = [];
+  for (const { 0: word, index } of text.data.matchAll(/\S+\s*/g)) {
+    const end = index + word.trimEnd().length;
+    range.setStart(text, index);
+    range.setEnd(text, end);
+    const { top, left } = range.getBoundingClientRect();
+    const line = lines.at(-1);
+    if (line && Math.abs((upright ? left - line.left : top - line.top)) < 2) line.end = end;
+    else lines.push({ start: index, end, top, left });
+  }
+  return lines.map(({ start, end }) => {
+    range.setStart(text, start);
+    range.setEnd(text, end);
+    const { x, y, width, height } = boxIn(range, root);
+    const words = text.data.slice(start, end).replace(/\s+/g, " ");
+    if (!upright) return drawing("text", { x: short(x), y: short(y + height / 2), textLength: short(width), lengthAdjust: "spacingAndGlyphs", ...letters(style) }, words);
+    const [cx, cy] = [short(x + width / 2), short(y + height / 2)];
+    const turn = style.transform === "none" ? 90 : -90;
+    return drawing("text", { x: cx, y: cy, "text-anchor": "middle", textLength: short(height), lengthAdjust: "spacingAndGlyphs", transform: `rotate(${turn} ${cx} ${cy})`, ...letters(style) }, words);
+  });
+}

@@ -1,0 +1,184 @@
+/* teachers_view: a page on a projector: one part of it at a time, as high as the screen, and the keys of a clicker. */
+
+import { element } from "../../widgets/dom.js";
+import styles from "./teachers_view.css";
+
+const html = document.documentElement;
+const [WIDTH, HEIGHT] = [853, 480]; // pixels: on a screen of this size type of 16 pixels is large enough
+const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNumberInput, .stSelectbox)";
+const LEAST_ROWS = 60; // pixels of a window of rows, before all becomes smaller
+const SMALLEST = 0.65; // of the type that is meant; what is larger still can be scrolled
+
+/** The parts of the page, in order; what is covered is none of them. */
+const parts = () => [...document.querySelectorAll('[class*="st-key-slide-"]')].filter((one) => one.getClientRects().length);
+
+/** What our widgets drew in a part of the page.
+ * @param {Element} part
+ * @param {string} selector
+ * @returns {HTMLElement[]} */
+const drawn = (part, selector) =>
+  [...part.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].flatMap(({ shadowRoot }) => [
+    .../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector)),
+  ]);
+
+const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
+const MOVED_BY_ARROWS = "[type=range], [role=slider]";
+
+/** Divides what a part of the page holds into screens; what one controls it with stands on each of them.
+ * @param {Element[]} children
+ * @param {() => number} over by how many pixels it is higher than the screen */
+function divided(children, over) {
+  const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent");
+  const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
+  for (const one of others) one.setAttribute("data-not-now", "");
+  const screens = [];
+  for (const one of others) {
+    one.removeAttribute("data-not-now");
+    const [last] = screens.slice(-1);
+    if (last && (over() <= 0 || last.every(heading))) last.push(one);
+    else {
+      const next = [one];
+      while (last && heading(last.at(-1))) next.unshift(last.pop());
+      for (const before of last ?? []) before.setAttribute("data-not-now", "");
+      screens.push(next);
+    }
+  }
+  return screens;
+}
+
+class TeachersView {
+  on = false;
+  at = 0; // the part that is shown
+  screen = 0; // of this part
+  screens = [[]];
+  page = location.pathname;
+
+  constructor() {
+    const move = (text, name, by) =>
+      element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
+    this.moves = element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, move("←", "Back", -1), move("→", "Next", 1));
+    document.body.append(this.moves);
+    this.sizes = new ResizeObserver(() => this.soon());
+    this.sized = new WeakSet();
+    new MutationObserver(() => this.soon()).observe(document.body, {
+      childList: true,
+      subtree: true,
+      attributeFilter: ["data-test-script-state"],
+    });
+    window.addEventListener("change", () => this.soon());
+    window.addEventListener("resize", () => this.soon());
+    window.addEventListener("keydown", (event) => this.press(event, ["PageDown", "PageUp", "."]), { capture: true });
+    window.addEventListener("keydown", (event) => this.press(event, ["ArrowRight", "ArrowLeft"]));
+    window.addEventListener("pointerdown", () => html.removeAttribute("data-black"), { capture: true });
+    this.soon();
+  }
+
+  /** Looks again, once, when the browser draws next. */
+  soon() {
+    this.waiting ??= requestAnimationFrame(() => {
+      this.waiting = undefined;
+      this.update();
+    });
+  }
+
+  update() {
+    const toggle = /** @type {HTMLInputElement | null} */ (document.querySelector(".st-key-teacher input"));
+    const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
+    // On the way to another page there is no switch for a moment.
+    const on = toggle ? toggle.checked : this.on && app?.dataset.testScriptState !== "notRunning";
+    if (on !== this.on) {
+      this.on = on;
+      html.toggleAttribute("data-teacher", on);
+      html.removeAttribute("data-black");
+      window.dispatchEvent(new Event("attnviz:redraw")); // the widgets draw themselves again
+    }
+    if (this.page !== location.pathname) [this.page, this.at, this.screen] = [location.pathname, 0, 0];
+    const all = on ? parts() : [];
+    this.at = Math.max(0, Math.min(this.at, all.length - 1));
+    for (const part of document.querySelectorAll("[data-shown]")) if (part !== all[this.at]) this.release(part);
+    if (on && all.length) this.show(all[this.at]);
+  }
+
+  /** @param {any} part */
+  release(part) {
+    part.removeAttribute("data-shown");
+    part.style.zoom = "";
+    for (const child of part.children) child.removeAttribute("data-not-now");
+    for (const rows of drawn(part, "[data-rows]")) rows.style.maxHeight = "";
+  }
+
+  /** Shows a part of the page as high as the screen.
+   * @param {any} part */
+  show(part) {
+    this.release(part);
+    part.setAttribute("data-shown", "");
+    const full = Math.max(1, Math.min(window.innerWidth / WIDTH, window.innerHeight / HEIGHT));
+    const enlarge = (by) => {
+      part.style.zoom = String(by);
+      part.style.setProperty("--zoom", String(by));
+    };
+    enlarge(full);
+    for (const child of [part, ...part.children]) {
+      if (!this.sized.has(child)) this.sizes.observe(child);
+      this.sized.add(child);
+    }
+    const over = () => part.scrollHeight - part.clientHeight;
+    this.screens = over() > 0 ? divided([...part.children], over) : [[]];
+    this.screen = Math.max(0, Math.min(this.screen, this.screens.length - 1));
+    this.screens.forEach((children, at) => children.forEach((one) => one.toggleAttribute("data-not-now", at !== this.screen)));
+    for (const rows of drawn(part, "[data-rows]").reverse()) {
+      if (over() <= 0) break;
+      const { clientHeight: high } = rows;
+      const before = over();
+      const zoom = rows.getBoundingClientRect().height / high / full || 1;
+      rows.style.maxHeight = `${Math.max(Math.min(high, LEAST_ROWS), high - before / zoom - 1)}px`;
+      if (over() >= before) rows.style.maxHeight = ""; // what stands beside it is as high
+      const followed = rows.querySelector("[data-followed]")?.getBoundingClientRect();
+      const window = rows.getBoundingClientRect();
+      if (followed) rows.scrollTop += (followed.top + followed.bottom - window.top - window.bottom) / 2 / full;
+    }
+    for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
+  }
+
+  /** @param {KeyboardEvent} event
+   * @param {string[]} keys */
+  press(event, keys) {
+    const { key } = event;
+    const of = (selector) => /** @type {Element} */ (event.composedPath()[0]).matches?.(selector);
+    if (!this.on || event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
+    if (html.hasAttribute("data-black")) html.removeAttribute("data-black");
+    else if (!keys.includes(key) || of(TYPED_INTO) || (key.startsWith("Arrow") && of(MOVED_BY_ARROWS))) return;
+    else if (key === ".") html.setAttribute("data-black", "");
+    else this.step(["PageDown", "ArrowRight"].includes(key) ? 1 : -1);
+    event.preventDefault();
+    event.stopImmediatePropagation(); // a picture's own steps are taken here
+  }
+
+  /** Goes on (1) or back (-1): the answer, the picture's own step, the next part, the next page.
+   * @param {number} by */
+  step(by) {
+    const all = parts();
+    const part = all[this.at];
+    const [own] = part ? drawn(part, `[data-move="${by}"]:not(:disabled, [aria-disabled="true"], [hidden])`) : [];
+    const reveal = by > 0 && part?.querySelector(".st-key-reveal button");
+    const page = document.querySelector(`.st-key-page-${by > 0 ? "after" : "before"} a`);
+    const press = reveal || own;
+    if (press) /** @type {HTMLElement} */ (press).click();
+    else if (this.screens[this.screen + by]) {
+      this.screen += by;
+      this.update();
+    } else if (all[this.at + by]) {
+      this.at += by;
+      this.screen = by > 0 ? 0 : Infinity;
+      this.update();
+    } else /** @type {HTMLElement | null} */ (page)?.click();
+  }
+}
+
+/** Call it once: it waits for the switch of the teacher's view. */
+export function addTeachersView() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  document.adoptedStyleSheets.push(sheet);
+  new TeachersView();
+}

@@ -1,0 +1,344 @@
+"""For teachers: lessons on paper, with their own sentence, numbers to fill in, and a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.sentence import name_of
+from attnviz.app import controls, markdown
+from attnviz.app.learn import choosing, lesson, plan
+from attnviz.app.learn.block import sections as block
+from attnviz.app.learn.cause import choices as cause_choices
+from attnviz.app.learn.cause import sections as cause
+from attnviz.app.learn.cause.arrow import NOTHING
+from attnviz.app.learn.computed import MODEL, later
+from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.many_heads import sections as many_heads
+from attnviz.app.learn.masks import sections as masks
+from attnviz.app.learn.positions import sections as positions
+from attnviz.app.learn.query_key_value import sections as query_key_value
+from attnviz.app.learn.query_key_value import six_steps_of
+from attnviz.app.learn.scale import sections as scale
+from attnviz.app.learn.translate import sections as translate
+from attnviz.app.learn.translate import translating
+from attnviz.app.learn.weighted_average import sections as weighted_average
+from attnviz.app.learn.weighted_average.averages_compared import LEFT_OUT, WeighedToken
+from attnviz.app.saving import save_file
+from attnviz.app.state.choices import BLANKS, HANDED_OUT, READ_IN_HANDOUT
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError
+from attnviz.export.handout import Column, Sheet, handout
+from attnviz.models import catalogue
+from attnviz.text import decimal, head_name, percent
+from attnviz.trained.translator import variants
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.block import compute as block_compute
+    from attnviz.app.learn.cause import compute as cause_compute
+    from attnviz.app.learn.many_heads import compute as heads_compute
+    from attnviz.app.learn.positions import compute as positions_compute
+    from attnviz.app.learn.query_key_value import compute as walk_compute
+    from attnviz.app.learn.scale import compute as scale_compute
+    from attnviz.app.learn.translate import compute as translate_compute
+else:
+    block_compute = later("attnviz.app.learn.block.compute")
+    cause_compute = later("attnviz.app.learn.cause.compute")
+    heads_compute = later("attnviz.app.learn.many_heads.compute")
+    positions_compute = later("attnviz.app.learn.positions.compute")
+    scale_compute = later("attnviz.app.learn.scale.compute")
+    translate_compute = later("attnviz.app.learn.translate.compute")
+    walk_compute = later("attnviz.app.learn.query_key_value.compute")
+
+_LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
+_MOST_ROWS = 18
+_TRANSLATED = ("translate", "cause")
+_TITLES = {each.name: f"{number} · {each.title}" for number, each in enumerate(LESSONS, 1)}
+
+
+def draw() -> None:
+    """Draw the choice of lessons, of a sentence and of the blanks, and the button that gives the file."""
+    st.header("Handout", anchor=False)
+    st.markdown(
+        "On paper: each lesson's question to tick, its numbers with blanks to fill in, and a key on a page "
+        "of its own. Open the file and print it; it needs no network."
+    )
+    if not HANDED_OUT.stands:
+        HANDED_OUT.set([_TITLES[step.name] for step in plan.STEPS if step.at_first])
+    names = {_TITLES[name]: name for name in SHEETS}
+    chosen = HANDED_OUT.draw("Lessons", list(names))
+    sentence_column, blanks_column = st.columns([4, 1])
+    with blanks_column:
+        seed = BLANKS.draw("Blanks", help="Another number leaves out other numbers.")
+    with sentence_column:
+        text = choosing.sentence("Sentence", READ_IN_HANDOUT)
+    lessons = [name for title, name in names.items() if title in chosen]
+    try:
+        loading.tokens(catalogue.TRANSLATOR, text)
+    except AttnvizError as error:
+        left_out = [_TITLES[name] for name in lessons if name in _TRANSLATED]
+        if left_out:
+            st.warning(
+                f"Left out: {', '.join(left_out)}. {markdown.plain(str(error))}", icon=":material/translate:"
+            )
+        lessons = [name for name in lessons if name not in _TRANSLATED]
+    if lessons:
+        save_file(
+            "Handout (HTML)",
+            lambda: handout(sheets(lessons, text), seed),
+            "attnviz-handout.html",
+            icon=":material/print:",
+        )
+
+
+def sheets(names: Sequence[str], text: str) -> list[Sheet]:
+    """The lessons of these names, about a sentence.
+
+    Raises:
+        AttnvizError: a model cannot read it.
+    """
+    return [SHEETS[name](text) for name in names]
+
+
+def _sheet(
+    name: str,
+    question: lesson.Asked | None,
+    picture: str,
+    rows: Sequence[str],
+    columns: Sequence[Column],
+    about: str,
+) -> Sheet:
+    """The sheet of a lesson; of many rows those with the largest numbers in the last column."""
+    asked = question or lesson.Asked("", (), "", "")
+    kept = list(range(len(rows)))
+    if len(rows) > _MOST_ROWS:
+        kept = sorted(np.argsort(-np.asarray(columns[-1].values), kind="stable")[:_MOST_ROWS].tolist())
+        about += f" · the {_MOST_ROWS} rows with the largest numbers, of {len(rows)}"
+    cut = [
+        Column(
+            each.title,
+            [float(each.values[row]) for row in kept],
+            [each.written[row] for row in kept],
+            each.bars,
+        )
+        for each in columns
+    ]
+    return Sheet(
+        _TITLES[name],
+        asked.question,
+        asked.options,
+        asked.right or "",
+        asked.because,
+        picture,
+        [rows[row] for row in kept],
+        cut,
+        about,
+    )
+
+
+def _column(
+    title: str, values: Any, write: Callable[[float], str] = decimal, *, bars: bool = False
+) -> Column:
+    numbers = [float(value) for value in values]
+    return Column(title, numbers, [write(number) for number in numbers], bars)
+
+
+def _weights(title: str, values: Any) -> Column:
+    return _column(title, values, lambda share: percent(share, 1), bars=True)
+
+
+def _about(text: str, *more: str) -> str:
+    return " · ".join([f"“{text}”", *more])
+
+
+def _weighted_average(text: str) -> Sheet:
+    tokens = DisplayTokens(loading.tokens(MODEL, text), text, hide_special=True).groups
+    chosen = WeighedToken(text, tokens, controls.place_of("it", tokens))
+    found, query = chosen.plain(), chosen.query
+    return _sheet(
+        "weighted_average",
+        lesson.asked(weighted_average.question, chosen),
+        f"What “{name_of(query, tokens)}” takes from each token",
+        [name_of(at, tokens) for at in range(len(tokens))],
+        [_column("score", found.scores[query]), _weights("weight", found.weights[query])],
+        _about(text, MODEL, LEFT_OUT),
+    )
+
+
+def _scale(_text: str) -> Sheet:
+    row = scale_compute.row(scale.D_HEAD, scale.SIZES[-1], scale.KEYS, scale.FIRST_SEED)
+    return _sheet(
+        "scale",
+        lesson.asked(scale.question),
+        f"A row of {scale.KEYS} random keys",
+        [f"key {number}" for number in range(1, scale.KEYS + 1)],
+        [
+            _column("q · k", row.dot_products),
+            _column(f"÷ √{scale.D_HEAD}", row.dot_products / sqrt(scale.D_HEAD)),
+            _weights("weight without", row.plain.weights),
+            _weights("weight with ÷ √d", row.scaled.weights),
+        ],
+        f"Random numbers, draw {scale.FIRST_SEED}: no model and no sentence.",
+    )
+
+
+def _query_key_value(text: str) -> Sheet:
+    groups = choosing.tokens(text)
+    query = controls.place_of("it", groups)
+    walk = walk_compute.walk(text, _LAYER, _HEAD, query)
+    chosen = query_key_value.QueryAtWork(six_steps_of.ATTENTIONS[six_steps_of.BERT], walk, groups, groups)
+    return _sheet(
+        "query_key_value",
+        lesson.asked(query_key_value.question, chosen),
+        f"What “{chosen.asker}” looks at in head {chosen.head}",
+        _names(text),
+        [
+            _column("q · k", walk.dot_products),
+            _column(f"score, ÷ √{walk.d_head}", walk.scores),
+            _weights("weight", walk.weights),
+        ],
+        _about(text, MODEL, f"head {chosen.head}"),
+    )
+
+
+def _many_heads(text: str) -> Sheet:
+    groups = choosing.tokens(text)
+    chosen = choosing.HeadSelection(text, controls.place_of("it", groups), _LAYER, _HEAD)
+    found = heads_compute.at_token(text, _LAYER, chosen.query, catalogue.entry(MODEL).heads)
+    most = [name_of(int(row.argmax()), groups) for row in found.weights]
+    return _sheet(
+        "many_heads",
+        lesson.asked(many_heads.question, chosen),
+        f"What each head of layer {_LAYER + 1} reads for “{name_of(chosen.query, groups)}”, and adds to it",
+        [f"head {head_name(_LAYER, head)}, most at {name}" for head, name in enumerate(most)],
+        [
+            _weights("weight of that token", found.weights.max(axis=1)),
+            _column("length of what it adds", found.lengths),
+        ],
+        _about(text, MODEL),
+    )
+
+
+def _masks(text: str) -> Sheet:
+    chosen = masks.MaskedHead(text, controls.place_of("it", choosing.tokens(text)), 0, _HEAD)
+    names = _names(text)
+    return _sheet(
+        "masks",
+        lesson.asked(masks.question, chosen),
+        f"What “{names[chosen.query]}” looks at in head {chosen.head_name}",
+        names,
+        [
+            _weights("weight, no mask", chosen.unmasked[chosen.query]),
+            _weights("weight, causal mask", chosen.causal[chosen.query]),
+        ],
+        _about(text, MODEL, f"head {chosen.head_name}"),
+    )
+
+
+def _positions(text: str) -> Sheet:
+    chosen = choosing.TokenSelection(text, controls.place_of("it", choosing.tokens(text)))
+    found = positions_compute.set_experiment(text, 1)
+    names = _names(text)
+    return _sheet(
+        "positions",
+        lesson.asked(positions.question, chosen),
+        "The words shuffled: the cosine between each token's output before and after",
+        [names[place] for place in found.order],
+        [
+            _column("without positions", found.without.cosines),
+            _column("with positions", found.with_positions.cosines),
+        ],
+        _about(text, MODEL),
+    )
+
+
+def _block(text: str) -> Sheet:
+    chosen = block.TokenInLayer(text, controls.place_of("it", choosing.tokens(text)), _LAYER, 1)
+    walk = block_compute.walk(text, _LAYER, chosen.query)
+    stations = {
+        "comes in": walk.came_in,
+        "attention's update": walk.attention,
+        "their sum": walk.first_sum,
+        "after the norm": walk.attended,
+        "the feed-forward network's update": walk.feed_forward,
+        "the sum of both": walk.second_sum,
+        "goes out": walk.came_out,
+    }
+    return _sheet(
+        "block",
+        lesson.asked(block.question, chosen),
+        f"How long the vector of “{_names(text)[chosen.query]}” is in layer {_LAYER + 1}",
+        list(stations),
+        [_column("length", [station.length for station in stations.values()])],
+        _about(text, MODEL, f"layer {_LAYER + 1}"),
+    )
+
+
+def _translate(text: str) -> Sheet:
+    found = translate_compute.translate(catalogue.TRANSLATOR, text)
+    row = found.pronouns[0].step if found.pronouns else len(found.words) // 2
+    encoder, cross = (variants.TAUGHT_LAYER, variants.TAUGHT_HEAD), variants.TAUGHT_CROSS_HEAD
+    chosen = translating.ShownTranslation(text, catalogue.TRANSLATOR, found, row, encoder, (cross,), (0,))
+    read = chosen.read(row)
+    names = [name_of(at, chosen.sources.groups) for at in range(len(chosen.sources.groups))]
+    return _sheet(
+        "translate",
+        lesson.asked(translate.question, chosen),
+        f"Where word {row + 1} of the French is chosen:",  # the word itself would be the answer
+        names,
+        [
+            _weights(f"word {row + 1} reads, head {cross + 1} of cross-attention", chosen.cross[0, row]),
+            _weights(
+                f"“{names[read]}” reads, head {head_name(*encoder)} of the encoder", chosen.encoder[read]
+            ),
+        ],
+        _about(text, catalogue.entry(catalogue.TRANSLATOR).title),
+    )
+
+
+def _cause(text: str) -> Sheet:
+    model, layer, head = catalogue.TRANSLATOR, variants.TAUGHT_LAYER, variants.TAUGHT_HEAD
+    tokens = loading.tokens(model, text)
+    words = [token.text for token in tokens]
+    place = cause_choices.Place(
+        "encoder", layer, head, words.index("it") if "it" in words else len(words) // 2
+    )
+    found = cause_compute.experiment(model, text, "encoder", layer, head, place.query, ())
+    chosen = cause_choices.ArrowSelection(text, model, place, (), NOTHING, found)
+    asked = lesson.asked(cause.question, chosen)
+    return _sheet(
+        "cause",
+        asked,
+        f"What “{words[place.query]}” looks at in {place.head_in_words}",
+        _numbered(found.keys),
+        [_weights("weight", found.row_before)],
+        _about(text, catalogue.entry(model).title, place.head_in_words),
+    )
+
+
+def _names(text: str) -> list[str]:
+    groups = choosing.tokens(text)
+    return [name_of(at, groups) for at in range(len(groups))]
+
+
+def _numbered(words: Sequence[str]) -> list[str]:
+    return [f"{word} (word {at})" if words.count(word) > 1 else word for at, word in enumerate(words, 1)]
+
+
+SHEETS: dict[str, Callable[[str], Sheet]] = {
+    "weighted_average": _weighted_average,
+    "scale": _scale,
+    "query_key_value": _query_key_value,
+    "many_heads": _many_heads,
+    "masks": _masks,
+    "positions": _positions,
+    "block": _block,
+    "translate": _translate,
+    "cause": _cause,
+}
+"""The sheet of each lesson that can be handed out."""

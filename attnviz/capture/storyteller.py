@@ -1,0 +1,133 @@
+"""Our storyteller as a source of traces: what it reads, what it expects next, what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnviz.capture.arrays import owned
+from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
+from attnviz.capture.scratch import block_of_steps, output_projections
+from attnviz.interventions.edit import Edits, refuse_misfits
+from attnviz.trace import Token, Trace
+from attnviz.trained.storyteller import reading
+from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT, VOCABULARY
+from attnviz.trained.storyteller.storyteller import Storyteller
+from attnviz.trained.vocabulary import END, PAD, START
+
+_END = VOCABULARY.ids([END])[0]
+_HABITS = GenerationDefaults(ends=frozenset([_END]), never=tuple(VOCABULARY.ids([PAD, START, CHANT])))
+
+
+class _Read(NamedTuple):
+    """What it reads after it has written what it was to write; `end` as in `expected_next`."""
+
+    text: str
+    tokens: tuple[Token, ...]
+    writing: Writing | None = None
+    written: int = 0
+    end: int | None = None
+
+    @property
+    def ids(self) -> list[int]:
+        return [token.id for token in self.tokens]
+
+
+class StorytellerModel(Model):
+    """A trained storyteller; safe to share among threads.
+
+    Args:
+        name: the catalogue's.
+        file: its weights.
+
+    Raises:
+        ModelFilesDamaged: the file is missing or damaged.
+    """
+
+    def __init__(self, name: str, file: Path) -> None:
+        self.name = name
+        self.storyteller = Storyteller.load(file)
+        self._projections = [*output_projections(self.storyteller.model).values()]
+
+    def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
+        """[START] and the words of a text; see `reading.tokens` for the errors."""
+        return reading.tokens(self._supported(text).text)
+
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> Trace:
+        """One forward pass over a text, and over what was written behind it; see `Model.trace`."""
+        read = self._read(text, edits)
+        steps = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ())
+        return Trace(
+            model=self.name,
+            text=read.text,
+            written=read.written,
+            blocks=tuple(
+                block_of_steps("decoder", number, layer.attention, read.tokens, read.tokens, projection)
+                for number, (layer, projection) in enumerate(
+                    zip(steps.layers, self._projections, strict=True)
+                )
+            ),
+            edits=tuple(str(edit) for edit in edits),
+        )
+
+    def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
+        """What it expects to follow each token; see `Model.predictions`."""
+        read = self._read(text, edits)
+        logits = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ()).logits
+        return expected_next(logits, read.ids, VOCABULARY.word, _HABITS, read.writing, read.written, read.end)
+
+    def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
+        """Every token: each is followed by something."""
+        return tuple(range(len(self._read(text).tokens)))
+
+    def outcomes(
+        self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
+    ) -> Outcomes:
+        """What comes out for each variant; what the unchanged model writes, all of them read."""
+        read = self._read(text)
+        for edits in variants:
+            refuse_misfits(edits, len(read.tokens), len(read.tokens))
+        ids = torch.tensor(read.ids)
+
+        def run(some: Sequence[Edits]) -> Outcomes:
+            steps = self.storyteller.steps(ids.expand(len(some), -1), some)
+            expected = None if position is None else owned(steps.logits[:, position].softmax(dim=-1))
+            return Outcomes(owned(steps.output), None, expected)
+
+        size = self.storyteller.size
+        each = numbers_of_variant(len(ids), size.n_heads, size.d_model, len(VOCABULARY))
+        return Outcomes.of_batches(variants, each, run)
+
+    def words(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The words of these numbers."""
+        return tuple(map(VOCABULARY.word, ids))
+
+    def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Read:
+        given = self._supported(text)
+        read = _Read(given.text, reading.tokens(given.text))
+        if given.writing is not None:
+            refuse_misfits(edits, TOKEN_LIMIT, TOKEN_LIMIT, at_most=True)
+            read = self._written(read, given.writing, edits)
+        refuse_misfits(edits, len(read.tokens), len(read.tokens))
+        return read
+
+    def _written(self, read: _Read, writing: Writing, edits: Edits) -> _Read:
+        """The same after it has written on; what ended the text it does not read."""
+        so_far: list[int] = []
+
+        def scores(unread: Sequence[int]) -> Tensor:
+            so_far.extend(unread)
+            return self.storyteller.steps(torch.tensor(so_far), [edits] if edits else ()).logits[-1]
+
+        ids = [step.id for step in drawn_one_by_one(scores, read.ids, writing, TOKEN_LIMIT, _HABITS)]
+        end = ids.pop() if ids and ids[-1] == _END else None
+        text, tokens = reading.written(read.text, read.tokens, ids)
+        return _Read(text, tokens, writing, len(ids), end)
+
+    def _supported(self, text: str | ModelInput) -> ModelInput:
+        return self.supported(text, writes=True)

@@ -1,0 +1,200 @@
+"""A handout as one file: lessons with numbers left out, and their key. It is printed from any browser."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+_MOST_BLANKS = 4
+_MARKS = re.compile(
+    r"(?P<fence>`+) ?(?P<code>.+?) ?(?P=fence)(?!`)|\\(?P<sign>.)|\*\*(?P<b>.+?)\*\*|\*(?P<em>.+?)\*"
+    r"|:\w+\[(?P<span>[^\]]*)\]|\$(?P<i>[^$]+)\$",
+    re.DOTALL,
+)
+
+_STYLE = """
+@page { margin: 14mm; }
+body { max-width: 180mm; margin: 2rem auto; padding: 0 1rem; color: #1c1c28; background: #fff;
+  font: 11pt/1.4 system-ui, sans-serif; print-color-adjust: exact; overflow-wrap: anywhere; }
+h1, h2 { line-height: 1.2; break-after: avoid; }
+h2 { margin: 0 0 .4rem; font-size: 13pt; }
+section { margin-block: 1.6rem; break-inside: avoid; }
+.name { display: flex; gap: 1rem; }
+.name span { flex: 1; border-bottom: 1px solid; }
+.options { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .3rem 0 .6rem; padding: 0; }
+.options li { list-style: none; }
+.options li::before { content: "☐ "; }
+table { border-collapse: collapse; overflow-wrap: break-word; font-variant-numeric: tabular-nums; }
+caption { padding-bottom: .3rem; font-weight: 600; text-align: left; }
+th, td { padding: .1rem .9rem .1rem 0; border-bottom: 1px solid #ccc; text-align: right; }
+th:first-child { min-width: 32mm; text-align: left; font-weight: 400; }
+thead th { vertical-align: bottom; font-size: 9.5pt; }
+.bar { width: 30mm; text-align: left; }
+.bar span { display: block; height: .7rem; background: #6d28d9; }
+.blank { border: 1px solid #555; color: #555; text-align: left; padding-left: .3rem; min-width: 18mm; }
+.small { font-size: 9.5pt; color: #5b5d6b; }
+.line { height: 1.9rem; border-bottom: 1px solid #777; }
+code { font: inherit; font-weight: 600; }
+#key { break-before: page; }
+@media screen { section { overflow-x: auto; } }
+@media print { body { max-width: none; margin: 0; padding: 0; } }
+"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One number for each row of a sheet.
+
+    Attributes:
+        title: what the numbers are.
+        values: [row], as they were computed.
+        written: [row], as they are printed.
+        bars: whether each also has a bar; the values are then shares, 0 to 1.
+    """
+
+    title: str
+    values: Sequence[float]
+    written: Sequence[str]
+    bars: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """One lesson.
+
+    Attributes:
+        title: what it is called, with its number.
+        question, because: what is asked, and why the answer is right, in Markdown; "" for neither.
+        options, right: what can be ticked, and which of it is right.
+        picture: what the table shows.
+        rows: what its rows are called.
+        columns: its numbers, some of which are left out.
+        about: the sentence, the model and the head; what is left out of the rows.
+    """
+
+    title: str
+    question: str
+    options: Sequence[str]
+    right: str
+    because: str
+    picture: str
+    rows: Sequence[str]
+    columns: Sequence[Column]
+    about: str
+
+
+def blanks(sheet: Sheet, seed: int) -> list[tuple[int, int]]:
+    """Which numbers are left out, as (row, column) in reading order.
+
+    At most one of a row, and no number twice. One of them is what the question asks for, if it is here.
+    """
+    columns = len(sheet.columns)
+    places = [
+        (int(row), (nth + seed) % columns)
+        for nth, row in enumerate(np.random.default_rng(seed).permutation(len(sheet.rows)))
+    ]
+    answer = [
+        (row, column)
+        for row, name in enumerate(sheet.rows)
+        for column in reversed(range(columns))
+        if sheet.right in (name, sheet.columns[column].written[row])
+    ]
+    chosen: dict[str, tuple[int, int]] = {}
+    for row, column in [*answer[:1], *places]:
+        if row not in (taken for taken, _ in chosen.values()):
+            chosen.setdefault(sheet.columns[column].written[row], (row, column))
+        if len(chosen) == min(_MOST_BLANKS, len(sheet.rows) - 1):
+            break
+    return sorted(chosen.values())
+
+
+def handout(sheets: Sequence[Sheet], seed: int) -> str:
+    """The page: all sheets, and the key on a page of its own. It asks nobody for anything and runs no script.
+
+    Args:
+        sheets: in their order.
+        seed: which numbers are left out.
+    """
+    left_out = [blanks(sheet, seed + at) for at, sheet in enumerate(sheets)]
+    parts = [_sheet(sheet, out) for sheet, out in zip(sheets, left_out, strict=True)]
+    key = [_key(sheet, out) for sheet, out in zip(sheets, left_out, strict=True)]
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            "<title>Attention: handout</title>",
+            f"<style>{_STYLE}</style>",
+            '<h1>Attention</h1><p class="name">Name <span></span> Date <span></span></p>',
+            *parts,
+            f'<div id="key"><h1>Key</h1><p class="small">Blanks: {seed}</p>',
+            *key,
+            "</div></html>",
+            "",
+        ]
+    )
+
+
+def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
+    numbered = {cell: nth for nth, cell in enumerate(out, start=1)}
+    head = "".join(_heads(column) for column in sheet.columns)
+    rows = "".join(
+        f'<tr><th scope="row">{html.escape(name)}</th>'
+        + "".join(_cells(column, row, numbered.get((row, at))) for at, column in enumerate(sheet.columns))
+        + "</tr>"
+        for row, name in enumerate(sheet.rows)
+    )
+    bank = sorted(out, key=lambda cell: sheet.columns[cell[1]].values[cell[0]])
+    words = " · ".join(html.escape(sheet.columns[column].written[row]) for row, column in bank)
+    options = "".join(f"<li>{html.escape(option)}</li>" for option in sheet.options)
+    return (
+        f"<section><h2>{html.escape(sheet.title)}</h2><p>{rich(sheet.question)}</p>"
+        f'<ul class="options">{options}</ul>'
+        f"<table><caption>{html.escape(sheet.picture)}</caption><thead><tr><td></td>{head}</tr></thead>"
+        f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}</p>'
+        f"<p>Put these numbers where they belong: <b>{words}</b></p>"
+        '<div>What tells you so?<div class="line"></div><div class="line"></div></div></section>'
+    )
+
+
+def _key(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
+    numbers = "; ".join(
+        f"({nth}) {html.escape(sheet.rows[row])}, {html.escape(sheet.columns[column].title)}: "
+        f"<b>{html.escape(sheet.columns[column].written[row])}</b>"
+        for nth, (row, column) in enumerate(out, start=1)
+    )
+    answer = f"<p><b>{html.escape(sheet.right)}</b>. {rich(sheet.because)}</p>" if sheet.right else ""
+    return f"<section><h2>{html.escape(sheet.title)}</h2>{answer}<p>{numbers}</p></section>"
+
+
+def _heads(column: Column) -> str:
+    return f'<th scope="col">{html.escape(column.title)}</th>{"<td></td>" if column.bars else ""}'
+
+
+def _cells(column: Column, row: int, blank: int | None) -> str:
+    bar = f'<td class="bar"><span style="width: {100 * column.values[row]:.1f}%"></span></td>'
+    if blank is not None:  # a bar would tell the number
+        return f'<td class="blank">({blank})</td>{"<td></td>" if column.bars else ""}'
+    return f"<td>{html.escape(column.written[row])}</td>{bar if column.bars else ''}"
+
+
+def rich(markdown: str) -> str:
+    """Our pages' Markdown as HTML: code, bold, slanted, coloured and escaped signs; all else is text."""
+
+    def marked(found: re.Match[str]) -> str:
+        tag = next(name for name in ("code", "sign", "b", "em", "span", "i") if found[name] is not None)
+        inner = html.escape(found[tag]) if tag in ("code", "sign", "i") else rich(found[tag])
+        return inner if tag == "sign" else f"<{tag}>{inner}</{tag}>"
+
+    parts, at = [], 0
+    for found in _MARKS.finditer(markdown):
+        parts += [html.escape(markdown[at : found.start()]), marked(found)]
+        at = found.end()
+    return "".join([*parts, html.escape(markdown[at:])])

@@ -1,0 +1,55 @@
+"""Reads a text for a model that knows whole words only."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from attnviz import readable
+from attnviz.errors import EmptyText, TextTooLong, UnknownWords
+from attnviz.trace import Token
+from attnviz.trained.vocabulary import Vocabulary
+
+
+class Piece(NamedTuple):
+    """A word as it was typed, and the characters of the text that it stands for."""
+
+    word: str
+    start: int
+    end: int
+
+
+def pieces(pattern: str, text: str) -> Iterator[Piece]:
+    """All that matches a pattern."""
+    return (Piece(match[0], *match.span()) for match in re.finditer(pattern, text))
+
+
+def known_words(
+    text: str, split: Callable[[str], Iterable[Piece]], vocabulary: Vocabulary, limit: int
+) -> list[Token]:
+    """The words of a text, as the vocabulary spells them.
+
+    Args:
+        split: takes a text apart.
+        limit: the most tokens that the model reads, one more than these words.
+
+    Raises:
+        EmptyText: there are no words.
+        UnreadableText: half a surrogate pair, which stands for no character.
+        TextTooLong: there are more tokens than the limit, or more than `readable.MOST_CHARACTERS` characters.
+        UnknownWords: there are words that the vocabulary does not have; all of them are named.
+    """
+    readable.check(text)
+    typed = list(split(text))
+    if not typed:
+        raise EmptyText("There is nothing here for the model to read. Type a sentence and try again.")
+    if len(typed) >= limit:
+        raise TextTooLong(len(typed) + 1, limit)
+    words = [vocabulary.spelled(piece.word) for piece in typed]
+    unknown = [piece for piece, word in zip(typed, words, strict=True) if word is None]
+    if unknown:
+        raise UnknownWords({text[start:end]: vocabulary.nearest(word) for word, start, end in unknown})
+    known = [word for word in words if word is not None]
+    return [
+        Token(word, number, piece.start, piece.end, place, special=False)
+        for place, (word, number, piece) in enumerate(zip(known, vocabulary.ids(known), typed, strict=True))
+    ]

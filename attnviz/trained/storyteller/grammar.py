@@ -1,0 +1,253 @@
+"""The stories that the storyteller learns from, made by chance from a few words and rules.
+
+Some combinations of words are held out: two names, two nouns, or a noun and a container. No story to learn
+from has one of them, so who is tested with them has not remembered them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+
+from attnviz.trained.vocabulary import END, START, Vocabulary
+
+TOKEN_LIMIT = 96
+"""The most tokens of a text, [START] included; no text to learn from has more."""
+
+CHANT = "[CHANT]"
+"""What random words begin with in training, in place of [START], so that no story turns into them."""
+
+
+def _words(listed: str) -> tuple[str, ...]:
+    return tuple(listed.split())
+
+
+WOMEN = _words(
+    "Alice Amy Anna Clara Daisy Ella Emma Fiona Grace Hanna Helen Irene Jane Julia Kate Laura Lena Lily Lucy "
+    "Maria Mary Nina Nora Olga Paula Ruth Sara Sophie Susan Vera"
+)
+MEN = _words(
+    "Adam Albert Anton Ben Carl Daniel David Erik Felix Fred George Henry Hugo Jack James John Karim Leo "
+    "Lucas Martin Max Oliver Oscar Paul Peter Robert Sam Simon Thomas Victor"
+)
+NOUNS = _words(
+    "ball bell book brush cake chair clock coin cup drum flower hat key kite lamp letter map mirror pen "
+    "picture plate ring rope shirt shoe spoon stick stone towel toy"
+)
+CONTAINERS = _words(
+    "bag barrel basket bowl bucket cabinet can case chest crate drawer jar pocket pot sack trunk"
+)
+PLACES = _words(
+    "beach church farm forest garden hill kitchen lake library market museum park river school shop station"
+)
+QUALITIES = ("big", "clean", "dirty", "heavy", "new", "old", "red", "small")
+MOODS = ("angry", "cold", "happy", "hungry", "proud", "sad", "thirsty", "tired")
+SYLLABLES = tuple(consonant + vowel for consonant in "bdfklmprvz" for vowel in "aiou")
+BESIDE = ("near", "behind", "beside", "by")
+
+_OTHER = _words(
+    ". , : ? the a and was were who where when while after had he she it one day friends lived met at "
+    "went to came from gave put in because called thanked helped visited said then creature named liked saw "
+    "everyone"
+)
+
+
+def plural(noun: str) -> str:
+    """Of a noun."""
+    return f"{noun}es" if noun.endswith(("s", "x", "sh", "ch")) else f"{noun}s"
+
+
+_CONTENT = (*WOMEN, *MEN, *NOUNS, *CONTAINERS, *PLACES, *QUALITIES, *MOODS, *SYLLABLES)
+_PLURALS = tuple(map(plural, NOUNS))
+VOCABULARY = Vocabulary((CHANT, *_OTHER, *BESIDE, *_CONTENT, *_PLURALS))
+
+_ANY_WORD = VOCABULARY.words[4:]
+_SHARES = {"names": 0.19, "nouns": 0.1, "contained": 0.1}
+_MOST_IN_A_SAYING = 8  # words
+
+Words = list[str]
+
+
+@cache
+def is_held_out(split: str, pair: tuple[str, str]) -> bool:
+    """Whether two words never occur together in training: by a hash, so always and everywhere the same.
+
+    Args:
+        split: "names", two people of one story; "nouns", a noun beside another; "contained", a noun in a
+            container.
+        pair: in either order where both words are of one kind.
+    """
+    words = pair if split == "contained" else sorted(pair)
+    return zlib.crc32(" ".join(("attnviz", split, *words)).encode()) / 2**32 < _SHARES[split]
+
+
+def pair(dice: Random, split: str, *, held_out: bool) -> tuple[str, str]:
+    """Two different words for `is_held_out`, some that are held out or some that are not."""
+    first, second = {
+        "names": ((*WOMEN, *MEN), (*WOMEN, *MEN)),
+        "nouns": (NOUNS, NOUNS),
+        "contained": (NOUNS, CONTAINERS),
+    }[split]
+    while True:
+        words = dice.choice(first), dice.choice(second)
+        if words[0] != words[1] and is_held_out(split, words) == held_out:
+            return words
+
+
+def text(dice: Random, chants: float) -> Words:
+    """One text to learn from: a chant with this probability, else a story."""
+    return chant(dice) if dice.random() < chants else story(dice)
+
+
+def story(dice: Random) -> Words:
+    """[START], perhaps an introduction, two to five events, [END]."""
+    while True:
+        people = pair(dice, "names", held_out=False)
+        introduced = dice.random() < 0.6
+        words = [START, *(introduction(dice, people) if introduced else ())]
+        for _ in range(dice.randint(2, 5)):
+            event = dice.choice(_EVENTS)
+            words += event(dice, people if dice.random() < 0.5 else people[::-1], introduced)
+            introduced = True
+        if len(words) < TOKEN_LIMIT:
+            return [*words, END]
+
+
+def chant(dice: Random) -> Words:
+    """Different random words, said two or three times."""
+    times = dice.randint(2, 3)
+    words = dice.sample(_ANY_WORD, dice.randint(4, 30 if times == 2 else 24))
+    return [CHANT, *words * times, END]
+
+
+def said_twice(dice: Random, count: int) -> Words:
+    """So many different random words twice, to be tested with."""
+    return [CHANT, *dice.sample(_ANY_WORD, count) * 2]
+
+
+def introduction(dice: Random, people: Sequence[str]) -> Words:
+    """Who the story is about."""
+    one, two = people
+    place = dice.choice(PLACES)
+    return dice.choice(
+        (
+            f"{one} and {two} were friends .",
+            f"{one} and {two} lived near the {place} .",
+            f"one day {one} met {two} at the {place} .",
+        )
+    ).split()
+
+
+def lead_in(dice: Random, people: Sequence[str]) -> Words:
+    """Who was where when something was given."""
+    one, two = people if dice.random() < 0.5 else people[::-1]
+    place = dice.choice(PLACES)
+    return dice.choice(
+        (
+            f"when {one} and {two} went to the {place} ,",
+            f"while {one} and {two} were at the {place} ,",
+            f"after {one} and {two} came from the {place} ,",
+        )
+    ).split()
+
+
+def giving(dice: Random, giver: str, noun: str) -> Words:
+    """A gift, up to the name that comes next."""
+    return f"{giver} gave {dice.choice(('a', 'the'))} {noun} to".split()
+
+
+def hint(dice: Random, subject: str, other: str) -> Words:
+    """What somebody did, up to the pronoun that comes next, which means them."""
+    return f"{subject} {dice.choice(('called', 'thanked', 'helped', 'visited'))} {other} because".split()
+
+
+def pronoun(name: str) -> str:
+    """Of a name."""
+    return "she" if name in WOMEN else "he"
+
+
+def beside(dice: Random, nouns: Sequence[str], plurals: Sequence[bool]) -> Words:
+    """Some things near others, up to "was" or "were", which agrees with the first."""
+    one, two = (plural(noun) if many else noun for noun, many in zip(nouns, plurals, strict=True))
+    return f"the {one} {dice.choice(BESIDE)} the {two}".split()
+
+
+def placing(name: str, noun: str, container: str) -> Words:
+    """Who put what where."""
+    return f"{name} put the {noun} in the {container} .".split()
+
+
+def meeting(dice: Random, creature: Sequence[str]) -> Words:
+    """A creature with a name of random syllables."""
+    return ["near", "the", dice.choice(PLACES), "lived", "a", "creature", "named", *creature, "."]
+
+
+def creature(dice: Random) -> Words:
+    """Its name: two to four different syllables."""
+    return dice.sample(SYLLABLES, dice.randint(2, 4))
+
+
+def _gift(dice: Random, people: Sequence[str], introduced: bool) -> Words:
+    giver, receiver = people
+    noun = dice.choice(NOUNS)
+    led_in = not introduced or dice.random() < 0.7
+    words = [*(lead_in(dice, people) if led_in else ()), *giving(dice, giver, noun), receiver, "."]
+    if dice.random() < 0.3:
+        words += f"who had the {noun} ? {receiver} had the {noun} .".split()
+    return words
+
+
+def _reason(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    return [*hint(dice, *people), pronoun(people[0]), "was", dice.choice(MOODS), "."]
+
+
+def _agreement(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    plurals = dice.random() < 0.5, dice.random() < 0.5
+    words = beside(dice, pair(dice, "nouns", held_out=False), plurals)
+    return [*words, "were" if plurals[0] else "was", dice.choice(QUALITIES), "."]
+
+
+def _places(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    facts = put(dice, dice.randint(1, 3), held_out=False)
+    words = [word for noun, container in facts for word in placing(dice.choice(people), noun, container)]
+    if dice.random() < 0.6:
+        noun, container = dice.choice(facts)
+        words += [*asking(noun), container, "."]
+    return words
+
+
+def put(dice: Random, count: int, *, held_out: bool) -> list[tuple[str, str]]:
+    """So many different nouns, each in another container."""
+    while True:
+        facts = [pair(dice, "contained", held_out=held_out) for _ in range(count)]
+        if all(len({*words}) == count for words in zip(*facts, strict=True)):
+            return facts
+
+
+def asking(noun: str) -> Words:
+    """Where something was, up to the container that comes next."""
+    return f"where was the {noun} ? the {noun} was in the".split()
+
+
+def _meeting(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    name = creature(dice)
+    words = meeting(dice, name)
+    for _ in range(dice.randint(1, 2)):
+        words += dice.choice(
+            (
+                [dice.choice(people), dice.choice(("liked", "saw", "met")), *name, "."],
+                [*name, "was", dice.choice(MOODS), "."],
+                ["everyone", "called", "it", *name, "."],
+            )
+        )
+    return words
+
+
+def _saying(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
+    words = dice.sample((*_CONTENT, *_PLURALS), dice.randint(2, _MOST_IN_A_SAYING))
+    return [people[0], "said", ":", *words, ".", "then", people[1], "said", ":", *words, "."]
+
+
+_EVENTS = (_gift, _gift, _reason, _reason, _agreement, _agreement, _places, _meeting, _saying)

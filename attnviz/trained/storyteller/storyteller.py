@@ -1,0 +1,80 @@
+"""A small language model that tells stories: built, run, kept in a file."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attnviz.interventions.edit import Edits
+from attnviz.interventions.editing import edited
+from attnviz.trained import weights_file
+from attnviz.trained.storyteller.grammar import VOCABULARY
+from attnviz.trained.storyteller.sizes import SIZES, Size
+from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
+
+_HEADER = "attnviz storyteller"
+
+
+def build(size: Size, seed: int) -> DecoderOnly:
+    """A network that has learned nothing yet.
+
+    Args:
+        seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return DecoderOnly(len(VOCABULARY), size.d_model, size.n_heads, size.d_feed_forward, size.layers)
+
+
+class Storyteller:
+    """A trained model; safe to share among threads.
+
+    Args:
+        model: is copied, so that it may be trained further.
+        about: how it was made: variant (the name of its size), seed, steps, command.
+    """
+
+    def __init__(self, model: DecoderOnly, about: Mapping[str, str]) -> None:
+        self.model = copy.deepcopy(model).eval().requires_grad_(False)
+        self.size = SIZES[about["variant"]]
+        self.about = dict(about)
+
+    def steps(self, ids: Tensor, edits: Sequence[Edits] = ()) -> DecoderOnlySteps:
+        """One pass over texts.
+
+        Args:
+            ids: [token] or [text, token], numbers of words; what follows a text's end changes nothing
+                before it.
+            edits: of each text, or () for none at all.
+
+        Raises:
+            InvalidEdit: the model has no such layer or head.
+        """
+        model = edited(self.model, edits) if edits else self.model
+        with torch.inference_mode():
+            steps: DecoderOnlySteps = model(ids)
+        return steps
+
+    def save(self, file: Path) -> None:
+        """Write the numbers in float16, and `about`; the same model gives the same bytes."""
+        weights_file.write(file, _HEADER, self.model, VOCABULARY.words, {"about": self.about})
+
+    @classmethod
+    def load(cls, file: Path) -> Storyteller:
+        """A model from its file, in float32.
+
+        Raises:
+            ModelFilesDamaged: as `weights_file.read`.
+        """
+        model, header = weights_file.read(
+            file,
+            _HEADER,
+            VOCABULARY.words,
+            lambda header: build(SIZES[header["about"]["variant"]], seed=0),
+            f"python -m attnviz train --variant {file.stem} --seed 0 --out {file}",
+        )
+        return cls(model, header["about"])

@@ -1,0 +1,93 @@
+"""The file of weights of a small model of ours: float16, how it was made, and a digest of it all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from attnviz.errors import ModelFilesDamaged
+
+AnyNetwork = TypeVar("AnyNetwork", bound=nn.Module)
+
+
+def write(
+    file: Path, kind: str, network: nn.Module, words: Sequence[str], header: Mapping[str, object]
+) -> None:
+    """Write a network in float16; the same network gives the same bytes.
+
+    Args:
+        kind: of model; the name of the file's one entry of metadata.
+        words: of its vocabularies, in their order.
+        header: what `build` of `read` needs, and what else is to be known.
+    """
+    tensors = {name: tensor.half() for name, tensor in network.state_dict().items()}
+    header = {**header, "vocabularies": _digest_of_words(words)}
+    # One entry: safetensors writes several in an order that changes from run to run.
+    written = json.dumps({**header, "digest": _digest_of_all(header, tensors)}, sort_keys=True)
+    file.write_bytes(save(tensors, {kind: written}))
+
+
+def read(
+    file: Path,
+    kind: str,
+    words: Sequence[str],
+    build: Callable[[Mapping[str, Any]], AnyNetwork],
+    command: str,
+) -> tuple[AnyNetwork, Mapping[str, Any]]:
+    """A network from its file, in float32, and the file's header.
+
+    The file carries a digest of all that it holds. So damage is noticed, and there is no second place
+    that each new training would have to keep up to date.
+
+    Args:
+        kind, words: as in `write`.
+        build: makes the network without its weights, from the header.
+        command: what makes the file again.
+
+    Raises:
+        ModelFilesDamaged: the file is missing, damaged, or from an attnviz with other words or another
+            network; the message names the file and the command.
+    """
+
+    def damaged(what: str) -> ModelFilesDamaged:
+        return ModelFilesDamaged(f"The model file {file} {what}. Make it again with: {command}")
+
+    try:
+        with safe_open(file, framework="pt") as opened:
+            header = json.loads(opened.metadata()[kind])
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+        intact = header.pop("digest") == _digest_of_all(header, tensors)
+    except FileNotFoundError as error:
+        raise damaged("is missing") from error
+    except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise damaged("cannot be read") from error
+    if not intact:
+        raise damaged("is damaged")
+    # With other words, every number would mean something else.
+    if header["vocabularies"] != _digest_of_words(words):
+        raise damaged("was trained on other words than this attnviz knows")
+    try:
+        network = build(header)
+        network.load_state_dict(tensors)
+    except (TypeError, KeyError, RuntimeError) as error:
+        raise damaged("was made by an attnviz with another network") from error
+    return network, header
+
+
+def _digest_of_words(words: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+
+
+def _digest_of_all(header: Mapping[str, object], tensors: Mapping[str, Tensor]) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,117 @@
+"""A decoder alone, as GPT is one: it reads a text so far, and says what comes next."""
+
+from typing import NamedTuple
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnviz.transformer.feed_forward import FeedForward, FeedForwardSteps
+from attnviz.transformer.masks import causal_mask
+from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
+
+
+class PreNormLayerSteps(NamedTuple):
+    """One layer; `attended` and `output` are the sums after each sub-layer.
+
+    Without a feed-forward network its two fields are None, and `output` is `attended`.
+    """
+
+    attention_norm: Float[Tensor, "*batch token d_model"]
+    attention: MultiHeadSteps
+    attended: Float[Tensor, "*batch token d_model"]
+    feed_forward_norm: Float[Tensor, "*batch token d_model"] | None
+    feed_forward: FeedForwardSteps | None
+    output: Float[Tensor, "*batch token d_model"]
+
+
+class PreNormLayer(nn.Module):
+    """y = x + MultiHead(LayerNorm(x)), then y + FFN(LayerNorm(y)): the norm before each sub-layer.
+
+    So the sums are never normalized on their way through the layers (Xiong et al. 2020). Positions are
+    rotary: they turn queries and keys in every layer, and nothing is added to the words.
+
+    Args:
+        d_model: the size of a token's vector.
+        n_heads: how many heads share it.
+        d_feed_forward: the size inside the feed-forward network; 0: there is none.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, d_feed_forward: int) -> None:
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(d_model)
+        self.attention = MultiHeadAttention(d_model, n_heads, rotary=True)
+        self.feed_forward_norm = nn.LayerNorm(d_model) if d_feed_forward else None
+        self.feed_forward = FeedForward(d_model, d_feed_forward) if d_feed_forward else None
+
+    def forward(
+        self,
+        tokens: Float[Tensor, "*batch token d_model"],
+        mask: Bool[Tensor, "*#batch token token"],
+    ) -> PreNormLayerSteps:
+        """One layer.
+
+        Raises:
+            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+        """
+        normed = self.attention_norm(tokens)
+        attention = self.attention(normed, normed, mask)
+        attended = tokens + attention.output
+        if self.feed_forward_norm is None or self.feed_forward is None:
+            return PreNormLayerSteps(normed, attention, attended, None, None, attended)
+        normed_again = self.feed_forward_norm(attended)
+        feed_forward = self.feed_forward(normed_again)
+        output = attended + feed_forward.output
+        return PreNormLayerSteps(normed, attention, attended, normed_again, feed_forward, output)
+
+
+class DecoderOnlySteps(NamedTuple):
+    """From the words' vectors to the scores of the next word (logits); `output` is after the last norm."""
+
+    words: Float[Tensor, "*batch token d_model"]
+    layers: tuple[PreNormLayerSteps, ...]
+    output: Float[Tensor, "*batch token d_model"]
+    logits: Float[Tensor, "*batch token vocabulary"]
+
+
+class DecoderOnly(nn.Module):
+    """Words, layers, a last norm, and the table of words again as the last matrix (Press and Wolf 2017).
+
+    Args:
+        vocabulary: how many different tokens there are.
+        d_model, n_heads, d_feed_forward: as in `PreNormLayer`.
+        layers: how many.
+    """
+
+    def __init__(self, vocabulary: int, d_model: int, n_heads: int, d_feed_forward: int, layers: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(vocabulary, d_model)
+        nn.init.normal_(self.table.weight, std=d_model**-0.5)  # so the first scores have variance 1
+        self.layers = nn.ModuleList(PreNormLayer(d_model, n_heads, d_feed_forward) for _ in range(layers))
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, token_ids: Int[Tensor, "*batch token"]) -> DecoderOnlySteps:
+        """One pass; no token looks ahead."""
+        return self.read(self.table(token_ids))
+
+    def read(
+        self,
+        words: Float[Tensor, "*batch token d_model"],
+        mask: Bool[Tensor, "*#batch token token"] | None = None,
+    ) -> DecoderOnlySteps:
+        """One pass over the words' vectors.
+
+        Args:
+            mask: who may look at whom; None: no token looks ahead.
+
+        Raises:
+            InvalidMask: the mask has the wrong size, or lets a token look nowhere.
+        """
+        if mask is None:
+            mask = causal_mask(words.shape[-2]).to(words.device)
+        tokens = words
+        steps: list[PreNormLayerSteps] = []
+        for layer in self.layers:
+            steps.append(layer(tokens, mask))
+            tokens = steps[-1].output
+        output = self.norm(tokens)
+        return DecoderOnlySteps(words, tuple(steps), output, output @ self.table.weight.T)

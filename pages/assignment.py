@@ -1,0 +1,9 @@
+"""Five questions about a sentence of one's own, and a code for the result."""
+
+from attnviz.app.learn import assigned
+from attnviz.app.page import page
+
+with page("assignment", "Assignment", lambda: None):
+    about = assigned.choose()
+    assigned.ask(about)
+    assigned.check()

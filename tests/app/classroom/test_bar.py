@@ -1,0 +1,80 @@
+"""What the bar of a room is told of each page, and what it tells Python."""
+
+import re
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.classroom import bar, socket
+from attnviz.app.classroom.rooms import Poll, opened
+from attnviz.app.learn.contents import LESSONS
+from tests.app.shown import buttons, clean, press, sent, try_page, visit
+
+
+def told(app: AppTest) -> dict[str, Any]:
+    return sent(app, "room_bar")
+
+
+def test_the_bar_is_told_the_complete_link_without_what_is_never_copied() -> None:
+    said = told(visit("masks", teacher="true"))
+    link = parse_qs(said["query"])
+    assert said["page"] == "masks"
+    assert (link["layer"], link["head"], link["query"]) == (["4"], ["2"], ["10 it"])
+    assert "teacher" not in link
+
+
+def test_a_page_that_stops_early_and_one_without_choices_are_told_too() -> None:
+    assert told(try_page("explore", text="word " * 600))["page"] == "explore"
+    said = told(visit("about"))
+    assert (said["page"], said["query"], said["question"]) == ("about", "", None)
+
+
+@pytest.mark.parametrize("name", [lesson.name for lesson in LESSONS])
+def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
+    app = visit(name)
+    question = told(app)["question"]
+    room, _ = opened("window", now=0)
+    room.lead("window", {"do": "ask", **question})
+    assert isinstance(room.poll, Poll)
+    assert not re.search(r"[*`$\\]|:\w+\[", room.poll.question)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "plain"),
+    [
+        ("The :blue[query] of `it`, *twice* **strong**: $q$?", "The query of it, twice strong: q?"),
+        (r"Is \*it\* \$5 or :blue[\[a\]]?", "Is *it* $5 or [a]?"),
+        ("First. " + "x" * 286 + ". Last one?", "x" * 286 + ". Last one?"),
+        ("y" * 400, "y" * 299 + "…"),
+    ],
+)
+def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
+    assert bar.last_sentences(markdown) == plain
+
+
+def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "served", lambda: True)
+    app = visit("classroom")
+    assert told(app)["wish"] is None
+    opening = wish(press(app, "Open a room"))
+    assert opening[1:] == ("open", "")
+    joining = wish(clean(app.text_input(key="room").set_value("abc 234").run()))
+    assert joining[1:] == ("join", "abc 234")
+    assert joining[0] != opening[0]
+    assert wish(clean(app.run())) == joining  # once
+    assert wish(press(app, "Join"))[0] != joining[0]
+    assert told(visit("classroom", room="XYZ789"))["wish"][1:] == ["join", "XYZ789"]
+
+
+def wish(app: AppTest) -> tuple[str, str, str]:
+    """What the bar will be told to do; in a test without a browser, a second run draws the page alone."""
+    found: tuple[str, str, str] = app.session_state["what the bar should do"]
+    return found
+
+
+def test_without_rooms_the_page_says_so() -> None:
+    app = visit("classroom")
+    assert "Open a room" not in buttons(app)
+    assert "attnviz app" in app.warning[0].value

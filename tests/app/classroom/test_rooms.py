@@ -1,0 +1,272 @@
+"""What a room allows, counts and shows."""
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from attnviz.app.classroom import rooms
+from attnviz.app.classroom.rooms import AWAY_SECONDS, NoEntry, Refused, Room
+
+NOW = 1_800_000_000.0
+WINDOW = "first window"
+TOKENS = [f"{name:-<20}" for name in "abcde"]
+OPTIONS = ["dog", "road", "it"]
+ASK = {"do": "ask", "question": "What does it mean?", "options": OPTIONS, "right": 0}
+VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
+
+
+def opened() -> Room:
+    return rooms.opened(WINDOW, NOW)[0]
+
+
+def joined(room: Room, token: str, size: int = 100) -> str:
+    voter = room.voter(token)
+    room.join(voter, NOW, size)
+    return voter
+
+
+class Lesson(RuleBasedStateMachine):
+    """Any lesson, beside the plainest book-keeping of it."""
+
+    @initialize()
+    def open(self) -> None:
+        self.room = opened()
+        self.votes: dict[str, int] = {}
+        self.before: list[int] | None = None
+        self.asked, self.taking, self.shown, self.round = False, False, False, 0
+        self.joined: set[str] = set()
+
+    def counts(self) -> list[int]:
+        return [Counter(self.votes.values())[option] for option in range(len(OPTIONS))]
+
+    @rule(token=st.sampled_from(TOKENS))
+    def join(self, token: str) -> None:
+        self.joined.add(joined(self.room, token))
+
+    @rule()
+    def ask(self) -> None:
+        self.room.lead(WINDOW, ASK)
+        self.asked, self.taking, self.shown, self.before, self.votes = True, True, False, None, {}
+        self.round += 1
+
+    @precondition(lambda self: self.asked)
+    @rule()
+    def again(self) -> None:
+        self.room.lead(WINDOW, {"do": "again"})
+        self.taking, self.shown, self.before, self.votes = True, False, self.counts(), {}
+        self.round += 1
+
+    @precondition(lambda self: self.asked)
+    @rule(what=st.sampled_from(["close", "show"]))
+    def end(self, what: str) -> None:
+        self.room.lead(WINDOW, {"do": what})
+        self.taking, self.shown = False, self.shown or what == "show"
+
+    @precondition(lambda self: self.joined)
+    @rule(data=st.data(), behind=st.integers(0, 1), option=st.integers(-1, len(OPTIONS)))
+    def vote(self, data: st.DataObject, behind: int, option: int) -> None:
+        voter = data.draw(st.sampled_from(sorted(self.joined)))
+        message = {"do": "vote", "round": self.round - behind, "option": option}
+        if self.asked and self.taking and not behind and option in range(len(OPTIONS)):
+            self.room.answer(voter, message)
+            self.votes[voter] = option
+        else:
+            with pytest.raises(Refused, match=r"closed|no such answer"):
+                self.room.answer(voter, message)
+
+    @invariant()
+    def the_counts_are_those_of_the_book(self) -> None:
+        if not self.asked:
+            return
+        seen = self.room.seen_by(None)["poll"]
+        assert (seen["counts"], seen["before"], seen["votes"]) == (
+            self.counts(),
+            self.before,
+            len(self.votes),
+        )
+        assert sum(seen["counts"]) == len(self.votes) <= len(self.joined)
+
+    @invariant()
+    def a_student_sees_nothing_too_early(self) -> None:
+        if not self.asked:
+            return
+        for voter in self.joined:
+            seen = self.room.seen_by(voter)["poll"]
+            assert seen["mine"] == self.votes.get(voter)
+            told = (self.counts(), self.before, 0) if self.shown else (None, None, None)
+            assert (seen["counts"], seen["before"], seen["right"]) == told
+
+    @invariant()
+    def it_is_read_as_it_was_written(self) -> None:
+        assert Room.read(self.room.written()) == self.room
+
+
+TestLesson = Lesson.TestCase
+TestLesson.settings = settings(max_examples=40, stateful_step_count=25)
+
+
+@given(st.lists(st.tuples(st.sampled_from(TOKENS), st.booleans())))
+def test_people_are_counted_once_each(came: list[tuple[str, bool]]) -> None:
+    room = opened()
+    for token, follows in came:
+        room.answer(joined(room, token), {"do": "follow", "on": follows})
+    assert room.seen_by(None)["people"] == {
+        "here": len(dict(came)),
+        "following": sum(dict(came).values()),
+    }
+    assert room.seen_by(room.voter(TOKENS[0]))["people"] is None
+
+
+def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
+    room = opened()
+    stays, leaves, _ = (joined(room, token) for token in TOKENS[:3])
+    room.answer(stays, {"do": "follow", "on": False})
+    room.meet({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
+    assert len(room.people) == 2
+    room.meet(set(), set(), NOW + AWAY_SECONDS + 1)
+    assert room.seen_by(None)["people"] == {"here": 1, "following": 0}
+
+
+def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
+    room = opened()
+    joined(room, TOKENS[0], 2)
+    joined(room, TOKENS[1], 2)
+    with pytest.raises(NoEntry, match="full: 2 are here"):
+        joined(room, TOKENS[2], 2)
+    joined(room, TOKENS[0], 2)
+
+
+def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_rooms() -> None:
+    room, key = rooms.opened(WINDOW, NOW)
+    voter = joined(room, TOKENS[0])
+    assert len(key) == 22
+    assert key not in room.written()
+    assert TOKENS[0] not in room.written()
+    assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
+
+
+def test_the_newest_window_with_the_key_leads() -> None:
+    room, key = rooms.opened(WINDOW, NOW)
+    with pytest.raises(NoEntry, match="somebody else"):
+        room.teach("x" * 22, "second window")
+    room.lead(WINDOW, {"do": "view", "view": VIEW})
+    room.teach(key, "second window")
+    with pytest.raises(Refused, match="another window"):
+        room.lead(WINDOW, {"do": "clear"})
+    room.lead("second window", {"do": "view", "view": VIEW | {"path": "explore"}})
+    assert room.seen_by(None)["view"]["path"] == "explore"
+
+
+def test_all_see_where_the_teacher_is_and_points() -> None:
+    room = opened()
+    room.lead(WINDOW, {"do": "view", "view": VIEW})
+    room.lead(WINDOW, {"do": "point", "point": {"layer": 4, "query": "11 it"}})
+    seen = room.seen_by(room.voter(TOKENS[0]))
+    assert (seen["view"], seen["point"]) == (VIEW, {"layer": 4, "query": "11 it"})
+    room.lead(WINDOW, {"do": "point", "point": None})
+    assert room.seen_by(None)["point"] is None
+
+
+def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
+    room = opened()
+    question = "<b>Which</b>\n  *one*?"
+    room.lead(WINDOW, ASK | {"question": question, "right": None})
+    seen = room.seen_by(None)["poll"]
+    assert (seen["question"], seen["right"]) == ("<b>Which</b> *one*?", None)
+
+
+@pytest.mark.parametrize(
+    ("message", "why"),
+    [
+        (ASK | {"question": " "}, "The question is empty"),
+        (ASK | {"question": 3}, "The question is empty"),
+        (ASK | {"question": "?" * 2_000}, r"2,000 characters.*Shorten it by 1,700"),
+        (ASK | {"options": ["dog"]}, "2 to 6 answers, not 1"),
+        (ASK | {"options": list("abcdefg")}, "2 to 6 answers, not 7"),
+        (ASK | {"options": ["dog", " dog "]}, "Two answers are the same"),
+        (ASK | {"options": ["dog", ""]}, "An answer is empty"),
+        (ASK | {"options": ["dog", "x" * 81]}, "81 characters"),
+        (ASK | {"right": 3}, "none of the answers"),
+        (ASK | {"right": "dog"}, "none of the answers"),
+        ({"do": "again"}, "Ask one first"),
+        ({"do": "close"}, "Ask one first"),
+        ({"do": "vote", "round": 1, "option": 0}, "do not understand"),
+        ({}, "do not understand"),
+        *(
+            ({"do": "view", "view": view}, "cannot be shown")
+            for view in (
+                None,
+                "masks",
+                VIEW | {"path": "//evil.example"},
+                VIEW | {"path": "../masks"},
+                VIEW | {"query": "layer=4&evil=1"},
+                VIEW | {"query": "teacher=true"},
+                VIEW | {"query": "text=" + "x" * 3_000},
+                VIEW | {"reveal": ["<b>"]},
+                VIEW | {"reveal": "masks"},
+            )
+        ),
+        *(
+            ({"do": "point", "point": point}, "cannot be pointed at")
+            for point in ({"evil": 1}, {"layer": [4]}, {"query": "x" * 101}, {"layer": 10**100}, 4)
+        ),
+    ],
+)
+def test_what_a_teacher_cannot_do_is_said_and_changes_nothing(message: dict[str, Any], why: str) -> None:
+    room = opened()
+    before = room.written()
+    with pytest.raises(Refused, match=why):
+        room.lead(WINDOW, message)
+    assert room.written() == before
+
+
+@pytest.mark.parametrize(
+    "message",
+    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "clear"}, ASK, {"do": ["vote"]}],
+)
+def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any]) -> None:
+    room = opened()
+    room.lead(WINDOW, ASK)
+    voter = joined(room, TOKENS[0])
+    before = room.written()
+    with pytest.raises(Refused, match="do not understand"):
+        room.answer(voter, message)
+    assert room.written() == before
+
+
+@pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])
+def test_what_is_no_token_enters_nowhere(token: object) -> None:
+    room = opened()
+    with pytest.raises(NoEntry, match="do not understand"):
+        room.voter(token)
+    with pytest.raises(NoEntry, match="do not understand"):
+        room.teach(token, WINDOW)
+
+
+def test_a_code_is_taken_as_people_type_it() -> None:
+    made = rooms.new_code()
+    assert re.fullmatch("[2-9A-HJKMNP-Z]{6}", made)
+    assert rooms.code(f" {made[:3].lower()} {made[3:]}\n") == made
+
+
+@pytest.mark.parametrize(
+    "typed", ["ABCDE", "ABCDEFG", "ABCDE0", "ABCDE1", "äbcdef", "\ud800" * 6, 123456, None]
+)
+def test_what_is_no_code_is_said(typed: object) -> None:
+    with pytest.raises(NoEntry, match="six letters and digits"):
+        rooms.code(typed)
+
+
+def test_a_room_is_small_even_when_it_is_full() -> None:
+    room = opened()
+    room.lead(WINDOW, ASK)
+    for number in range(100):
+        room.answer(joined(room, f"{number:0>20}"), {"do": "vote", "round": 1, "option": 1})
+    assert len(room.written()) < 12_000
+    assert len(json.dumps(room.seen_by(None))) < 500

@@ -1,0 +1,312 @@
+"""The socket of rooms, between a server and windows that know nothing but the messages."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from attnviz.app.classroom import rooms, socket
+from attnviz.app.classroom.socket import Rooms
+from attnviz.app.classroom.store import Redis, SQLite, Store, update
+from attnviz.errors import WrongSetting
+from tests.app.classroom import redis_server
+
+SECONDS = 20
+ASK = {"do": "ask", "question": "Which?", "options": ["one", "two"], "right": 1}
+VIEW = {"path": "masks", "query": "layer=4", "reveal": []}
+
+
+class Window:
+    """A page of a room, without a browser."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self.state: dict[str, Any] = {}
+
+    def do(self, what: str, **more: Any) -> None:
+        self.send(json.dumps({"do": what} | more))
+
+    def send(self, text: str | bytes) -> None:
+        self._connection.send(text)
+
+    def next(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._connection.recv(SECONDS))
+        if "n" in message:
+            assert message["n"] >= self.state.get("n", 0)
+            self.state = message
+        return message
+
+    def until(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first state like this, from the one that is known on."""
+        while not (self.state and wanted(self.state)):
+            self.next()
+        return self.state
+
+    def poll(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The first poll like this."""
+        poll: dict[str, Any] = self.until(lambda state: bool(state["poll"] and wanted(state["poll"])))["poll"]
+        return poll
+
+    def error(self, *, fatal: bool = False) -> str:
+        """What it is told next that is wrong."""
+        while "error" not in (message := self.next()):
+            pass
+        assert message["fatal"] == fatal
+        if fatal:
+            assert self.closed() == 4000
+        return str(message["error"])
+
+    def closed(self) -> int | None:
+        """The code with which it is closed."""
+        while True:
+            try:
+                self._connection.recv(SECONDS)
+            except ConnectionClosed as closed:
+                return closed.rcvd.code if closed.rcvd else None
+
+    def leave(self) -> None:
+        self._connection.close()
+
+
+class Class:
+    """Servers with rooms, and their windows."""
+
+    def __init__(self, until_the_end: ExitStack) -> None:
+        self._until_the_end = until_the_end
+
+    def server(self, store: Store, size: int = 100) -> str:
+        """The address of a new server."""
+        rooms = Rooms(store, size)
+        config = uvicorn.Config(
+            Starlette(routes=[rooms.route], lifespan=rooms.lifespan), port=0, log_level="error"
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+
+        def end() -> None:
+            server.should_exit = True
+            thread.join()
+
+        self._until_the_end.callback(end)
+        while not server.started:
+            time.sleep(0.01)
+        [listening] = server.servers[0].sockets
+        return f"ws://127.0.0.1:{listening.getsockname()[1]}/room"
+
+    def window(self, server: str) -> Window:
+        """A new one, that has said nothing yet."""
+        return Window(self._until_the_end.enter_context(connect(server, proxy=None)))
+
+    def teacher(self, server: str) -> tuple[Window, str, str]:
+        """One with a new room, its code and key."""
+        window = self.window(server)
+        window.do("open")
+        opened = window.next()
+        return window, opened["room"], opened["key"]
+
+    def student(self, server: str, room: str, name: str) -> Window:
+        """One who has joined."""
+        window = self.window(server)
+        window.do("join", room=room, voter=f"{name:->20}")
+        return window
+
+
+@pytest.fixture
+def lesson() -> Iterator[Class]:
+    with ExitStack() as until_the_end:
+        yield Class(until_the_end)
+    assert not socket.served()
+
+
+@pytest.fixture
+def server(lesson: Class) -> str:
+    return lesson.server(SQLite(None), 3)
+
+
+def test_a_lesson(lesson: Class, server: str) -> None:
+    teacher, room, _ = lesson.teacher(server)
+    students = [lesson.student(server, f" {room.lower()} ", name) for name in "abc"]
+    teacher.until(lambda state: state["people"] == {"here": 3, "following": 3})
+    teacher.do("view", view=VIEW)
+    teacher.do("point", point={"head": 2})
+    for student in students:
+        seen = student.until(lambda state: state["point"] == {"head": 2})
+        assert (seen["view"], seen["people"]) == (VIEW, None)
+    students[0].do("follow", on=False)
+    teacher.until(lambda state: state["people"]["following"] == 2)
+    teacher.do("ask", **ASK)
+    for student, option in zip(students, (0, 1, 1), strict=True):
+        assert student.poll(bool)["counts"] is None
+        student.do("vote", round=1, option=1 - option)
+        student.do("vote", round=1, option=option)
+    poll = teacher.poll(lambda poll: poll["counts"] == [1, 2])
+    assert (poll["votes"], poll["right"], poll["shown"]) == (3, 1, False)
+    teacher.do("again")
+    students[0].poll(lambda poll: poll["round"] == 2)
+    students[0].do("vote", round=1, option=0)
+    assert "closed" in students[0].error()
+    students[0].do("vote", round=2, option=1)
+    teacher.poll(lambda poll: poll["counts"] == [0, 1])
+    teacher.do("show")
+    poll = students[1].poll(lambda poll: poll["shown"])
+    assert (poll["counts"], poll["before"], poll["right"], poll["mine"]) == ([0, 1], [1, 2], 1, None)
+    students[2].leave()
+    teacher.until(lambda state: state["people"]["here"] == 2)
+    teacher.do("end")
+    assert "closed" in students[0].error(fatal=True)
+    assert "closed" in teacher.error(fatal=True)
+    assert "no room" in lesson.student(server, room, "a").error(fatal=True)
+
+
+def test_teacher_and_students_come_back_to_what_was(lesson: Class, tmp_path: Path) -> None:
+    server = lesson.server(SQLite(tmp_path / "rooms"))
+    teacher, room, key = lesson.teacher(server)
+    teacher.do("ask", **ASK)
+    student = lesson.student(server, room, "a")
+    student.poll(bool)
+    student.do("vote", round=1, option=1)
+    teacher.poll(lambda poll: poll["votes"] == 1)
+    other = lesson.server(SQLite(tmp_path / "rooms"))
+    again = lesson.window(other)
+    again.do("teach", room=room, key=key)
+    assert again.until(bool)["poll"]["counts"] == [0, 1]
+    assert lesson.student(other, room, "a").until(bool)["poll"]["mine"] == 1
+    again.until(lambda state: state["people"]["here"] == 1)  # the same student, by way of two servers
+    teacher.do("clear")
+    assert "another window" in teacher.error()
+    again.do("clear")
+    teacher.until(lambda state: state["poll"] is None)  # it looks on, by way of the other server
+    again.do("end")
+    assert "closed" in teacher.error(fatal=True)
+
+
+def test_it_lies_below_whatever_path_the_app_is_served_at(lesson: Class, server: str) -> None:
+    teacher, _, _ = lesson.teacher(server.replace("/room", "/some/path/room"))
+    assert teacher.until(bool)["people"] == {"here": 0, "following": 0}
+    assert socket.served()
+
+
+def test_who_cannot_enter_is_told_why(lesson: Class, server: str) -> None:
+    _, room, _ = lesson.teacher(server)
+    for name in "abc":
+        lesson.student(server, room, name).until(bool)
+    assert "full: 3 are here" in lesson.student(server, room, "d").error(fatal=True)
+    lesson.student(server, room, "a").until(bool)  # in a second window
+    assert "no room's code" in lesson.student(server, "ABC", "a").error(fatal=True)
+    absent = next(code for code in ("ABCDEF", "GHJKMN") if code != room)
+    assert f"no room {absent}" in lesson.student(server, absent, "a").error(fatal=True)
+    second = lesson.window(server)
+    second.do("teach", room=room, key="x" * 22)
+    assert "somebody else" in second.error(fatal=True)
+
+
+@pytest.mark.parametrize(
+    "first", ["", "[", "[" * 4000, "[]", "1e999", '{"do": "vote"}', b"\xff", f'"{"x" * 4096}"']
+)
+def test_what_is_no_first_message_is_refused(lesson: Class, server: str, first: str | bytes) -> None:
+    window = lesson.window(server)
+    window.send(first)
+    assert "do not understand" in window.error(fatal=True)
+
+
+def test_a_long_message_ends_a_window(lesson: Class, server: str) -> None:
+    teacher, _, _ = lesson.teacher(server)
+    teacher.do("ask", **ASK | {"question": "x" * 4096})
+    assert "do not understand" in teacher.error(fatal=True)
+
+
+def test_wrong_codes_are_limited(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "MOST_FAILURES", 3)
+    _, room, _ = lesson.teacher(server)
+    for _ in range(3):
+        assert "no room's code" in lesson.student(server, "wrong", "a").error(fatal=True)
+    assert "Wait a minute" in lesson.student(server, room, "a").error(fatal=True)
+
+
+def test_a_hasty_window_is_told_once_and_passed_over(lesson: Class, server: str) -> None:
+    teacher, room, _ = lesson.teacher(server)
+    teacher.do("ask", **ASK)
+    student = lesson.student(server, room, "a")
+    student.poll(bool)
+    for number in range(30):
+        student.do("vote", round=1, option=number % 2)
+    assert "Slower" in student.error()
+    assert teacher.poll(lambda poll: poll["votes"] == 1)["votes"] == 1
+
+
+def test_a_silent_window_is_closed(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "_FIRST_SECONDS", 0.1)
+    assert lesson.window(server).closed() == 4000
+    monkeypatch.setattr(socket, "_AWAKE_SECONDS", 0.1)
+    teacher, _, _ = lesson.teacher(server)
+    assert teacher.closed() == 1013
+
+
+def test_a_server_has_so_many_rooms(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "MOST_ROOMS", 1)
+    lesson.teacher(server)
+    second = lesson.window(server)
+    second.do("open")
+    assert "1 rooms already" in second.error(fatal=True)
+
+
+def test_people_of_a_server_that_was_killed_are_forgotten(
+    lesson: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SQLite(tmp_path / "rooms")
+    server = lesson.server(SQLite(tmp_path / "rooms"))
+    teacher, room, _ = lesson.teacher(server)
+    teacher.until(bool)
+    gone = rooms.AWAY_SECONDS + 1
+
+    def seen_long_ago(found: rooms.Room) -> None:
+        found.join(found.voter("x" * 20), time.time() - gone, 3)
+
+    update(store, room, seen_long_ago)
+    store.close()
+    teacher.until(lambda state: state["people"]["here"] == 1)
+    monkeypatch.setattr(socket, "_MEET_SECONDS", 0.0)
+    teacher.until(lambda state: state["people"]["here"] == 0)
+
+
+def test_a_store_that_goes_away_is_told_and_comes_back(lesson: Class, tmp_path: Path) -> None:
+    with redis_server.running(tmp_path) as address:
+        server = lesson.server(Redis(address))
+        teacher, room, _ = lesson.teacher(server)
+        student = lesson.student(server, room, "a")
+        teacher.do("ask", **ASK)
+        student.poll(bool)
+    assert "cannot be reached" in student.error()
+    assert "cannot be reached" in teacher.error()
+    student.do("vote", round=1, option=0)
+    assert "may not be saved" in student.error()
+    late = lesson.student(server, room, "b")
+    assert "cannot be reached" in late.error()
+    assert late.closed() == 1013
+    with redis_server.running(tmp_path):
+        while "n" not in student.next():
+            pass
+        assert student.state["poll"]["mine"] is None
+        student.do("vote", round=1, option=1)
+        assert teacher.poll(lambda poll: poll["votes"] == 1)["counts"] == [0, 1]
+
+
+@pytest.mark.parametrize("setting", ["0", "-1", "many", "1001", "1.5"])
+def test_the_operator_sets_the_size_of_a_room(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(socket.SIZE_SETTING, " 30 ")
+    assert socket.size_from_setting() == 30
+    monkeypatch.setenv(socket.SIZE_SETTING, "")
+    assert socket.size_from_setting() == socket.DEFAULT_SIZE
+    monkeypatch.setenv(socket.SIZE_SETTING, setting)
+    with pytest.raises(WrongSetting, match="from 1 to 1000"):
+        socket.size_from_setting()

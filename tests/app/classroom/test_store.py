@@ -1,0 +1,209 @@
+"""The same tests for all places where rooms can live."""
+
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from attnviz.app.classroom import rooms
+from attnviz.app.classroom.rooms import NoEntry, Room
+from attnviz.app.classroom.store import SETTING, Redis, SQLite, Store, from_setting, update
+from attnviz.errors import WrongSetting
+from tests.app.classroom import redis_server
+
+CODE, OTHER = "ABCDEF", "GHJKMN"
+WINDOW = "window"
+ASK = {"do": "ask", "question": "Which?", "options": ["one", "two"]}
+
+
+@pytest.fixture(scope="module")
+def redis_address() -> Iterator[str]:
+    with redis_server.running() as address:
+        yield address
+
+
+@pytest.fixture(params=["memory", "file", "redis"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
+    """Opens the store as one server does; all the servers of a place share their rooms."""
+    with ExitStack() as opened:
+        only = opened.enter_context(closing(SQLite(None)))
+
+        def open_it() -> Store:
+            if request.param == "memory":
+                return only
+            if request.param == "file":
+                return opened.enter_context(closing(SQLite(tmp_path / "rooms.sqlite")))
+            return opened.enter_context(closing(Redis(request.getfixturevalue("redis_address"))))
+
+        for code in (CODE, OTHER):
+            open_it().delete(code)
+        yield open_it
+
+
+@pytest.fixture
+def store(place: Callable[[], Store]) -> Store:
+    return place()
+
+
+def later() -> float:
+    return time.time() + 60
+
+
+def test_a_room_is_written_only_over_what_was_read(store: Store) -> None:
+    assert store.read(CODE) is None
+    assert not store.write(CODE, 1, "over nothing", later())
+    assert store.write(CODE, 0, "first", later())
+    assert not store.write(CODE, 0, "another room of this code", later())
+    assert store.read(CODE) == (1, "first")
+    assert store.write(CODE, 1, "second — “≠”", later())
+    assert not store.write(CODE, 1, "over what another wrote", later())
+    assert store.read(CODE) == (2, "second — “≠”")
+
+
+def test_numbers_are_told_of_the_rooms_that_are_there(store: Store) -> None:
+    store.write(CODE, 0, "", later())
+    store.write(CODE, 1, "", later())
+    assert store.numbers([CODE, OTHER]) == {CODE: 2}
+    store.delete(CODE)
+    store.delete(CODE)
+    assert store.numbers([CODE, OTHER]) == {}
+    assert store.read(CODE) is None
+    assert not store.write(CODE, 2, "after its end", later())
+
+
+def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
+    store.write(CODE, 0, "", later())
+    store.write(OTHER, 0, "", time.time() - 1)
+    assert store.read(OTHER) is None
+    assert store.numbers([CODE, OTHER]) == {CODE: 1}
+    assert store.sweep() == 1
+    store.delete(CODE)
+    assert store.sweep() == 0
+
+
+def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], Store]) -> None:
+    store = place()
+    room, _ = rooms.opened(WINDOW, time.time())
+    room.lead(WINDOW, ASK)
+    store.write(CODE, 0, room.written(), room.until)
+    # In memory there is one process and, as attnviz.app.classroom.socket has it, one thread.
+    servers = 1 if store is place() else 4
+
+    def vote(server: int) -> None:
+        mine = place()
+        for number in range(server, 40, servers):
+            update(mine, CODE, lambda room, number=number: _vote(room, number))  # type: ignore[misc]
+
+    threads = [threading.Thread(target=vote, args=(server,)) for server in range(servers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    number, text = store.read(CODE) or (0, "")
+    assert number == 41
+    assert Room.read(text).seen_by(None)["poll"]["counts"] == [20, 20]
+
+
+def _vote(room: Room, number: int) -> None:
+    room.answer(room.voter(f"{number:0>20}"), {"do": "vote", "round": 1, "option": number % 2})
+
+
+def test_what_a_room_refuses_is_not_written(store: Store) -> None:
+    with pytest.raises(NoEntry, match=f"no room {CODE}"):
+        update(store, CODE, lambda room: room.teach("x" * 22, WINDOW))
+    room, _ = rooms.opened(WINDOW, time.time())
+    store.write(CODE, 0, room.written(), room.until)
+    with pytest.raises(NoEntry, match="somebody else"):
+        update(store, CODE, lambda room: room.teach("x" * 22, WINDOW))
+    assert store.numbers([CODE]) == {CODE: 1}
+
+
+def test_it_gives_up_where_others_are_always_faster(store: Store) -> None:
+    room, _ = rooms.opened(WINDOW, time.time())
+    store.write(CODE, 0, room.written(), room.until)
+
+    def be_slower(_: Room) -> None:
+        number, text = store.read(CODE) or (0, "")
+        store.write(CODE, number, text, room.until)
+
+    with pytest.raises(store.failures):
+        update(store, CODE, be_slower)
+
+
+@pytest.mark.parametrize("kind", ["file", "redis"])
+def test_rooms_survive_an_end_of_everything(kind: str, tmp_path: Path) -> None:
+    if kind == "file":
+        with closing(SQLite(tmp_path / "rooms")) as store:
+            store.write(CODE, 0, "kept", later())
+        with closing(SQLite(tmp_path / "rooms")) as store:
+            assert store.read(CODE) == (1, "kept")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        with redis_server.running(Path(folder)) as address:
+            shared = Redis(address)
+            shared.write(CODE, 0, "kept", later())
+        with pytest.raises(shared.failures):
+            shared.read(CODE)
+        with redis_server.running(Path(folder)):
+            assert shared.read(CODE) == (1, "kept")
+            shared.close()
+
+
+def test_a_full_store_says_so_and_changes_nothing(store: Store) -> None:
+    store.write(CODE, 0, "small", later())
+    if isinstance(store, SQLite):
+        [pages] = store._database.execute("PRAGMA page_count").fetchone()
+        store._database.execute(f"PRAGMA max_page_count = {pages}")
+    else:
+        assert isinstance(store, Redis)
+        store._redis.config_set("maxmemory", "1")
+    with pytest.raises(store.failures, match=r"full|maxmemory"):
+        store.write(CODE, 1, "x" * 100_000, later())
+    assert store.read(CODE) == (1, "small")
+    if isinstance(store, Redis):
+        store._redis.config_set("maxmemory", "0")
+
+
+def test_servers_that_start_at_once_share_one_file(tmp_path: Path) -> None:
+    ready = threading.Barrier(8)
+    failed: list[Exception] = []
+
+    def start() -> None:
+        ready.wait()
+        try:
+            SQLite(tmp_path / "rooms").close()
+        except sqlite3.Error as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+def test_the_operator_chooses_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_address: str
+) -> None:
+    monkeypatch.delenv(SETTING, raising=False)
+    with closing(from_setting()) as store:
+        assert isinstance(store, SQLite)
+    monkeypatch.setenv(SETTING, str(tmp_path / "rooms"))
+    from_setting().close()
+    assert (tmp_path / "rooms").is_file()
+    monkeypatch.setenv(SETTING, redis_address)
+    with closing(from_setting()) as store:
+        assert isinstance(store, Redis)
+    for wrong in ("http://example.org", "redis://10.0.0.5:port"):
+        monkeypatch.setenv(SETTING, wrong)
+        with pytest.raises(WrongSetting, match="such as redis://"):
+            from_setting()
+    monkeypatch.setenv(SETTING, str(tmp_path / "nowhere" / "rooms"))
+    with pytest.raises(WrongSetting, match="cannot be kept in this file"):
+        from_setting()

@@ -1,0 +1,140 @@
+"""Assignments: each kind of question against numbers worked out by hand, and the code of a result."""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1.element_tree import Radio
+
+from attnviz.app.learn import assignment
+from attnviz.app.learn.assignment import Row, code, read, tasks
+from attnviz.errors import InvalidCode, InvalidQuestion
+from tests.analysis.texts import shown
+from tests.app.shown import press, try_page, visit, warnings, words
+
+SENTENCE = "The lawyer told the witness that she was late."
+
+
+class First(Random):
+    """Takes what stands first, so that one can work it out by hand."""
+
+    def choice(self, seq: Any) -> Any:
+        return seq[0]
+
+    def sample(self, population: Any, k: int, *, counts: Any = None) -> list[Any]:  # noqa: ARG002 - as it is inherited
+        return list(population)[:k]
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:  # noqa: ARG002
+        return start if stop is not None else 0
+
+
+def row(place: int | None = 1, weights: Sequence[float] = (0.1, 0.5, 0.2, 0.15, 0.05)) -> Row:
+    """ "dog" looks at five tokens, with queries of 4 numbers; e^((9.22 − 6) / √4) = 5.0 = 50 % / 10 %."""
+    groups = shown("the dog saw it .").groups
+    products = np.array([6, 9.22, 7.39, 6.81, 4.61], np.float32)
+    return Row("dog", place, groups, np.array(weights, np.float32), products, 4, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "right", "others"),
+    [
+        ("most", "does `dog` look at most?", "dog", {"the", "saw", "it", "."}),
+        ("share", "does `dog` give `the`?", "10.0 %", {"50.0 %", "20.0 %", "90.0 %"}),
+        ("rest", "gives `the` 10.0 % of its weight", "90.0 %", {"10.0 %", "20.0 %", "100.0 %"}),
+        ("scaled", "their dot product is 6.00", "3.00", {"6.00", "1.50", "12.00"}),
+        (
+            "ratio",
+            "of `dog` is 4.61, and that of `the` 3.00",
+            "5.0 times",
+            {"1.6 times", "2.6 times", "2.5 times"},
+        ),
+        ("closed", "may `dog` not look?", "saw", {"the", "dog"}),
+        ("renormalised", "gives `the` 10.0 %, and 60.0 % to all", "16.7 %", {"10.0 %", "50.0 %", "0.0 %"}),
+        ("cells", "a text of 3 tokens", "9", {"3", "6", "12"}),
+        ("shape", "A reader of 3 tokens reads a source of 4", "3 × 4", {"4 × 3", "3 × 3", "4 × 4"}),
+        ("narrow", "2 heads share vectors of 192", "96", {"192", "2", "384"}),
+        ("wave", "`dog` stands at place 1", "0.84", {"0.54", "0.0001", "1"}),
+        (
+            "distance",
+            "of `the` and the key of `dog`",
+            "dog and saw",
+            {"the and saw", "the and it", "the and ."},
+        ),
+    ],
+)
+def test_each_kind_asks_what_one_can_work_out_by_hand(
+    kind: str, asked: str, right: str, others: set[str]
+) -> None:
+    task = getattr(assignment, kind)(row(), First())
+    assert asked in task.question
+    assert (task.right, set(task.options)) == (right, {right, *others})
+
+
+def test_nothing_is_asked_where_there_is_nothing_to_ask() -> None:
+    last, across, alone = row(place=4), row(place=None), row(weights=(0.01, 0.96, 0.01, 0.01, 0.01))
+    assert assignment.closed(last, First()) is assignment.renormalised(last, First()) is None
+    for kind in (assignment.closed, assignment.renormalised, assignment.wave, assignment.distance):
+        assert kind(across, First()) is None
+    assert assignment.ratio(alone, First()) is None
+
+
+def test_seed_and_sentence_make_the_questions_and_a_sentence_can_be_too_short() -> None:
+    first = tasks("scale", 1, SENTENCE, [row()])
+    assert first == tasks("scale", 1, f" {SENTENCE} ", [row()])
+    assert len({task.question for task in first}) == assignment.COUNT
+    assert first != tasks("scale", 2, SENTENCE, [row()])
+    assert first != tasks("scale", 1, "Another one.", [row()])
+    with pytest.raises(InvalidQuestion, match="too short for five questions"):
+        tasks("masks", 1, "dog", [row(place=4, weights=(0, 1, 0, 0, 0))])
+
+
+def test_a_code_is_read_again_and_a_slip_in_it_or_in_the_sentence_is_found() -> None:
+    handed_in = code("masks", 42, 4, SENTENCE)
+    assert read(f" {handed_in.lower()} ", SENTENCE) == ("masks", 42, 4)
+    for slip, sentence in [
+        (handed_in.replace("-4-", "-5-"), SENTENCE),
+        (handed_in.replace("42", "43"), SENTENCE),
+        (handed_in.replace("masks", "scale"), SENTENCE),
+        (handed_in, SENTENCE.replace("late", "early")),
+    ]:
+        with pytest.raises(InvalidCode, match="does not fit this sentence"):
+            read(slip, sentence)
+    for nonsense in ("", "masks", "masks-x-4-ABCDEF", "gardening-1-4-ABCDEF", "masks-1-²-ABCDEF"):
+        with pytest.raises(InvalidCode, match="no result code"):
+            read(nonsense, SENTENCE)
+
+
+def answer(radio: Radio[str]) -> None:
+    radio.set_value(radio.options[0].replace("\\", ""))  # as it is before it becomes Markdown
+
+
+@pytest.mark.parametrize("lesson", ["Weighted average", "Query, key, value", "Cross-attention"])
+def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(lesson: str) -> None:
+    app = visit("assignment", lesson=lesson, assignment="3", text=SENTENCE)
+    answer(app.radio[0])
+    press(app, "Hand in")
+    assert "Answer all 5 questions" in warnings(app)
+    given = [radio.options[0] for radio in app.radio]
+    for radio in app.radio:
+        answer(radio)
+    told = words(press(app, "Hand in"))
+    assert [line.split(". **")[0] for line in told.split("Your answer: ")[1:]] == given
+    right = told.count("**Yes.**")
+    assert right + told.count("**Not quite: ") == assignment.COUNT
+    assert app.header[0].value == f"{right} of 5"
+    handed_in, sentence = app.code[0].value.split("\n")
+    app.text_input[1].set_value(handed_in)
+    app.text_input[2].set_value(sentence).run()
+    assert app.success[0].value == f"{lesson}, number 3: {right} of 5 right."
+    app.text_input[2].set_value("Another one.").run()
+    assert "does not fit this sentence" in warnings(app)
+
+
+def test_another_sentence_is_another_assignment_and_one_word_is_too_short() -> None:
+    app = visit("assignment", lesson="Masks", text=SENTENCE)
+    before = [text.value for text in app.markdown]
+    app.text_input(key="text").set_value("The trophy did not fit into the suitcase.").run()
+    assert before != [text.value for text in app.markdown]
+    assert "too short" in try_page("assignment", lesson="Masks", text="dog").error[0].value

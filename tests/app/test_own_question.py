@@ -1,0 +1,74 @@
+"""A question of the teacher's own: what a link can ask, what is refused, and whose place it takes."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.own_question import Question, read
+from attnviz.errors import InvalidQuestion
+from tests.app.shown import buttons, press, try_page, visit, warnings, words
+
+ASKED = {"ask": "Who was late?", "options": "the lawyer; the witness", "right": "the witness"}
+
+
+def verdict(app: AppTest) -> str:
+    return next(each.value for each in press(app, "Reveal").markdown if each.value.endswith(".**"))
+
+
+@pytest.mark.parametrize("page", ["scale", "explore"])
+def test_a_link_asks_it_and_judges_the_guess(page: str) -> None:
+    app = visit(page, ASKED)
+    assert not app.warning
+    asked = app.button_group(key=f"guess_{page}")
+    assert "Who was late?" in [each.value for each in app.markdown]
+    assert list(asked.options) == ["the lawyer", "the witness"]
+    asked.set_value("the lawyer").run()
+    assert verdict(app) == "**Not quite: the witness.**"
+
+
+def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_or_the_page_is_left() -> None:
+    app = visit("scale", {**ASKED, "right": "none of them"})
+    assert verdict(app) == "**No option was called the right one.**"
+    assert "How much does it give" in words(app.switch_page("pages/masks.py").run())
+    app = visit("scale", ASKED)
+    app.text_input(key="ask").set_value("").run()
+    app.text_input(key="options").set_value("").run()
+    assert "How large is the variance" in words(app)
+
+
+def test_what_cannot_be_asked_is_told_and_the_pages_own_question_stays() -> None:
+    app = try_page("scale", {**ASKED, "options": "one; one", "right": "two"})
+    assert "Among your options, “one” stands 2 times" in warnings(app)
+    assert "`right` cannot be `two` here" in warnings(app)
+    assert "How large is the variance" in words(app)
+    assert "Reveal" in buttons(app)
+
+
+def test_markup_stays_text() -> None:
+    app = visit("scale", ask="<b>Who</b> **was** $x$ :red[late]?", options="*a*; <i>b</i>")
+    asked = app.button_group(key="guess_scale")
+    assert words(app).count(r"\<b\>Who\</b\> \*\*was\*\* \$x\$ \:red\[late\]?") == 1
+    assert list(asked.options) == [r"\*a\*", r"\<i\>b\</i\>"]
+    assert "<b>" not in words(app)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("", "a; b", "Write their question, too."),
+        ("x" * 2000, "a; b", "at most 300 characters. This one has 2,000: shorten it."),
+        ("Who?", "", "2 to 6 options, with semicolons between them. This one has none."),
+        ("Who?", "a;;", "This one has 1."),
+        ("Who?", "a;b;c;d;e;f;g", "This one has 7."),
+        ("Who?", "a; b ;a", "“a” stands 2 times"),
+        ("Who?", f"a; {'b' * 81}", "has 81: shorten it."),
+    ],
+)
+def test_what_is_missing_too_long_or_doubled_is_refused(text: str, options: str, said: str) -> None:
+    with pytest.raises(InvalidQuestion, match=said):
+        read(text, options, None)
+
+
+def test_at_the_bounds_it_is_asked() -> None:
+    options = ["b" * 80, *"cdefg"]
+    assert read("x" * 300, ";".join(options), "c") == Question("x" * 300, tuple(options), "c")
+    assert read(" ", " ; ", None) is None

@@ -1,0 +1,238 @@
+"""A live room: one teacher, five students, two of them on phones, in one lesson."""
+
+import re
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.browser.conftest import visitor
+from tests.browser.server import Server, running
+from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits, menu, reveal, save, visit, wait_idle
+
+HOSTILE = "<b>Is 2 < 3</b> *or* $x$ :red[not]?"
+NARROW = "The dog did not cross the road as it was too narrow."
+OPTIONS = ("<img src=x onerror=alert(1)>", "**bold** & [link](http://example.invalid)")
+
+
+class Lesson:
+    """All windows of a lesson: the teacher's, and the students'."""
+
+    def __init__(self, browser: Browser, server: Server, students: Sequence[ViewportSize]) -> None:
+        self.url = server.url
+        self.faults = Faults(hosts={urlsplit(server.url).netloc})
+        contexts = [visitor(browser, self.faults, size, "light") for size in (DESKTOP, *students)]
+        self.teacher, *self.students = (context.new_page() for context in contexts)
+
+    def everybody_sees(self, heading: str) -> None:
+        for page in (self.teacher, *self.students):
+            title = page.get_by_role("heading", name=heading, exact=True)
+            expect(title).to_be_visible()
+
+    def close(self) -> None:
+        for page in (self.teacher, *self.students):
+            page.context.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ATTNVIZ_ROOMS", str(tmp_path / "rooms.sqlite"))
+    return tmp_path
+
+
+def bar(page: Page, text: str | re.Pattern[str]) -> None:
+    """The line of the bar says so."""
+    expect(page.get_by_role("region", name="Live room").get_by_role("status")).to_contain_text(text)
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("region", name="Live room").get_by_role("button", name=name, exact=True).click()
+
+
+def votes(page: Page, *expected: str) -> None:
+    lines = page.get_by_role("region", name="Live room").locator(".votes")
+    expect(lines).to_have_text([re.compile(rf"^\s*{each}\s*$") for each in expected])
+
+
+def choose(page: Page, option: int) -> None:
+    page.get_by_role("region", name="Live room").locator(".options button").nth(option).click()
+
+
+def test_a_lesson_in_a_room(browser: Browser, file: Path) -> None:
+    with ExitStack() as later:
+        servers = later.enter_context(ExitStack())
+        server = servers.enter_context(running(folder(file, "first")))
+        lesson = Lesson(browser, server, [PHONE, PHONE, DESKTOP, DESKTOP, DESKTOP])
+        later.callback(lesson.close)
+        join(lesson)
+        follow(lesson)
+        vote(lesson, file)
+        point(lesson)
+        leave(lesson)
+        assert lesson.faults.seen == []
+        assert server.tracebacks() == []
+        server.process.kill()
+        server.process.wait()
+        again = later.enter_context(running(folder(file, "second"), port=urlsplit(server.url).port or 0))
+        come_back(lesson)
+        assert again.tracebacks() == []
+
+
+def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
+    browser: Browser, server: Server
+) -> None:
+    """Streamlit hides from a page what the page before had in the address, too."""
+    lesson = Lesson(browser, server, [DESKTOP])
+    teacher, [student] = lesson.teacher, lesson.students
+    code = open_room(lesson)
+    visit(student, f"{lesson.url}/classroom?room={code}")
+    visit(teacher, f"{lesson.url}/translate?{urlencode({'english': NARROW})}")
+    box = student.get_by_role("textbox", name="English")
+    lesson.everybody_sees("9 · How does a transformer translate?")
+    expect(box).to_have_value(NARROW)
+    visit(student, student.url)
+    bar(student, "Following your teacher.")
+    visit(teacher, f"{lesson.url}/cause?{urlencode({'english': NARROW})}")
+    lesson.everybody_sees("10 · Is the picture the cause?")
+    expect(box).to_have_value(NARROW)
+    assert lesson.faults.seen == []
+    lesson.close()
+
+
+def folder(file: Path, name: str) -> Path:
+    (file / name).mkdir()
+    return file / name
+
+
+def open_room(lesson: Lesson) -> str:
+    """Its code."""
+    visit(lesson.teacher, f"{lesson.url}/classroom")
+    lesson.teacher.get_by_role("button", name="Open a room").click()
+    return lesson.teacher.locator(".room-code").inner_text()
+
+
+def join(lesson: Lesson) -> None:
+    teacher, url = lesson.teacher, f"{lesson.url}/classroom"
+    code = open_room(lesson)
+    assert re.fullmatch("[2-9A-Z]{6}", code)
+    assert code not in teacher.url
+    first, second, lost, *_ = lesson.students
+    for page in (first, second):
+        page.goto(f"{url}?room={code}")
+    for page in lesson.students[2:]:
+        page.goto(url)
+        box = page.get_by_role("textbox", name="Code of the room")
+        if page == lost:
+            box.fill("abc 222")
+            box.press("Enter")
+            expect(page.get_by_role("alert")).to_contain_text("There is no room ABC222.")
+        box.fill(f"{code[:3].lower()} {code[3:]}")
+        box.press("Enter")
+    for page in lesson.students:
+        bar(page, "Your teacher has not opened a page yet.")
+        expect(page.get_by_text(f"You are in room {code}.")).to_be_visible()
+    bar(teacher, "5 here · 5 follow.")
+    assert axe(first) == []
+    assert fits(first)
+
+
+def follow(lesson: Lesson) -> None:
+    teacher, students = lesson.teacher, lesson.students
+    menu(teacher).filter(has_text="Learn").click()
+    lesson.everybody_sees("Attention, one question a page")
+    teacher.get_by_role("link", name=re.compile("Weighted average")).first.click()
+    lesson.everybody_sees("1 · What is attention?")
+    reveal(teacher)
+    for page in students:
+        expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
+    menu(teacher).filter(has_text="About").click()
+    lesson.everybody_sees("How to read a picture")
+    menu(teacher).filter(has_text="Heads").click()
+    lesson.everybody_sees("Six questions, six tools")
+    menu(teacher).filter(has_text="Models").click()
+    lesson.everybody_sees("Models")
+    menu(teacher).filter(has_text="Explore").click()
+    lesson.everybody_sees("Layer 4 · Head 2")
+    teacher.get_by_role("spinbutton", name="Head", exact=True).fill("12")
+    teacher.get_by_role("spinbutton", name="Head", exact=True).press("Enter")
+    lesson.everybody_sees("Layer 4 · Head 12")
+
+
+def vote(lesson: Lesson, folder: Path) -> None:
+    teacher, students = lesson.teacher, lesson.students
+    press(teacher, "Ask my own")
+    form = teacher.get_by_role("region", name="Live room").locator("form")
+    form.get_by_role("textbox", name="Your question").fill(HOSTILE)
+    form.get_by_role("textbox", name="Option 1").fill(OPTIONS[0])
+    press(teacher, "Ask")
+    expect(teacher.get_by_role("alert")).to_contain_text("A question has 2 to 6 answers, not 1.")
+    form.get_by_role("textbox", name="Option 3").fill(OPTIONS[1])
+    form.get_by_role("radio", name="Option 3 is right").check()
+    assert axe(teacher) == []
+    press(teacher, "Ask")
+    for page in students:
+        region = page.get_by_role("region", name="Live room")
+        expect(region.locator(".question")).to_have_text(HOSTILE)
+        expect(region.locator(".options button")).to_have_text(OPTIONS)
+        bar(page, "Your teacher asks: choose one.")
+    for number, page in enumerate(students):
+        choose(page, number % 2)
+    choose(students[0], 1)  # changes their mind
+    votes(teacher, "2", "3")
+    votes(students[0], "", "")
+    phone = students[1]
+    assert axe(phone) == []
+    assert fits(phone)
+    press(teacher, "Close the vote")
+    expect(phone.get_by_role("button", name=OPTIONS[0])).to_be_disabled()
+    press(teacher, "Show votes and answer")
+    for page in (teacher, *students):
+        votes(page, "2", "3")
+        expect(page.locator(".right")).to_have_text(re.compile("✓"))
+    press(teacher, "Vote again")
+    for page in students:
+        choose(page, 1)
+    votes(teacher, "first 2now 0", "first 3now 5")
+    press(teacher, "Show votes and answer")
+    for page in students:
+        votes(page, "first 2now 0", "first 3now 5")
+    assert save(teacher, "CSV", folder).read_text("utf-8").splitlines()[2].endswith('"3","5","yes"')
+
+
+def point(lesson: Lesson) -> None:
+    press(lesson.teacher, "Point")
+    spotlight = "getComputedStyle(document.documentElement).getPropertyValue('--spotlight')"
+    for page in lesson.students:
+        bar(page, "Look: layer 4 · head 12 · “it”.")
+        assert page.evaluate(spotlight)
+    press(lesson.teacher, "Point")
+    bar(lesson.students[0], re.compile(r"teacher\.$"))
+    assert not lesson.students[0].evaluate(spotlight)
+
+
+def leave(lesson: Lesson) -> None:
+    student, other = lesson.students[3:]
+    press(student, "Leave")
+    bar(lesson.teacher, "5 here · 4 follow.")
+    menu(lesson.teacher).filter(has_text="About").click()
+    expect(other.get_by_role("heading", name="About", exact=True)).to_be_visible()
+    expect(student.get_by_role("heading", name="Layer 4 · Head 12")).to_be_visible()
+    press(student, "Follow again")
+    lesson.everybody_sees("About")
+
+
+def come_back(lesson: Lesson) -> None:
+    """The server has forgotten all visits, and the room lives on."""
+    bar(lesson.teacher, "5 here · 5 follow.")
+    votes(lesson.teacher, "first 2now 0", "first 3now 5")
+    wait_idle(lesson.teacher)
+    menu(lesson.teacher).filter(has_text="Heads").click()
+    lesson.everybody_sees("Six questions, six tools")
+    press(lesson.teacher, "End room")
+    press(lesson.teacher, "End it for all?")
+    for page in lesson.students:
+        expect(page.get_by_role("alert")).to_contain_text("This room is closed.")
+    expect(lesson.teacher.get_by_role("region", name="Live room")).to_be_hidden()

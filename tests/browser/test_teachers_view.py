@@ -1,0 +1,131 @@
+"""The teacher's view on a projector: large type, nothing below the screen, and the keys of a clicker."""
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, ViewportSize, expect
+
+from attnviz.app.heads.contents import TOOLS
+from attnviz.app.learn.contents import LESSONS
+from tests.browser.server import Server
+from tests.browser.visit import axe, press, visit, wait_idle
+
+PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
+LEAST = 24  # pixels of type that is read from afar
+
+# Of the part on show: type that is too small, and what lies below the screen. A window of rows shows some;
+# an index or exponent is part of what it stands at.
+_SEEN = """
+least => {
+    const part = document.querySelector("[data-shown]");
+    const found = { part: part.className.match(/st-key-slide-(\\S+)/)[1], small: [], below: [], texts: 0 };
+    const look = (root) => root.querySelectorAll("*").forEach((one) => {
+        if (one.shadowRoot) look(one.shadowRoot);
+        const { width, height, bottom } = one.getBoundingClientRect();
+        const written = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+        if (!written && !one.matches("canvas, svg, [data-rows]")) return;
+        if (width < 2 || height < 2 || one.closest(".hidden, style, .katex, sub, sup")) return;
+        if (!one.checkVisibility({ visibilityProperty: true })) return;
+        const name = `${one.tagName} ${one.textContent.slice(0, 30)}`;
+        if (!one.parentElement?.closest("[data-rows]") && bottom > innerHeight + 1) found.below.push(name);
+        if (!written) return;
+        found.texts += 1;
+        const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
+        if (size < least - 0.1) found.small.push(`${size} ${name}`);
+    });
+    look(part);
+    return found;
+}
+"""
+
+
+def seen(page: Page) -> str:
+    """Which part of the page is on show, once it is large enough, and all of it on the screen."""
+    found = page.evaluate(_SEEN, LEAST)
+    assert (found["small"], found["below"]) == ([], []), page.url
+    assert found["texts"] > 2
+    return str(found["part"])
+
+
+def address(page: Page) -> str:
+    return urlsplit(page.url).path.strip("/")
+
+
+def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")
+    for number, lesson in enumerate(LESSONS):
+        assert address(page) == lesson.name
+        assert seen(page) == "question"
+        expect(page.locator(".st-key-slide-picture")).to_be_hidden()
+        press(page, "PageDown")  # the answer
+        expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
+        wait_idle(page)
+        assert seen(page) == "question"
+        press(page, "ArrowRight")
+        expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
+        for _ in range(30):  # its own steps, and its screens
+            wait_idle(page)
+            assert seen(page) == "picture"
+            if number + 1 == len(LESSONS):
+                return
+            press(page, "PageDown")
+            wait_idle(page)
+            if address(page) != lesson.name:
+                break
+
+
+def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
+    page: Page, server: Server
+) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/scale?teacher=true")
+    html = page.locator("html")
+    press(page, ".")
+    assert html.get_attribute("data-black") is not None
+    press(page, "PageDown")  # any key brings it back, and does no more
+    assert html.get_attribute("data-black") is None
+    expect(page.get_by_role("button", name="Reveal", exact=True)).to_be_visible()
+    assert axe(page) == []
+    press(page, "PageDown")
+    wait_idle(page)
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
+    assert axe(page) == []
+    press(page, "PageUp")
+    expect(page.locator(".st-key-slide-question[data-shown]")).to_be_visible()
+    press(page, "PageUp")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].question)
+    wait_idle(page)
+    box = page.get_by_role("textbox", name="Sentence")
+    box.focus()
+    press(page, "End", ".", "ArrowLeft", "PageDown")
+    expect(box).to_have_value("The dog did not cross the road as it was too tired..")
+    assert html.get_attribute("data-black") is None
+    assert address(page) == LESSONS[0].name
+    page.get_by_text("Teacher's view").click()
+    wait_idle(page)
+    assert html.get_attribute("data-teacher") is None
+    expect(page.get_by_role("navigation", name="App pages")).to_be_visible()
+
+
+def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    text = (
+        "The dog did not cross the road as it was too tired, and the cat, which had waited, went home alone."
+    )
+    visit(page, f"{server.url}/masks?teacher=true&text={text}")
+    press(page, "PageDown")
+    wait_idle(page)
+    press(page, "PageDown")
+    followed = page.locator(".st-key-mask-editor [data-followed]")
+    expect(followed.get_by_role("rowheader")).to_be_in_viewport()
+    assert seen(page) == "picture"
+
+
+def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    for name, parts in {"": "sentences", **{tool.name: "tool" for tool in TOOLS}}.items():
+        visit(page, f"{server.url}/{name}?teacher=true")
+        expect(page.locator(f".st-key-slide-{parts}[data-shown]")).to_be_visible()
+        expect(page.locator(".stAppHeader")).to_be_hidden()
+        press(page, "PageDown")

@@ -1,0 +1,17 @@
+"""Installs what the tests need beside Python's packages."""
+
+import os
+import shutil
+import subprocess
+
+
+def install(package: str) -> None:
+    """Install a package of Debian's as root, or with sudo if that asks for no password."""
+    apt = shutil.which("apt-get")
+    sudo = shutil.which("sudo")
+    if apt is None or (os.geteuid() != 0 and sudo is None):
+        return
+    as_root = [] if os.geteuid() == 0 else [str(sudo), "--non-interactive"]
+    quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    for arguments in (["update"], ["install", "--yes", "--no-install-recommends", package]):
+        subprocess.run([*as_root, apt, "-qq", *arguments], env=quiet, stdin=subprocess.DEVNULL, check=False)

@@ -1,0 +1,105 @@
+"""Stories: every word known, none too long, and no held-out combination in any of them."""
+
+import random
+import re
+import zlib
+from collections.abc import Iterable
+from itertools import combinations, product
+
+import pytest
+
+from attnviz.trained.storyteller import grammar, measures
+from attnviz.trained.storyteller.grammar import CHANT, CONTAINERS, MEN, NOUNS, VOCABULARY, WOMEN
+from attnviz.trained.vocabulary import END, PAD, START
+
+NAMES = {*WOMEN, *MEN}
+
+
+def dice(seed: int) -> random.Random:
+    return random.Random(seed)  # noqa: S311 - stories are no secret
+
+
+STORIES = [" ".join(grammar.story(dice(seed))) for seed in range(3000)]
+SINGULAR = {plural: noun for noun in NOUNS for plural in (noun, grammar.plural(noun))}
+
+
+def test_the_order_of_words_is_the_one_that_the_shipped_weights_were_trained_with() -> None:
+    assert VOCABULARY.words[:4] == (PAD, START, END, CHANT)
+    assert len({word.lower() for word in VOCABULARY.words}) == len(VOCABULARY) == 259
+    assert zlib.crc32(" ".join(VOCABULARY.words).encode()) == 1976232442
+
+
+def test_all_texts_can_be_read_and_all_words_are_said() -> None:
+    rolled = dice(1)
+    texts = [grammar.text(rolled, chants=0.2) for _ in range(3000)]
+    assert {word for text in texts for word in text} == {*VOCABULARY.words} - {PAD}
+    assert max(len(text) - 1 for text in texts) <= grammar.TOKEN_LIMIT
+    assert all(text[0] in {START, CHANT} and text[-1] == END for text in texts)
+
+
+def test_a_chant_says_different_words_two_or_three_times() -> None:
+    for seed in range(100):
+        words = grammar.chant(dice(seed))[1:-1]
+        times = words.count(words[0])
+        assert times in {2, 3}
+        assert words == words[: len(words) // times] * times
+        assert len({*words}) == len(words) // times
+
+
+def test_no_two_held_out_names_meet_in_a_story() -> None:
+    for story in STORIES:
+        said = re.sub(r"\w+ said : [^.]*", "", story)  # there any words stand together by chance
+        people = {word for word in said.split() if word in NAMES}
+        assert not any(grammar.is_held_out("names", pair) for pair in combinations(sorted(people), 2))
+
+
+def test_no_two_held_out_nouns_stand_beside_each_other() -> None:
+    found = [
+        pair
+        for story in STORIES
+        for pair in re.findall(r"the (\w+) (?:near|behind|beside|by) the (\w+) (?:was|were)", story)
+    ]
+    assert len(found) > 1000
+    assert not any(grammar.is_held_out("nouns", (SINGULAR[one], SINGULAR[two])) for one, two in found)
+
+
+def test_nothing_is_in_a_container_that_is_held_out() -> None:
+    found = [pair for story in STORIES for pair in re.findall(r"the (\w+) in the (\w+) \.", story)]
+    assert len(found) > 1000
+    assert not any(grammar.is_held_out("contained", pair) for pair in found)
+
+
+@pytest.mark.parametrize(
+    ("split", "pairs", "share"),
+    [
+        ("names", combinations(sorted(NAMES), 2), 0.19),
+        ("nouns", combinations(NOUNS, 2), 0.1),
+        ("contained", product(NOUNS, CONTAINERS), 0.1),
+    ],
+)
+def test_as_many_are_held_out_as_is_said(split: str, pairs: Iterable[tuple[str, str]], share: float) -> None:
+    held_out = [grammar.is_held_out(split, (one, two)) for one, two in pairs]
+    assert sum(held_out) / len(held_out) == pytest.approx(share, abs=0.03)
+
+
+def test_what_is_asked_was_held_out() -> None:
+    for item in measures.items("agreement"):
+        one, two = (SINGULAR[word] for word in item.words if word in SINGULAR)
+        assert grammar.is_held_out("nouns", (one, two))
+    for task in ("indirect object", "indirect object, lead-in", "pronoun"):
+        for item in measures.items(task):
+            one, two = {word for word in item.words if word in NAMES}
+            assert grammar.is_held_out("names", (one, two))
+    for item in measures.items("place, 3 facts"):
+        found = re.findall(r"put the (\w+) in the (\w+) \.", " ".join(item.words))
+        assert len(found) == 3
+        assert all(grammar.is_held_out("contained", pair) for pair in found)
+
+
+@pytest.mark.parametrize("task", measures.TASKS)
+def test_the_right_word_is_one_that_the_grammar_can_say(task: str) -> None:
+    for item in measures.items(task, 50):
+        assert VOCABULARY.ids([*item.words, item.right, *item.choices])
+        if task.startswith("indirect"):
+            giver = item.words[-5]  # as in "John gave a book to"
+            assert {giver, item.right} == {*item.words} & NAMES

@@ -1,0 +1,44 @@
+"""What is typed for the storyteller, read word by word, and what it says, written down."""
+
+import pytest
+
+from attnviz.errors import EmptyText, TextTooLong, UnknownWords
+from attnviz.trained.storyteller import reading
+from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
+from attnviz.trained.vocabulary import START
+
+WORDS = "when Mary and John went to the shop , John said : key"
+
+
+def test_words_and_signs_stand_where_they_were_typed() -> None:
+    text = "WHEN mary  and John went to the “shop”, John said: key!"
+    tokens = reading.tokens(text)
+    words = [START, *WORDS.split()]
+    assert [token.text for token in tokens] == words
+    assert [token.id for token in tokens] == VOCABULARY.ids(words)
+    assert [token.special for token in tokens] == [True] + [False] * 13
+    assert [text[token.start : token.end].lower() for token in tokens[1:]] == [w.lower() for w in words[1:]]
+
+
+def test_unknown_words_are_named_with_the_nearest_known_ones() -> None:
+    with pytest.raises(UnknownWords) as caught:
+        reading.tokens("Marry went to the shopp with xylophones and [PAD]")
+    assert caught.value.words["Marry"][0] == "Mary"
+    assert caught.value.words["shopp"][0] == "shop"
+    assert [*caught.value.words] == ["Marry", "shopp", "with", "xylophones", "PAD"]
+
+
+def test_what_cannot_be_read() -> None:
+    with pytest.raises(EmptyText):
+        reading.tokens(" “ ” ")
+    assert len(reading.tokens("key " * (TOKEN_LIMIT - 1))) == TOKEN_LIMIT
+    with pytest.raises(TextTooLong, match=str(TOKEN_LIMIT)):
+        reading.tokens("key " * TOKEN_LIMIT)
+
+
+def test_what_is_written_reads_back_as_the_same_tokens() -> None:
+    typed = "john gave a book to "
+    ids = VOCABULARY.ids(["Mary", ".", "then", "Mary", "said", ":", "key", "."])
+    text, tokens = reading.written(typed, reading.tokens(typed), ids)
+    assert text == "john gave a book to Mary. then Mary said: key."
+    assert tokens == reading.tokens(text)

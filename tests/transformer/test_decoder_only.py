@@ -1,0 +1,74 @@
+"""A decoder alone: its layer against PyTorch's, rotary attention, and that no token looks ahead."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from attnviz.transformer.decoder_only import DecoderOnly, PreNormLayer
+from attnviz.transformer.masks import causal_mask
+from attnviz.transformer.multi_head import MultiHeadAttention, split_heads
+from attnviz.transformer.rotary import rotate
+from tests.transformer.theirs import copy_attention
+
+TOKENS, D_MODEL, HEADS, WIDE = 11, 30, 5, 13
+
+
+@torch.no_grad()
+def test_a_layer_equals_pytorch() -> None:
+    theirs = nn.TransformerEncoderLayer(D_MODEL, HEADS, WIDE, dropout=0.0, batch_first=True, norm_first=True)
+    for parameter in theirs.train().parameters():
+        nn.init.normal_(parameter, std=0.3)
+    ours = PreNormLayer(D_MODEL, HEADS, WIDE)
+    copy_attention(theirs.self_attn, ours.attention)
+    ours.attention.rotary = False  # PyTorch has no rotary positions
+    assert ours.feed_forward is not None
+    assert ours.feed_forward_norm is not None
+    ours.attention_norm.load_state_dict(theirs.norm1.state_dict())
+    ours.feed_forward_norm.load_state_dict(theirs.norm2.state_dict())
+    ours.feed_forward.expand.load_state_dict(theirs.linear1.state_dict())
+    ours.feed_forward.contract.load_state_dict(theirs.linear2.state_dict())
+    tokens, mask = torch.randn(TOKENS, D_MODEL), causal_mask(TOKENS)
+    expected = theirs(tokens, src_mask=~mask)
+    torch.testing.assert_close(ours(tokens, mask).output, expected, atol=1e-5, rtol=0)
+
+
+@torch.no_grad()
+def test_rotary_attention_equals_pytorch_on_turned_queries_and_keys() -> None:
+    attention = MultiHeadAttention(D_MODEL, HEADS, rotary=True)
+    tokens, places = torch.randn(TOKENS, D_MODEL), torch.arange(TOKENS)
+    steps = attention(tokens, tokens, causal_mask(TOKENS))
+    query, key = (
+        rotate(split_heads(projection(tokens), HEADS), places)
+        for projection in (attention.to_query, attention.to_key)
+    )
+    value = split_heads(attention.to_value(tokens), HEADS)
+    expected = scaled_dot_product_attention(query, key, value, is_causal=True)
+    torch.testing.assert_close(steps.attention.output, expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(steps.query @ steps.key.mT, steps.attention.dot_products)
+
+
+@pytest.mark.parametrize("wide", [0, WIDE])
+@torch.no_grad()
+def test_a_change_reaches_nothing_before_it(wide: int) -> None:
+    model = DecoderOnly(17, D_MODEL, HEADS, wide, layers=2)
+    ids = torch.randint(17, (3, TOKENS))
+    changed = ids.clone()
+    changed[:, 6] = (ids[:, 6] + 1) % 17
+    before, after = model(ids).logits, model(changed).logits
+    assert before.shape == (3, TOKENS, 17)
+    torch.testing.assert_close(before[:, :6], after[:, :6], atol=1e-6, rtol=0)
+    assert not torch.allclose(before[:, 6:], after[:, 6:], atol=1e-3)
+
+
+@torch.no_grad()
+def test_the_steps_add_up() -> None:
+    model = DecoderOnly(17, D_MODEL, HEADS, WIDE, layers=2)
+    steps = model(torch.randint(17, (TOKENS,)))
+    first, second = steps.layers
+    assert torch.equal(first.attended, steps.words + first.attention.output)
+    assert torch.equal(first.output, first.attended + first.feed_forward.output)
+    assert torch.equal(second.attended, first.output + second.attention.output)
+    assert torch.equal(steps.output, model.norm(second.output))
+    assert torch.equal(steps.logits, steps.output @ model.table.weight.T)
+    assert [name for name, _ in DecoderOnly(17, D_MODEL, HEADS, 0, 1).named_modules() if "feed" in name] == []
