@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,10 +14,18 @@ from tests.browser.server import ROOT, Server, running
 from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults, forget
 from tests.browser.widgets import Widgets
 
+HERE = Path(__file__).parent
 FAILED = pytest.StashKey[bool]()
 
 # Playwright's own five seconds are few where three browsers and three servers share two cores.
 expect.set_options(timeout=30_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test in a browser that failed is tried once more: three share two cores. The summary names it."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.hookimpl(wrapper=True)

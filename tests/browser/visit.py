@@ -1,10 +1,12 @@
 """What a visitor's browser does with the page, and what it must never do."""
 
+import functools
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ParamSpec
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
@@ -18,6 +20,8 @@ from playwright.sync_api import (
     WebError,
     expect,
 )
+
+P = ParamSpec("P")
 
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -185,10 +189,10 @@ def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
     where.press(key)
 
 
-def save(page: Page, button: str, folder: Path) -> Path:
+def save(where: Page | Locator, button: str, folder: Path) -> Path:
     """The file that a button gives, under its own name."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name=button, exact=True).click()
+    with (where if isinstance(where, Page) else where.page).expect_download() as download:
+        where.get_by_role("button", name=button, exact=True).click()
     path = folder / download.value.suggested_filename
     download.value.save_as(path)
     return path
@@ -215,7 +219,7 @@ def axe(page: Page) -> list[str]:
 def everybody_can_use(page: Page) -> None:
     """The page is complete and in order: for axe, wide and light, zoomed, and narrow and dark."""
     # Two pages stand in the menu once somebody has opened a model for them: another test, on this server.
-    entries = ("Explore", "Learn", "Heads", "Translate", "Models", "About")
+    entries = ("Explore", "Learn", "Heads", "Translate", "Classroom", "Models", "About")
     others = menu(page).filter(has_not_text=re.compile("Pictures|Sounds"))
     expect(others).to_have_text([re.compile(entry) for entry in entries])
     expect(page).to_have_title(re.compile("attnviz"))
@@ -237,18 +241,21 @@ def everybody_can_use(page: Page) -> None:
     assert tables.evaluate_all(_WIDER) == 0
 
 
-def eventually(check: Callable[[], None], seconds: float = 30) -> None:
-    """Run a check of the whole page until it holds, as `expect` does for one place."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            check()
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.1)
-        else:
-            return
+def eventually(check: Callable[P, None]) -> Callable[P, None]:
+    """A check of the page that is tried for a minute, until it holds, as `expect` does for one place."""
+
+    @functools.wraps(check)
+    def tried(*args: P.args, **kwargs: P.kwargs) -> None:
+        end = time.monotonic() + 60
+        while True:
+            try:
+                return check(*args, **kwargs)
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.1)
+
+    return tried
 
 
 def everything(page: Page) -> tuple[str, list[str]]:
@@ -276,8 +283,9 @@ def assert_link_reproduces(page: Page, shown: Callable[[Page], object] = everyth
     other = page.context.new_page()
     visit(other, page.url)
 
+    @eventually
     def check() -> None:  # exact numbers come a moment after the picture
         assert shown(other) == here
 
-    eventually(check)
+    check()
     other.close()
