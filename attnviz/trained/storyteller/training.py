@@ -23,7 +23,9 @@ from attnviz.transformer.decoder_only import DecoderOnly
 STEPS = 2400
 BATCH = 24  # texts
 MUON_RATE, ADAM_RATE = 0.02, 3e-3
-CHANTS = 0.2, 0.08
+MUON_DECAY, ADAM_DECAY = 0.2, 0.01
+"""The weights' decay. Without it no induction head forms."""
+CHANTS = 0.4, 0.08
 """The share of texts that are random words said again, at first and later."""
 FIRST_CHANTS = 0.4
 """The share of the steps that have the larger share of chants."""
@@ -76,8 +78,8 @@ def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress]:
     matrices = [parameter for parameter in model.layers.parameters() if parameter.ndim == 2]
     rest = [model.table.weight, *(p for p in model.parameters() if p.ndim == 1)]
     optimizers = (
-        torch.optim.Muon(matrices, lr=MUON_RATE, weight_decay=0.0),  # Jordan et al. 2024
-        torch.optim.AdamW(rest, lr=ADAM_RATE, weight_decay=0.0, fused=True),
+        torch.optim.Muon(matrices, lr=MUON_RATE, weight_decay=MUON_DECAY),  # Jordan et al. 2024
+        torch.optim.AdamW(rest, lr=ADAM_RATE, weight_decay=ADAM_DECAY, fused=True),
     )
     falling = [
         torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (1 + math.cos(math.pi * step / steps)) / 2)
