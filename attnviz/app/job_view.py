@@ -9,6 +9,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.jobs import RUNNING, Job, State
+from attnviz.app.state import memory
 from attnviz.experiments.progress import Progress
 
 Found = TypeVar("Found")
@@ -27,7 +28,6 @@ def show_job(
     key: str,
     start: str = "",
     mine: bool = True,
-    stop: Callable[[], None] | None = None,
     only_running: bool = False,
 ) -> Progress[Found] | None:
     """Draw how far a job is, the buttons that start and stop it, and what it has found so far.
@@ -41,37 +41,55 @@ def show_job(
         draw: draws what was found so far.
         key: of the buttons.
         start: what the button that begins it says; "": it begins by itself.
-        mine: whether this page keeps it going and can stop it; otherwise it is only looked at.
-        stop: what the button that stops it does; None: it stops the job for everybody.
+        mine: whether this visitor wants it, and can stop it for themselves; otherwise it is only looked at.
         only_running: whether `draw` draws only while the job runs; what stands still the page draws itself.
 
     Returns:
         What was found, if the job stood still as it was drawn; None if it ran, or has found nothing. It may
         have ended since: the page learns of that with its next run.
     """
-    if job.resumes and (job.state == "left alone" or (job.state == "not begun" and not start)):
-        job.start()
-    was_running = job.running
+    visitor = memory.visitor()
+    state = job.state_for(visitor)
+    begins = job.resumes and (state == "left alone" or (state == "not begun" and not start))
+    if mine and (begins or state in RUNNING):
+        job.start(visitor)
+    was_running = job.state_for(visitor) in RUNNING
 
     def show() -> None:
-        if mine:
+        if mine and was_running:
             job.watched()
-        state, latest = job.state, job.latest
+        state, latest = job.state_for(visitor), job.latest
         if (state in RUNNING) != was_running:
             st.rerun()  # whether this part is drawn every second is settled where the whole page is drawn
         if state == "refused":
             st.error(markdown.plain(job.problem), icon=":material/block:")
             if job.resumes:
-                st.button("Try again", key=f"{key} try again", on_click=job.start, icon=":material/refresh:")
+                st.button(
+                    "Try again",
+                    key=f"{key} try again",
+                    on_click=job.start,
+                    args=(visitor,),
+                    icon=":material/refresh:",
+                )
         elif state == "not begun":
-            st.button(start, key=f"{key} start", on_click=job.start, icon=":material/play_arrow:")
+            st.button(
+                start, key=f"{key} start", on_click=job.start, args=(visitor,), icon=":material/play_arrow:"
+            )
         elif said := words(state, latest):
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.progress(latest.done / latest.total if latest and latest.total else 0.0, said)
                 if was_running and mine:
-                    st.button("Stop", key=f"{key} stop", on_click=stop or job.stop, icon=":material/stop:")
+                    st.button(
+                        "Stop", key=f"{key} stop", on_click=job.stop, args=(visitor,), icon=":material/stop:"
+                    )
                 elif job.resumes and not was_running:
-                    st.button("Go on", key=f"{key} go on", on_click=job.start, icon=":material/play_arrow:")
+                    st.button(
+                        "Go on",
+                        key=f"{key} go on",
+                        on_click=job.start,
+                        args=(visitor,),
+                        icon=":material/play_arrow:",
+                    )
         if draw is not None and latest is not None and (was_running or not only_running):
             draw(latest)
 

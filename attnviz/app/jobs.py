@@ -6,10 +6,10 @@ import atexit
 import logging
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
@@ -38,8 +38,24 @@ _UNFORESEEN = (
 )
 
 
+Visitor = tuple[Hashable, ...]
+"""Who wants a job: the address that they come from, and which visit it is; (): nobody in particular."""
+
+
+class _Step(NamedTuple):
+    """A step that waits: for whom, and when its job was started."""
+
+    future: Future[None]
+    do: Callable[[], None]
+    visitor: Visitor
+    since: float
+
+
 class Lane:
-    """A queue of steps, of which so many run at once; who has waited longest is next.
+    """Where steps wait, of which so many run at once.
+
+    Next is the address whose last turn is longest ago; of an address, such a visitor; of a visitor, the job
+    that was started first. So who wants many jobs keeps themselves waiting, and nobody else.
 
     Python waits at its end for the threads of a ThreadPoolExecutor, even for one in the midst of a download.
     These threads are left behind.
@@ -50,14 +66,16 @@ class Lane:
 
     def __init__(self, at_once: int) -> None:
         self._lock = threading.Lock()
-        self._queue: deque[tuple[Future[None], Callable[[], None]]] = deque()
+        self._waiting: list[_Step] = []
+        self._turns = 0
+        self._last_turn: dict[Visitor, int] = {}
         self._free = at_once
 
-    def submit(self, step: Callable[[], None]) -> Future[None]:
+    def submit(self, step: Callable[[], None], visitor: Visitor = (), since: float = 0.0) -> Future[None]:
         """Queue a step, which raises nothing. Its future can be cancelled until the step begins."""
         future: Future[None] = Future()
         with self._lock:
-            self._queue.append((future, step))
+            self._waiting.append(_Step(future, step, visitor, since))
             if self._free:
                 self._free -= 1
                 threading.Thread(target=self._run, daemon=True).start()
@@ -66,13 +84,22 @@ class Lane:
     def _run(self) -> None:
         while True:
             with self._lock:
-                if not self._queue:
+                if not self._waiting:
                     self._free += 1
+                    self._last_turn.clear()
                     return
-                future, step = self._queue.popleft()
-            if future.set_running_or_notify_cancel():
-                step()
-                future.set_result(None)
+                step = min(self._waiting, key=self._turn)
+                self._waiting.remove(step)
+                if not step.future.set_running_or_notify_cancel():
+                    continue
+                self._turns += 1
+                self._last_turn[step.visitor[:1]] = self._last_turn[step.visitor] = self._turns
+            step.do()
+            step.future.set_result(None)
+
+    def _turn(self, step: _Step) -> tuple[int, int, float]:
+        address = self._last_turn.get(step.visitor[:1], 0)
+        return address, self._last_turn.get(step.visitor, 0), step.since
 
 
 COMPUTING = Lane(1)
@@ -118,7 +145,8 @@ class Job(Generic[Found]):
         self._iterator: Iterator[Progress[Found]] | None = None
         self._queued: Future[None] | None = None
         self._state: State = "not begun"
-        self._wanted_by: set[Hashable] = set()
+        self._wanted_by: dict[Visitor, None] = {}
+        self._stopped_by: set[Visitor] = set()
         self._watched = self._began = self._ended = time.monotonic()
         self._changed = threading.Condition()
 
@@ -133,32 +161,39 @@ class Job(Generic[Found]):
         """Whether it will find more without being asked again."""
         return self.state in RUNNING
 
+    def state_for(self, visitor: Visitor) -> State:
+        """Its state as this visitor sees it: stopped, if they stopped it and others still want it."""
+        with self._changed:
+            return "stopped" if self._state in RUNNING and visitor in self._stopped_by else self._state
+
     @property
     def seconds(self) -> float:
         """How long it has been running since it was started last, its time in the queue included."""
         with self._changed:
             return (time.monotonic() if self._state in RUNNING else self._ended) - self._began
 
-    def start(self, visitor: Hashable = None) -> None:
+    def start(self, visitor: Visitor = ()) -> None:
         """Begin, or go on where it stopped; nothing if it runs or is finished. Refused, it begins anew.
 
-        `visitor` is who wants it, where each visitor stops it for themselves alone.
+        `visitor` is who wants it: each stops it for themselves alone.
         """
         with self._changed:
             if self._state == "finished":
                 return
             self._watched = time.monotonic()
-            self._wanted_by.add(visitor)
+            self._wanted_by[visitor] = None
+            self._stopped_by.discard(visitor)
             if self._state not in RUNNING:
                 if self._iterator is None:
                     self.latest = None
                 self._state, self.problem, self._began = "queued", "", time.monotonic()
-                self._queued = self._lane.submit(self._step)
+                self._queue_step()
 
-    def stop(self, visitor: Hashable = None) -> None:
+    def stop(self, visitor: Visitor = ()) -> None:
         """Stop after the present step, unless somebody else wants it; what was found stays."""
         with self._changed:
-            self._wanted_by.discard(visitor)
+            self._wanted_by.pop(visitor, None)
+            self._stopped_by.add(visitor)
             if self._wanted_by or self._queued is None or not self._queued.cancel():
                 return  # a step that runs already looks itself whether it is the last
             self._queued = None
@@ -237,13 +272,16 @@ class Job(Generic[Found]):
         with self._changed:
             why = self._why_to_rest()
             if why is None:
-                self._queued = self._lane.submit(self._step)
+                self._queue_step()
                 return
             if self.resumes or self._iterator is None:
                 self._rest(why)
                 return
         self._iterator = None  # closed outside of the lock: to end a process takes time
         self._go_on_or_rest()  # it may have been started meanwhile
+
+    def _queue_step(self) -> None:
+        self._queued = self._lane.submit(self._step, next(iter(self._wanted_by)), self._began)
 
     def _why_to_rest(self) -> State | None:
         if not self._wanted_by:
@@ -255,6 +293,7 @@ class Job(Generic[Found]):
             self._iterator = None
         with self._changed:
             self._state, self.problem, self._ended = state, problem, time.monotonic()
+            self._stopped_by.clear()
             self._changed.notify_all()
 
 
@@ -281,7 +320,7 @@ class Jobs:
         with self._lock:
             return self._put(key, self._jobs.get(key) or Job(steps))
 
-    def begin(self, key: Hashable, job: Job[Found], visitor: Hashable = None) -> Job[Found]:
+    def begin(self, key: Hashable, job: Job[Found], visitor: Visitor = ()) -> Job[Found]:
         """The job of this key if it runs, or else this one in its place; it is started for this visitor."""
         with self._lock:
             running = self._jobs.get(key)

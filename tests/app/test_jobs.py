@@ -123,14 +123,19 @@ def test_started_again_in_its_last_step_it_simply_goes_on(counting: Counting) ->
 
 def test_it_goes_on_as_long_as_somebody_wants_it(counting: Counting) -> None:
     job = Job(counting)
-    job.start("one visitor")
-    job.start("another")
+    one, another = ("here", 1), ("here", 2)
+    job.start(one)
+    job.start(another)
     assert counting.asked.wait(SECONDS)
-    job.stop("one visitor")
-    job.stop("one visitor")
+    job.stop(one)
+    job.stop(one)
     counting.let_go(2)
     assert until_done(job, 2).found == 3
-    job.stop("another")
+    assert (job.state_for(one), job.state_for(another)) == ("stopped", "running")
+    job.start(one)
+    assert job.state_for(one) == "running"
+    job.stop(one)
+    job.stop(another)
     counting.let_go(1)
     assert job.wait(SECONDS) == "stopped"
 
@@ -172,11 +177,11 @@ def test_a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_it() -> None
         yield from ()
 
     job: Job[str] = Job(load, patience=inf, resumes=False)
-    job.start("one visitor")
+    job.start(("here", 1))
     until(lambda: job.latest == Progress(40, 100, "Loading"))
-    job.stop("one visitor")
+    job.stop(("here", 1))
     assert job.wait(SECONDS) == "stopped"
-    job.start("another")
+    job.start(("here", 2))
     go.set()
     assert job.wait(SECONDS) == "finished"
     assert len(loads) == 2
@@ -206,7 +211,15 @@ def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped(counting: Cou
     assert other.begun == 1
 
 
-def test_jobs_take_turns_step_by_step() -> None:
+@pytest.mark.parametrize(
+    ("visitors", "expected"),
+    [
+        ([("a", 1), ("a", 2), ("b", 3)], "acb" + "cacbcacb" + "abab"),  # addresses take turns, then visits
+        ([("a", 1), ("a", 1), ("a", 1)], "aaaaabbbbbccccc"),  # of one visitor, one after the other
+        ([("a", 1), ("a", 1), ("a", 2)], "acacacacacbbbbb"),
+    ],
+)
+def test_visitors_take_turns_step_by_step(visitors: list[tuple[str, int]], expected: str) -> None:
     order: list[str] = []
 
     def named(name: str, begin: threading.Event) -> Iterator[Progress[None]]:
@@ -217,11 +230,33 @@ def test_jobs_take_turns_step_by_step() -> None:
 
     begin = threading.Event()
     jobs = [Job(lambda name=name: named(name, begin)) for name in "abc"]  # type: ignore[misc]  # of lambdas
-    for job in jobs:
-        job.start()
+    for job, visitor in zip(jobs, visitors, strict=True):
+        job.start(visitor)
     begin.set()
     assert [job.wait(SECONDS) for job in jobs] == ["finished"] * 3
-    assert "".join(order) == "abc" * 5
+    assert "".join(order) == expected
+
+
+def test_a_visitor_with_many_jobs_keeps_nobody_else_waiting(counting: Counting) -> None:
+    order: list[int] = []
+
+    def steps(visitor: int) -> Iterator[Progress[None]]:
+        for number in range(STEPS):
+            order.append(visitor)
+            yield Progress(number + 1, STEPS, None)
+
+    hostile = [("there", tab) for tab in range(10)]  # ten tabs, each with three jobs
+    first = Job(counting)
+    first.start(("there", 0))
+    assert counting.asked.wait(SECONDS)
+    for visitor in hostile * 3:
+        Job(lambda: steps(0)).start(visitor)
+    kind = Job(lambda: steps(1))
+    kind.start(("here", 0))
+    counting.let_go(STEPS)
+    assert kind.wait(SECONDS) == "finished"
+    assert len(order[: order.index(1)]) <= 1
+    assert len(order[: len(order) - order[::-1].index(1)]) <= 2 * STEPS
 
 
 def test_a_lane_runs_so_many_steps_at_once() -> None:
@@ -266,8 +301,8 @@ def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:
     jobs = Jobs()
     assert jobs.running("big") is None
     first = Job(counting)
-    assert jobs.begin("big", first, "one visitor") is first
-    assert jobs.begin("big", Job(Counting()), "another") is first
+    assert jobs.begin("big", first, ("one visitor",)) is first
+    assert jobs.begin("big", Job(Counting()), ("another",)) is first
     assert jobs.running("big") is first
     counting.let_go(STEPS)
     assert first.wait(SECONDS) == "finished"
@@ -283,7 +318,7 @@ def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:
 
 def test_what_was_given_back_begins_anew(counting: Counting) -> None:
     job = Job(counting)
-    job.start("somebody")
+    job.start(("somebody",))
     counting.let_go(2)
     until_done(job, 1)
     threading.Timer(0.05, counting.let_go, [1]).start()

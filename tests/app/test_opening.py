@@ -115,7 +115,7 @@ def test_the_facts_tell_how_far_a_token_looks_back(tmp_path: Path, window: int) 
 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:
     name = str(saved / "bert")
-    own.begin_opening(name, "a visitor").wait(SECONDS)
+    own.begin_opening(name, ("a visitor",)).wait(SECONDS)
     network = weakref.ref(loading._models[name][1].network)  # type: ignore[attr-defined]  # BERT's
     loading._models.clear()
     warm_up.settle()
@@ -165,7 +165,7 @@ def test_an_opening_tells_how_far_it_is_and_one_visitor_stops_it_for_themselves_
     assert app.text_input(key="own").value == str(saved / "bert")
     assert progress(other.run())[0] == 40
     slow.go.set()
-    job = own.begin_opening(str(saved / "bert"), "a third visitor")
+    job = own.begin_opening(str(saved / "bert"), ("a third visitor",))
     assert job.wait(SECONDS) == "finished"
     assert slow.names == [str(saved / "bert")]
     assert "It is open" in other.run().success[0].value

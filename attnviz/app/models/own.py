@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import inf
@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.app import markdown, warm_up
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import JOBS, Job, Lane, State
+from attnviz.app.jobs import JOBS, RUNNING, Job, Lane, State, Visitor
 from attnviz.app.models import facts
 from attnviz.app.models.here import explore_with
 from attnviz.app.state import memory
@@ -44,7 +44,6 @@ class _Mine:
     """The model that a visitor wanted opened last, and the job that opens it."""
 
     name: str
-    visitor: object
     job: Job[str]
 
 
@@ -99,26 +98,19 @@ def _tell(seen: ModelInspection) -> None:
             st.markdown(f"To run it in {seen.entry.stored}, as it is stored, look at {name}.")
         mine: _Mine | None = memory.get(_MINE)
         job = mine.job if mine and mine.name == seen.entry.name else None
-        if job and job.running:
-            show_job(job, partial(_words, job), key="opening", stop=_stop)
+        if job and job.state_for(memory.visitor()) in RUNNING:
+            show_job(job, partial(_words, job), key="opening")
         elif (job and job.state == "finished") or loading.ready(seen.entry.name):
             st.success("It is open.", icon=":material/check:")
             explore_with(seen.entry)
         else:
-            if job:
+            if job and job.problem:
                 st.error(markdown.plain(job.problem), icon=":material/block:")
             st.button("Open", type="primary", icon=":material/memory:", on_click=_open, args=(seen.entry,))
 
 
 def _open(entry: Entry) -> None:
-    visitor = object()
-    memory.put(_MINE, _Mine(entry.name, visitor, begin_opening(entry.name, visitor)))
-
-
-def _stop() -> None:
-    mine: _Mine | None = memory.forget(_MINE)
-    if mine:
-        mine.job.stop(mine.visitor)
+    memory.put(_MINE, _Mine(entry.name, begin_opening(entry.name, memory.visitor())))
 
 
 def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
@@ -126,7 +118,7 @@ def _words(job: Job[str], state: State, latest: Progress[str] | None) -> str:
     return f"{markdown.plain(doing)} … {job.seconds:.0f} s"
 
 
-def begin_opening(name: str, visitor: Hashable) -> Job[str]:
+def begin_opening(name: str, visitor: Visitor) -> Job[str]:
     """Begin to open a model, or join those who wait for it; what the job finds is what it does at the moment.
 
     It goes on when the page that started it is closed, and stops early only when all who wanted it have said

@@ -15,6 +15,7 @@ STALE_SECONDS = 2.0
 """For how long after a pick was drawn the widgets may still say what they said before it."""
 
 _PICKED = "what was picked"
+_VISITOR = "who looks at the page"
 
 
 def get(name: str, default: Any = None) -> Any:
@@ -40,6 +41,14 @@ def forget(name: str) -> Any:
 def said(widget: str, trigger: str) -> Any:
     """What came with a browser widget's trigger; None where the widget has gone from the page since."""
     return st.session_state.get(widget, {}).get(trigger)
+
+
+def visitor() -> tuple[str | None, object]:
+    """Who looks at the page: the address that they come from, None for this machine, and this visit."""
+    if not has(_VISITOR):
+        put(_VISITOR, (st.context.ip_address, object()))
+    known: tuple[str | None, object] = get(_VISITOR)
+    return known
 
 
 @dataclass

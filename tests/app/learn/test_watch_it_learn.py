@@ -147,8 +147,8 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     watched = job._watched
     other.run()
     assert job._watched == watched  # only who started it keeps it going
-    job.stop()
-    assert job.wait(10) == "stopped"
+    job.end(10)
+    assert job.state == "stopped"
     other.run()
     assert "Start training" in buttons(other)
 

@@ -93,7 +93,9 @@ def _mine() -> Job[Learned] | None:
 
 def _start(training: Training) -> None:
     job = Job(partial(compute.train, training), lane=_TRAINING, resumes=False)
-    if JOBS.begin(_KEY, job) is job:  # or another visitor was quicker: the page then says so
+    if (
+        JOBS.begin(_KEY, job, memory.visitor()) is job
+    ):  # or another visitor was quicker: the page then says so
         memory.put(_MINE, job)
 
 
