@@ -1,4 +1,4 @@
-"""Four changes of Streamlit 1.67, which no setting makes."""
+"""Five changes of Streamlit 1.67, which no setting makes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -6,11 +6,17 @@ from typing import Any
 from streamlit import net_util
 from streamlit.elements import markdown
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
 
 from attnviz.app.references import linked
 
+MOST_UPLOADS = 8
+"""The most files of one visit; a page has one box for one file."""
+
+_add_file = MemoryUploadedFileManager.add_file
 _deserialize = NumberInputSerde.deserialize
 _all_values: Callable[[SafeSessionState], dict[str, Any]] = vars(SafeSessionState)["filtered_state"].fget
 
@@ -21,6 +27,7 @@ def apply() -> None:
     # When another site's page opens a websocket to this server, Streamlit asks an outside host for this
     # machine's address before it refuses. The whole server waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _no_address
+    MemoryUploadedFileManager.add_file = _add_one_of_few  # type: ignore[method-assign]  # replaced on purpose
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
     SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
 
@@ -32,6 +39,14 @@ def _with_links(body: object) -> str:
 
 def _no_address() -> None:
     """What Streamlit takes for "unknown"."""
+
+
+def _add_one_of_few(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+    """Keep a file that a browser sent, under whatever name it chose, and forget the visit's oldest."""
+    others = [name for name in self.file_storage.get(session_id, {}) if name != file.file_id]
+    for oldest in others[: 1 - MOST_UPLOADS]:
+        self.remove_file(session_id, oldest)
+    _add_file(self, session_id, file)
 
 
 def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:

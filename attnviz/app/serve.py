@@ -5,10 +5,12 @@ import signal
 import sys
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 from attnviz.app import patches
 from attnviz.app.classroom.socket import Rooms, size_from_setting
 from attnviz.app.classroom.store import from_setting
+from attnviz.app.door import Door
 from attnviz.app.home import APP
 
 
@@ -34,4 +36,5 @@ def run(port: int, host: str | None) -> None:
     # Streamlit looks for .streamlit/config.toml, and for pages, beside what Python was started with.
     sys.argv = [str(APP)]
     settings: dict[str, int | str] = {"server.port": port} | ({"server.address": host} if host else {})
-    st.App(APP, routes=[rooms.route], lifespan=rooms.lifespan).run(config=settings)
+    app = st.App(APP, routes=[rooms.route], lifespan=rooms.lifespan, middleware=[Middleware(Door)])
+    app.run(config=settings)

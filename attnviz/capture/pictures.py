@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,8 +28,15 @@ from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
 from attnviz.trace import Token, Trace
 
 MOST_BYTES = 20_000_000
-MOST_PIXELS = 40_000_000
-"""A small file can claim to be a picture that fills all memory; its size is read before it is unpacked."""
+MOST_PIXELS = 12_500_000
+"""A small file can claim to be a picture that fills all memory; its size is read before it is unpacked.
+
+A telephone's picture of 12 million pixels takes 37 MB, and several times that until it has been read.
+"""
+
+_UNPACKING = (
+    threading.Lock()
+)  # one at a time: several visitors' large pictures would fill the memory together
 
 Picture = Image.Image | Path | bytes
 
@@ -147,7 +155,8 @@ def opened(picture: Picture) -> Image.Image:
                 "ignore", Image.DecompressionBombWarning
             )  # we ask for less than Pillow does
             found = _of_a_bearable_size(Image.open(io.BytesIO(data), formats=PICTURE_FORMATS))
-            found.load()
+            with _UNPACKING:
+                found.load()
     except UnreadablePicture:
         raise
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError) as error:

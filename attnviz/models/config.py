@@ -25,6 +25,10 @@ OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
 MOST_BYTES = 10_000_000
 """The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
 
+MOST_LAYERS = 10_000
+MOST_LABELS = 100_000
+"""The most layers and labels of a config: transformers makes a list of each."""
+
 ALWAYS_TOKENS = 1024
 MOST_WEIGHTS = 2**28
 """The most weights, layers × heads × tokens², of one text of more than `ALWAYS_TOKENS`: they take 1.1 GB.
@@ -125,6 +129,7 @@ def facts(folder: Path, name: str) -> Facts:
             f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), and attnviz reads "
             "none but model.safetensors. Save the model again with save_pretrained."
         )
+    _refuse_what_takes_too_long(raw, name)
     config = _understood(folder, raw, name)
     reason = families.refusal(config.model_type, config.to_dict())
     if reason is not None:
@@ -261,6 +266,18 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
             "none of it. If transformers knows its architecture by now, load it there with "
             "trust_remote_code=False, save it with save_pretrained, and open that folder."
         )
+
+
+def _refuse_what_takes_too_long(raw: Mapping[str, Any], name: str) -> None:
+    """Refuse numbers of which transformers makes lists that take forever."""
+    for key, value in raw.items():
+        if isinstance(value, Mapping):
+            _refuse_what_takes_too_long(value, name)
+        most = MOST_LABELS if key == "num_labels" else MOST_LAYERS if "layer" in key else None
+        if most is not None and isinstance(value, int) and value > most:
+            raise ModelNotSupported(
+                f"{FILE} of {quoted(name)} says {value:,} of {key}; attnviz reads at most {most:,}."
+            )
 
 
 def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz import readable
-from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
+from attnviz.errors import (
+    EmptyText,
+    ModelFilesDamaged,
+    ModelNotSupported,
+    TextTooLong,
+    UnreadableText,
+    quoted,
+)
 from attnviz.importing import gate, need_extra
 from attnviz.models import catalogue, marian
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
@@ -97,6 +104,17 @@ class TextTokenizer:
         """How the masked token is typed; None if the vocabulary has none."""
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
+    def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding:
+        try:
+            return self._tokenizer.encode(*texts)
+        except BaseException as error:  # a panic in Rust is no `Exception`
+            if type(error).__name__ != "PanicException":
+                raise
+            raise UnreadableText(
+                "This model's tokenizer gave up on the text: a rule in its tokenizer.json takes too long. "
+                "Shorten the text, or take another model."
+            ) from error
+
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
         """The text's tokens, special tokens included; see `tokenized`."""
         return self.tokenized(text, second).tokens
@@ -116,12 +134,12 @@ class TextTokenizer:
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
             TextTooLong: there are more tokens than the model reads, or more than `MOST_CHARACTERS`.
-            UnreadableText: half a surrogate pair, which stands for no character.
+            UnreadableText: half a surrogate pair, which stands for no character; or the tokenizer gives up.
         """
         texts = (text,) if second is None else (text, second)
         for each in texts:
             readable.check(each)
-        encoding = self._tokenizer.encode(*texts)
+        encoding = self._encoded(texts)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
         if self._wrapper is not None and self._wrapper(*texts)["input_ids"] != encoding.ids:

@@ -1,8 +1,10 @@
 """The corrections of Streamlit."""
 
 import pytest
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app import patches
@@ -39,3 +41,13 @@ def test_the_values_of_a_visit_are_what_streamlit_says(monkeypatch: pytest.Monke
     assert len(visit.filtered_state) == 2
     assert "a" in visit.filtered_state
     assert "c" not in visit.filtered_state
+
+
+def test_a_visit_keeps_only_its_last_files() -> None:
+    patches.apply()
+    manager = MemoryUploadedFileManager("/upload")
+    for number in range(11):
+        manager.add_file("visit", UploadedFileRec(str(number), "name", "text/plain", b"x" * 7))
+    manager.add_file("visit", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
+    assert list(manager.file_storage["visit"]) == [str(number) for number in range(3, 11)]
+    assert manager._total_bytes == 7 * 7 + 5

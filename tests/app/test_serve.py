@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from attnviz.__main__ import main
+from attnviz.app.door import HEADERS
 from tests.browser.server import STOP_SECONDS, Server, running
 
 
@@ -37,6 +38,25 @@ def test_a_server_asks_nobody_and_takes_no_more_than_it_should(
             with pytest.raises(BlockingIOError):
                 outside.accept()
             _refuses_what_is_too_large(server)
+            _answers_by_its_own_name_alone(server)
+
+
+def _answers_by_its_own_name_alone(server: Server) -> None:
+    here = urlsplit(server.url).netloc
+    upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    stream = ("/_stcore/stream", {**upgrade, "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="})
+    for host, (path, headers), status in (
+        (here, ("/", {}), 200),
+        ("rebound.example", ("/", {}), 421),
+        (here, stream, 101),
+        ("rebound.example", stream, 403),
+    ):
+        connection = http.client.HTTPConnection(here, timeout=30)
+        connection.request("GET", path, headers={"Host": host, **headers})
+        answer = connection.getresponse()
+        assert answer.status == status
+        assert status != 200 or all(answer.getheader(name) == said for name, said in HEADERS.items())
+        connection.close()
 
 
 def _refuses_what_is_too_large(server: Server) -> None:

@@ -233,6 +233,14 @@ def test_senseless_values(changes: dict[str, Any], bert: Path, folder_of: Folder
     assert refused(bert, ModelFilesDamaged).startswith("config.json")
 
 
+@pytest.mark.parametrize(
+    "changes", [{"num_labels": 10**8}, {"num_hidden_layers": 10**9}, {"text_config": {"n_layer": 10**9}}]
+)
+def test_numbers_that_would_fill_the_memory_are_refused_at_once(changes: dict[str, Any], bert: Path) -> None:
+    change_config(bert, **changes)
+    assert "attnviz reads at most" in refused(bert, ModelNotSupported)
+
+
 def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(
     folder_of: FolderOf, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+import tokenizers as rust
 from hypothesis import example, given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, BertConfig, GPT2Config, MarianConfig
@@ -457,6 +458,15 @@ def test_a_damaged_tokenizer_is_told(content: str, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text(content)
     with pytest.raises(ModelFilesDamaged, match=r"tokenizer\.json is damaged"):
         in_folder(tmp_path, 512)
+
+
+def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:
+    tokenizer = rust.Tokenizer(rust.models.BPE())
+    rule = rust.Regex("(a|aa|a?)+$")
+    tokenizer.pre_tokenizer = rust.pre_tokenizers.Split(rule, "isolated")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(UnreadableText, match="gave up"):
+        in_folder(tmp_path, 512).tokens("a" * 3000 + "b")
 
 
 def test_damaged_settings_are_as_good_as_none(tmp_path: Path) -> None:
