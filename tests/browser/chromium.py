@@ -23,7 +23,7 @@ _BY_PLAYWRIGHT = (
     *("ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints"),
     *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
-CLASSROOM = "classroom.test"
+CLASSROOM = "classroom.local"
 """Another name of this machine, as a teacher's computer has one; there is no https for it."""
 
 QUIET = [
