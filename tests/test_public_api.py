@@ -72,6 +72,7 @@ def test_the_names_are_all_there() -> None:
         "translator-untold",
         "translator-decorative",
         "storyteller",
+        "storyteller-4-layers",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -14,6 +15,7 @@ from attnviz.app.state import choices, link, memory
 from attnviz.app.state.choice import Number, Text, Token, option
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
+from attnviz.trained.storyteller.reading import beginning
 
 Item = TypeVar("Item")
 
@@ -80,6 +82,17 @@ def edited(*boxes: Text) -> None:
 
 def _emptied(*boxes: Text) -> str:
     return f"the page on which {boxes[0].name} was emptied"
+
+
+def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
+    """Draw a button that calls `built` with a sentence made by chance, for a storyteller."""
+    if reader.engine == "storyteller":
+        st.button(
+            "Build a sentence",
+            on_click=lambda: built(beginning(Random())),  # noqa: S311 - stories are no secret
+            icon=":material/casino:",
+            type="tertiary",
+        )
 
 
 # Models

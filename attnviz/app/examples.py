@@ -174,8 +174,8 @@ TOLD = (
     Example(
         "keys / lamp",
         "the keys near the lamp",
-        "the key near the lamps",
-        "*was* or *were*? The nearer noun is of the wrong number.",
+        "the key near the lamp",
+        "*was* or *were*? With *keys*, the nearer noun is of the wrong number.",
         "",
     ),
     Example(

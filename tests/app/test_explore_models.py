@@ -144,15 +144,6 @@ def test_what_the_storyteller_writes_stands_behind_what_was_typed() -> None:
     assert written.startswith(f"{TOLD[0].text} were ")
 
 
-def test_a_word_that_the_storyteller_does_not_know_is_named_and_kept() -> None:
-    app = visit("explore", model="storyteller")
-    app.text_input(key="text").set_value("Marry went to the shop").run()
-    assert not app.exception
-    [error] = app.error
-    assert "never seen “Marry” (nearest in spelling\\: Mary)" in error.value
-    assert app.text_input(key="text").value == "Marry went to the shop"
-
-
 def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Open) -> None:
     model = opened("gpt2")
     app = visit("explore", model=model, text=PROMPT, write="7")

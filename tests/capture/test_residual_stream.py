@@ -17,6 +17,7 @@ from attnviz.capture.residual_stream import decomposition, residual_stream
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
 from attnviz.trace import Floats, Kind
+from attnviz.trained.storyteller.sizes import SIZES
 from tests.capture.sentences import TIRED, text_for
 from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
 
@@ -48,7 +49,7 @@ def added(parts: tuple[Part, ...]) -> Floats:
 
 @pytest.mark.parametrize(
     "name",
-    ["minilm", "minilm-scratch", "translator", "storyteller", *families("residual streams", SUMS)],
+    ["minilm", "minilm-scratch", "translator", *SIZES, *families("residual streams", SUMS)],
 )
 def test_the_parts_are_the_output(name: str, folder_of: FolderOf) -> None:
     model, given = opened(name, folder_of)

@@ -14,6 +14,7 @@ from attnviz.errors import ModelNotSupported
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import TEXT_TOWERS
+from attnviz.trained.storyteller.sizes import SIZES
 from tests.capture.sentences import TIRED, text_for
 from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
 
@@ -27,7 +28,7 @@ TAKE_WORD_VECTORS = tuple(family for family in TEXTS if family not in TEXT_TOWER
         "minilm",
         "minilm-scratch",
         "translator",
-        "storyteller",
+        *SIZES,
         *families("word vectors", TAKE_WORD_VECTORS),
     ],
 )
@@ -45,7 +46,7 @@ def test_the_weights_are_those_of_the_trace(name: str, folder_of: FolderOf) -> N
     assert ran.output.shape == (1, len(stack.tokens), entry.d_model)
 
 
-@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator", "storyteller", "t5"])
+@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator", *SIZES, "t5"])
 def test_edits_do_what_they_do_in_the_model(name: str, folder_of: FolderOf) -> None:
     text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)
     model, entry = loading.load(name), resolve.entry(name)

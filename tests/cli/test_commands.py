@@ -22,11 +22,11 @@ from attnviz import __main__ as command_line
 from attnviz import importing
 from attnviz.app import serve
 from attnviz.capture.loading import Tell
-from attnviz.cli import storytellers
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
 from attnviz.text import percent
+from attnviz.trained.storyteller import figures as figures_of_stories
 from attnviz.trained.storyteller import measures as story_measures
 from attnviz.trained.storyteller import training as stories
 from attnviz.trained.storyteller.storyteller import Storyteller
@@ -416,7 +416,7 @@ def test_a_storyteller_is_trained_and_measured(
 ) -> None:
     train = stories.train
     monkeypatch.setattr(stories, "train", lambda variant, seed: train(variant, seed, steps=2))
-    monkeypatch.setattr(storytellers, "FIGURES", tmp_path / "figures.json")
+    monkeypatch.setattr(figures_of_stories, "FILE", tmp_path / "figures.json")
     out = tmp_path / "mine.safetensors"
     answer = run("train", "--variant", "storyteller", "--seed", 3, "--out", out)
     assert (answer.status, answer.out) == (0, f"Written: {out}\n")
@@ -426,7 +426,7 @@ def test_a_storyteller_is_trained_and_measured(
     said = say("measure-storyteller", out, "--write")
     found = story_measures.measure(model)
     for task, right in found.right.items():
-        assert re.search(rf"^ *{task} +{right / found.items:.1%} \(", said, re.MULTILINE)
+        assert re.search(rf"^{task} +{100 * right / found.items:.1f} % \(", said, re.MULTILINE)
     [written] = json.loads((tmp_path / "figures.json").read_text("utf-8"))
     assert (written["variant"], written["seed"], written["right"]) == ("storyteller", "3", found.right)
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app.controls import ONE_CHANGED, buttons, edited, left_empty, reading_model
+from attnviz.app import caches
+from attnviz.app.controls import ONE_CHANGED, build_sentence, buttons, edited, left_empty, reading_model
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.page import stop
 from attnviz.app.state import memory
@@ -71,6 +72,7 @@ def examples(chosen: Sentences) -> None:
     offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
     pressed = current.name if current else None
     buttons("Examples", offered, "example", _open, pressed, label_visibility="collapsed", width="content")
+    build_sentence(caches.entry(chosen.model), lambda text: _show(Example("", text, "", "", "")))
     if current:
         st.markdown(f":small[{current.remark}]", width="stretch")
 

@@ -9,9 +9,10 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import examples_of, introduction
-from attnviz.app.state.choices import OTHER
+from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
+from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Block, Kind
@@ -82,7 +83,16 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
     """
     opening = examples_of(entry.name, together=False)[0].text
     text = controls.sentence(label, opening, changed=OTHER.forget if alone else None)
-    loading.tokens(entry.name, text)
+
+    def built(sentence: str) -> None:
+        TEXT.set(sentence)
+        OTHER.forget()
+
+    try:
+        loading.tokens(entry.name, text)
+    except AttnvizError:
+        controls.build_sentence(entry, built)
+        raise
     return text
 
 

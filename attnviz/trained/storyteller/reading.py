@@ -2,10 +2,12 @@
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from random import Random
 
 from attnviz.trace import Token
 from attnviz.trained.known_words import Piece, known_words, pieces
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
+from attnviz.trained.storyteller.tasks import ANSWERED, TASKS
 from attnviz.trained.vocabulary import START
 
 _SIGNS = ".,:?"  # punctuation that stories have; none other is read
@@ -36,6 +38,13 @@ def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, 
         place = sum(not token.special for token in found)
         found.append(Token(word, number, len(text) - len(word), len(text), place, special=False))
     return text, tuple(found)
+
+
+def beginning(dice: Random) -> str:
+    """A story that breaks off where a storyteller knows what comes next, as a visitor would type it."""
+    item = TASKS[dice.choice(ANSWERED)](dice)
+    text, _ = written("", (), VOCABULARY.ids(item.words[1:]))
+    return text.strip()
 
 
 def _pieces(text: str) -> Iterator[Piece]:

@@ -1,4 +1,4 @@
-"""The sizes of the storyteller: so far one, of attention alone."""
+"""The sizes of the storyteller: one of attention alone, one with feed-forward networks too."""
 
 from __future__ import annotations
 
@@ -45,6 +45,14 @@ SIZES: Mapping[str, Size] = {
             "layers of attention, without feed-forward networks.",
             layers=2,
             d_feed_forward=0,
+        ),
+        Size(
+            name="storyteller-4-layers",
+            title="Storyteller of 4 layers, with feed-forward networks",
+            description="The same language model with more to learn with: four layers of attention and "
+            "feed-forward networks. It learned from the same stories.",
+            layers=4,
+            d_feed_forward=256,
         ),
     )
 }

@@ -8,8 +8,9 @@ from itertools import combinations, product
 
 import pytest
 
-from attnviz.trained.storyteller import grammar, measures
+from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.grammar import CHANT, CONTAINERS, MEN, NOUNS, VOCABULARY, WOMEN
+from attnviz.trained.storyteller.tasks import TASKS, items
 from attnviz.trained.vocabulary import END, PAD, START
 
 NAMES = {*WOMEN, *MEN}
@@ -83,22 +84,22 @@ def test_as_many_are_held_out_as_is_said(split: str, pairs: Iterable[tuple[str, 
 
 
 def test_what_is_asked_was_held_out() -> None:
-    for item in measures.items("agreement"):
+    for item in items("agreement"):
         one, two = (SINGULAR[word] for word in item.words if word in SINGULAR)
         assert grammar.is_held_out("nouns", (one, two))
     for task in ("indirect object", "indirect object, lead-in", "pronoun"):
-        for item in measures.items(task):
+        for item in items(task):
             one, two = {word for word in item.words if word in NAMES}
             assert grammar.is_held_out("names", (one, two))
-    for item in measures.items("place, 3 facts"):
+    for item in items("place, 3 facts"):
         found = re.findall(r"put the (\w+) in the (\w+) \.", " ".join(item.words))
         assert len(found) == 3
         assert all(grammar.is_held_out("contained", pair) for pair in found)
 
 
-@pytest.mark.parametrize("task", measures.TASKS)
+@pytest.mark.parametrize("task", TASKS)
 def test_the_right_word_is_one_that_the_grammar_can_say(task: str) -> None:
-    for item in measures.items(task, 50):
+    for item in items(task, 50):
         assert VOCABULARY.ids([*item.words, item.right, *item.choices])
         if task.startswith("indirect"):
             giver = item.words[-5]  # as in "John gave a book to"

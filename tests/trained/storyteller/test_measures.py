@@ -1,20 +1,21 @@
 """What the shipped storytellers are shipped for, measured again; the stored figures are those."""
 
-import json
-from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from attnviz.analysis.intervals import wilson
-from attnviz.cli.storytellers import FIGURES
+from attnviz.errors import ModelFilesDamaged
 from attnviz.interventions.edit import Edit
-from attnviz.trained.storyteller import measures
+from attnviz.trained.storyteller import figures, measures
+from attnviz.trained.storyteller.figures import ROLE, Figures, Training, stored, with_role
 from attnviz.trained.storyteller.grammar import VOCABULARY
-from attnviz.trained.storyteller.measures import Figures, Item
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
+from attnviz.trained.storyteller.tasks import SAID_TWICE, Item
 
 LEAST = {"agreement": 0.98, "pronoun": 0.98, "made-up name": 0.8}
 
@@ -31,29 +32,58 @@ def measured(name: str) -> Figures:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_the_stored_figures_are_the_weights_own(name: str) -> None:
-    runs = json.loads(FIGURES.read_text("utf-8"))
-    (stored,) = [run for run in runs if (run["variant"], run["seed"]) == (name, "0")]
-    found = json.loads(json.dumps(asdict(measured(name))))
-    assert {key: stored[key] for key in ("items", "right", "silenced", "silenced_right")} == {
-        key: found[key] for key in ("items", "right", "silenced", "silenced_right")
-    }
-    for scores in ("previous_word", "prefix_matching"):
-        assert stored[scores] == [pytest.approx(layer, abs=2e-4) for layer in found[scores]]
+    found, told = measured(name), stored()[Training(name, 0)]
+    assert (told.items, told.right) == (found.items, found.right)
+    assert [(each.heads, each.right) for each in told.silenced] == [
+        (each.heads, each.right) for each in found.silenced
+    ]
+    for one, other in [
+        (told.previous_word, found.previous_word),
+        (told.prefix_matching, found.prefix_matching),
+        *(
+            (one.prefix_matching, other.prefix_matching)
+            for one, other in zip(told.silenced, found.silenced, strict=True)
+        ),
+    ]:
+        np.testing.assert_allclose(one, other, atol=2e-4)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_what_is_silenced_is_each_head_of_a_role_and_all_of_them(name: str) -> None:
+    for found in (found for training, found in stored().items() if training.variant == name):
+        expected = [
+            heads
+            for role in (found.previous_word_heads, found.induction_heads)
+            for heads in (*((head,) for head in role), role)
+        ]
+        assert [each.heads for each in found.silenced] == [*dict.fromkeys(expected)]
+
+
+def test_a_role_begins_at_its_score_and_the_clearest_head_is_first() -> None:
+    assert with_role([[0.1, ROLE], [0.9, 0.39]]) == ((2, 1), (1, 2))
+
+
+def test_figures_that_are_damaged_are_named_with_the_command_that_makes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(figures, "FILE", tmp_path / "figures.json")
+    with pytest.raises(ModelFilesDamaged, match=r"measure-storyteller --write"):
+        stored()
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_it_does_what_it_is_shipped_for(name: str) -> None:
-    figures = measured(name)
-    assert figures.items >= 300
+    found = measured(name)
+    assert found.items >= 300
     for task, least in LEAST.items():
-        low, _ = wilson(figures.right[task], figures.items)
+        low, _ = wilson(found.right[task], found.items)
         assert low >= least, task
 
 
 def test_scores_worked_by_hand() -> None:
     """A head that sees the word before, and one that sees what followed: in place of the model's weights."""
     network = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
-    n = measures.SAID_TWICE
+    n = SAID_TWICE
     tokens = 1 + 2 * n
     again = range(1 + n, tokens)
     edits = tuple(

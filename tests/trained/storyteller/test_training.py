@@ -1,5 +1,6 @@
 """The training: a few steps repeat to the bit, and every weight learns."""
 
+import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
@@ -12,20 +13,21 @@ from attnviz.trained.vocabulary import PAD
 STEPS = 3
 
 
-def trained(seed: int) -> dict[str, torch.Tensor]:
-    *_, last = training.train("storyteller", seed, STEPS)
+def trained(size: str, seed: int) -> dict[str, torch.Tensor]:
+    *_, last = training.train(size, seed, STEPS)
     assert (last.step, last.steps) == (STEPS, STEPS)
     return last.trained().model.state_dict()
 
 
-def test_a_training_repeats_to_the_bit_and_every_weight_learns() -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_a_training_repeats_to_the_bit_and_every_weight_learns(size: str) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        one, again, other = trained(0), trained(0), trained(1)
+        one, again, other = trained(size, 0), trained(size, 0), trained(size, 1)
     finally:
         torch.set_num_threads(before)
-    untrained = build(SIZES["storyteller"], 0).state_dict()
+    untrained = build(SIZES[size], 0).state_dict()
     for name, tensor in one.items():
         assert torch.equal(tensor, again[name])
         assert not torch.equal(tensor, other[name])

@@ -27,7 +27,7 @@ class Shares:
 
     Attributes:
         heads: [layer, head, key].
-        feed_forward: [layer].
+        feed_forward: [layer]; empty: the model is attention alone.
         embeddings, biases: one number each.
         residual: how far the sum of all parts is from the output, in the worst of its numbers.
         d_model: how many numbers that are.
@@ -50,10 +50,8 @@ def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
     found = decomposition(loading.load(model), given, place, kind)
     direction = found.output / (found.output @ found.output)
     of = {(part.kind, part.layer): part.vectors @ direction for part in found.parts}
-    heads, feed_forward = (
-        np.stack([share for (which, _), share in of.items() if which == wanted])
-        for wanted in (kind, "feed-forward")
-    )
+    heads = np.stack([share for (which, _), share in of.items() if which == kind])
+    feed_forward = np.array([share for (which, _), share in of.items() if which == "feed-forward"])
     embeddings, biases = (float(of[name, 0]) for name in ("embeddings", "biases"))
     return Shares(heads, feed_forward, embeddings, biases, found.residual, len(found.output))
 
@@ -79,12 +77,14 @@ def draw(chosen: TokenSelection) -> None:
 def _in_words(chosen: TokenSelection, found: Shares) -> str:
     layers, heads, _ = found.heads.shape
     layer, head, key = np.unravel_index(int(np.abs(found.heads).argmax()), found.heads.shape)
+    networks = len(found.feed_forward)
+    add = f"of what {networks} feed-forward networks add, " if networks else ""
+    have = f"all feed-forward networks **{decimal(found.feed_forward.sum())}**, " if networks else ""
     return (
-        f"Of its embedding, of what {layers * heads} heads take from the tokens that they see, of what "
-        f"{len(found.feed_forward)} feed-forward networks add, and of biases. A part’s **share** is how far "
-        "it goes in the direction of the whole, and all shares together are 1. All heads have "
-        f"**{decimal(found.heads.sum())}**, all feed-forward networks "
-        f"**{decimal(found.feed_forward.sum())}**, the embedding **{decimal(found.embeddings)}**, the biases "
+        f"Of its embedding, of what {layers * heads} heads take from the tokens that they see, {add}and of "
+        "biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
+        f"together are 1. All heads have **{decimal(found.heads.sum())}**, {have}"
+        f"the embedding **{decimal(found.embeddings)}**, the biases "
         f"**{decimal(found.biases)}**. The largest share, up or down, of what one head takes from one "
         f"token is {decimal(found.heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, "
         f"from {chosen.called(int(key))}."
@@ -113,8 +113,9 @@ def _largest(chosen: TokenSelection, found: Shares) -> None:
     longest = abs(parts[0][1])
     token_bars(
         "largest parts",
-        title=f"the {len(parts)} largest shares: a head and the token it takes from, or the feed-forward "
-        "network (FFN) of a layer; bars show the size, without the sign",
+        title=f"the {len(parts)} largest shares: a head and the token it takes from"
+        f"{', or the feed-forward network (FFN) of a layer' if len(found.feed_forward) else ''}; bars show "
+        "the size, without the sign",
         bars=[
             {
                 "number": rank,
