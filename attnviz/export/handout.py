@@ -1,4 +1,4 @@
-"""A handout as one file: lessons with numbers left out, and their key. It is printed from any browser."""
+"""A handout as one file: lessons with blanks, and their key. It is printed from any browser."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_MOST_BLANKS = 4
+_BLANKS, _MORE, _LEAST = 4, 2, 3  # numbers to fill in: altogether, beside those asked for, and at the least
 _MARKS = re.compile(
     r"(?P<fence>`+) ?(?P<code>.+?) ?(?P=fence)(?!`)|\\(?P<sign>.)|\*\*(?P<b>.+?)\*\*|\*(?P<em>.+?)\*"
     r"|:\w+\[(?P<span>[^\]]*)\]|\$(?P<i>[^$]+)\$",
@@ -47,11 +47,11 @@ code { font: inherit; font-weight: 600; }
 
 @dataclass(frozen=True)
 class Column:
-    """One number for each row of a sheet.
+    """One number, or one word, for each row of a sheet.
 
     Attributes:
-        title: what the numbers are.
-        values: [row], as they were computed.
+        title: what they are.
+        values: [row], as they were computed; of words the places, by which they are put in order.
         written: [row], as they are printed.
         bars: whether each also has a bar; the values are then shares, 0 to 1.
     """
@@ -74,6 +74,8 @@ class Sheet:
         rows: what its rows are called.
         columns: its numbers, some of which are left out.
         about: the sentence, the model and the head; what is left out of the rows.
+        asked: (row, column) of what the question asks for: always to be filled in.
+        hidden: (row, column) of what would answer it too: empty on the sheet.
     """
 
     title: str
@@ -85,31 +87,31 @@ class Sheet:
     rows: Sequence[str]
     columns: Sequence[Column]
     about: str
+    asked: Sequence[tuple[int, int]] = ()
+    hidden: Sequence[tuple[int, int]] = ()
 
 
 def blanks(sheet: Sheet, seed: int) -> list[tuple[int, int]]:
-    """Which numbers are left out, as (row, column) in reading order.
+    """Which numbers are to be filled in, as (row, column) in reading order.
 
-    At most one of a row, and no number twice. One of them is what the question asks for, if it is here.
+    What the question asks for is, and some more: at most one of a row, and none twice if there are others.
     """
-    columns = len(sheet.columns)
+    columns, rows = len(sheet.columns), len(sheet.rows)
     places = [
         (int(row), (nth + seed) % columns)
-        for nth, row in enumerate(np.random.default_rng(seed).permutation(len(sheet.rows)))
+        for nth, row in enumerate(np.random.default_rng(seed).permutation(rows))
     ]
-    answer = [
-        (row, column)
-        for row, name in enumerate(sheet.rows)
-        for column in reversed(range(columns))
-        if sheet.right in (name, sheet.columns[column].written[row])
-    ]
-    chosen: dict[str, tuple[int, int]] = {}
-    for row, column in [*answer[:1], *places]:
-        if row not in (taken for taken, _ in chosen.values()):
-            chosen.setdefault(sheet.columns[column].written[row], (row, column))
-        if len(chosen) == min(_MOST_BLANKS, len(sheet.rows) - 1):
-            break
-    return sorted(chosen.values())
+    chosen = {(row, column): sheet.columns[column].written[row] for row, column in sheet.asked}
+    full = {row for row, _ in sheet.asked}
+    most = min(max(_BLANKS, len(chosen) + _MORE), rows - 1)
+    for others, enough in ((True, most), (False, min(_LEAST, rows))):
+        for row, column in places:
+            text = sheet.columns[column].written[row]
+            free = row not in full and (row, column) not in sheet.hidden
+            if len(chosen) < enough and free and not (others and text in chosen.values()):
+                chosen[row, column] = text
+                full.add(row)
+    return sorted(chosen)
 
 
 def handout(sheets: Sequence[Sheet], seed: int) -> str:
@@ -143,11 +145,12 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
 
 
 def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
-    numbered = {cell: nth for nth, cell in enumerate(out, start=1)}
+    left_out: dict[tuple[int, int], str] = dict.fromkeys(sheet.hidden, "")
+    left_out |= {cell: f"({nth})" for nth, cell in enumerate(out, start=1)}
     head = "".join(_heads(column) for column in sheet.columns)
     rows = "".join(
         f'<tr><th scope="row">{html.escape(name)}</th>'
-        + "".join(_cells(column, row, numbered.get((row, at))) for at, column in enumerate(sheet.columns))
+        + "".join(_cells(column, row, left_out.get((row, at))) for at, column in enumerate(sheet.columns))
         + "</tr>"
         for row, name in enumerate(sheet.rows)
     )
@@ -159,7 +162,7 @@ def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
         f'<ul class="options">{options}</ul>'
         f"<table><caption>{html.escape(sheet.picture)}</caption><thead><tr><td></td>{head}</tr></thead>"
         f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}</p>'
-        f"<p>Put these numbers where they belong: <b>{words}</b></p>"
+        f"<p>Put these where they belong: <b>{words}</b></p>"
         '<div>What tells you so?<div class="line"></div><div class="line"></div></div></section>'
     )
 
@@ -178,10 +181,10 @@ def _heads(column: Column) -> str:
     return f'<th scope="col">{html.escape(column.title)}</th>{"<td></td>" if column.bars else ""}'
 
 
-def _cells(column: Column, row: int, blank: int | None) -> str:
+def _cells(column: Column, row: int, blank: str | None) -> str:
     bar = f'<td class="bar"><span style="width: {100 * column.values[row]:.1f}%"></span></td>'
     if blank is not None:  # a bar would tell the number
-        return f'<td class="blank">({blank})</td>{"<td></td>" if column.bars else ""}'
+        return f'<td class="blank">{blank}</td>{"<td></td>" if column.bars else ""}'
     return f"<td>{html.escape(column.written[row])}</td>{bar if column.bars else ''}"
 
 

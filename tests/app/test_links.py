@@ -43,6 +43,12 @@ def test_what_came_by_link_goes_on_by_link() -> None:
     assert boxes(follow(app, "explore", text=BIRDS)) == [BIRDS, ""]
 
 
+def test_an_english_sentence_that_came_by_link_goes_on_to_the_next_lesson() -> None:
+    english = "The cat did not cross the street as it was too narrow."
+    app = follow(visit("translate", english=english), "cause")
+    assert app.text_input(key="english").value == english
+
+
 @pytest.mark.parametrize("number", ["x", "inf"])
 def test_a_number_that_is_none_leaves_the_number_that_was(number: str) -> None:
     app = follow(visit("plane", layer="3"), "explore", layer=number)

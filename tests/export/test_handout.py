@@ -22,6 +22,8 @@ SHEET = Sheet(
         Column("weight", WEIGHTS, [f"{100 * weight} %" for weight in WEIGHTS], bars=True),
     ),
     "“dog” · head 4-2",
+    asked=[(1, 1)],
+    hidden=[(1, 0)],
 )
 
 
@@ -33,6 +35,7 @@ def test_what_is_left_out_of_the_sheet_stands_in_its_key(seed: int) -> None:
     assert (1, 1) in out, "what is asked for would stand on the sheet"
     sheet, key = handout([SHEET], seed).split('<div id="key">')
     rows = re.findall(r"<tr><th scope.*?</tr>", sheet)
+    assert ">3.00<" not in sheet, "what would answer the question, too"
     for number, (row, column) in enumerate(out, start=1):
         cells = re.findall(r"<td(?! class=\"bar).*?>(.*?)</td>", rows[row])
         assert cells[column] == f"({number})"
@@ -41,6 +44,14 @@ def test_what_is_left_out_of_the_sheet_stands_in_its_key(seed: int) -> None:
     [bank] = re.findall(r"belong: <b>(.*?)</b>", sheet)
     assert sorted(bank.split(" · ")) == sorted(texts)
     assert "<b>dog</b>. <b>It</b> is 50 %." in key
+
+
+def test_a_number_is_left_out_twice_only_where_there_are_no_others() -> None:
+    row = Column("weight", [0, 0, 1, 0], ["< 0.1 %", "< 0.1 %", "> 99.9 %", "< 0.1 %"])
+    few = replace(SHEET, rows=("a", "b", "c", "d"), columns=[row], asked=[], hidden=[])
+    assert [len(blanks(few, seed)) for seed in range(9)] == [3] * 9
+    assert len(blanks(replace(few, rows=("a", "b", "c")), 1)) == 3
+    assert blanks(replace(few, rows=("a",)), 1) == [(0, 0)]
 
 
 def test_a_blank_has_no_bar_and_other_seeds_leave_out_other_numbers() -> None:

@@ -19,14 +19,19 @@ from attnviz.app.learn.cause import sections as cause
 from attnviz.app.learn.cause.arrow import NOTHING
 from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.cross_attention import sections as cross_attention
+from attnviz.app.learn.long_distances import sections as long_distances
 from attnviz.app.learn.many_heads import sections as many_heads
 from attnviz.app.learn.masks import sections as masks
+from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.positions import sections as positions
 from attnviz.app.learn.query_key_value import sections as query_key_value
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.scale import sections as scale
 from attnviz.app.learn.translate import sections as translate
 from attnviz.app.learn.translate import translating
+from attnviz.app.learn.watch_it_learn import sections as watch_it_learn
+from attnviz.app.learn.watch_it_learn.in_training import TAUGHT
 from attnviz.app.learn.weighted_average import sections as weighted_average
 from attnviz.app.learn.weighted_average.averages_compared import LEFT_OUT, WeighedToken
 from attnviz.app.saving import save_file
@@ -36,11 +41,13 @@ from attnviz.errors import AttnvizError
 from attnviz.export.handout import Column, Sheet, handout
 from attnviz.models import catalogue
 from attnviz.text import decimal, head_name, percent
-from attnviz.trained.translator import variants
+from attnviz.trace import Floats
+from attnviz.trained.translator import distance, learning, variants
 
 if TYPE_CHECKING:
     from attnviz.app.learn.block import compute as block_compute
     from attnviz.app.learn.cause import compute as cause_compute
+    from attnviz.app.learn.cross_attention import compute as cross_compute
     from attnviz.app.learn.many_heads import compute as heads_compute
     from attnviz.app.learn.positions import compute as positions_compute
     from attnviz.app.learn.query_key_value import compute as walk_compute
@@ -49,6 +56,7 @@ if TYPE_CHECKING:
 else:
     block_compute = later("attnviz.app.learn.block.compute")
     cause_compute = later("attnviz.app.learn.cause.compute")
+    cross_compute = later("attnviz.app.learn.cross_attention.compute")
     heads_compute = later("attnviz.app.learn.many_heads.compute")
     positions_compute = later("attnviz.app.learn.positions.compute")
     scale_compute = later("attnviz.app.learn.scale.compute")
@@ -58,6 +66,11 @@ else:
 _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18
 _TRANSLATED = ("translate", "cause")
+_NOTHING = lesson.Asked("", (), "", "")
+
+Cells = Sequence[tuple[int, int]]
+"""Places in the table of a sheet: (row, column), from 0."""
+
 _TITLES = {each.name: f"{number} · {each.title}" for number, each in enumerate(LESSONS, 1)}
 
 
@@ -70,8 +83,10 @@ def draw() -> None:
     )
     if not HANDED_OUT.stands:
         HANDED_OUT.set([_TITLES[step.name] for step in plan.STEPS if step.at_first])
-    names = {_TITLES[name]: name for name in SHEETS}
+    names = {title: name for name, title in _TITLES.items() if name in SHEETS}
     chosen = HANDED_OUT.draw("Lessons", list(names))
+    if without := [title for name, title in _TITLES.items() if name not in SHEETS]:
+        st.caption(f"No handout yet: {', '.join(without)}.")
     sentence_column, blanks_column = st.columns([4, 1])
     with blanks_column:
         seed = BLANKS.draw("Blanks", help="Another number leaves out other numbers.")
@@ -112,9 +127,25 @@ def _sheet(
     rows: Sequence[str],
     columns: Sequence[Column],
     about: str,
+    asked_for: Cells | None = None,
+    hidden: Cells = (),
 ) -> Sheet:
-    """The sheet of a lesson; of many rows those with the largest numbers in the last column."""
-    asked = question or lesson.Asked("", (), "", "")
+    """The sheet of a lesson; of many rows those with the largest numbers in the last column.
+
+    Args:
+        name, question, picture, rows, columns, about: what the sheet has; a question needs two options.
+        asked_for: (row, column) of what the question asks for; None: of the rows among the options, or else
+            of the right answer.
+        hidden: (row, column) of what would answer it too.
+    """
+    asked = question if question and len(question.options) > 1 else _NOTHING
+    if asked_for is None:
+        everywhere = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
+        guessed = [(row, column) for row, column in everywhere if rows[row] in asked.options]
+        asked_for = [(row, column) for row, column in guessed if column == len(columns) - 1] or [
+            (row, column) for row, column in everywhere if columns[column].written[row] == asked.right
+        ]
+        hidden = guessed or hidden
     kept = list(range(len(rows)))
     if len(rows) > _MOST_ROWS:
         kept = sorted(np.argsort(-np.asarray(columns[-1].values), kind="stable")[:_MOST_ROWS].tolist())
@@ -138,6 +169,8 @@ def _sheet(
         [rows[row] for row in kept],
         cut,
         about,
+        [(kept.index(row), column) for row, column in asked_for if row in kept],
+        [(kept.index(row), column) for row, column in hidden if row in kept],
     )
 
 
@@ -150,6 +183,11 @@ def _column(
 
 def _weights(title: str, values: Any) -> Column:
     return _column(title, values, lambda share: percent(share, 1), bars=True)
+
+
+def _most(title: str, weights: Floats, names: Sequence[str]) -> Column:
+    """The name of the largest weight of each row."""
+    return _column(title, weights.argmax(axis=-1), lambda place: names[int(place)])
 
 
 def _about(text: str, *more: str) -> str:
@@ -210,13 +248,13 @@ def _many_heads(text: str) -> Sheet:
     groups = choosing.tokens(text)
     chosen = choosing.HeadSelection(text, controls.place_of("it", groups), _LAYER, _HEAD)
     found = heads_compute.at_token(text, _LAYER, chosen.query, catalogue.entry(MODEL).heads)
-    most = [name_of(int(row.argmax()), groups) for row in found.weights]
     return _sheet(
         "many_heads",
         lesson.asked(many_heads.question, chosen),
         f"What each head of layer {_LAYER + 1} reads for “{name_of(chosen.query, groups)}”, and adds to it",
-        [f"head {head_name(_LAYER, head)}, most at {name}" for head, name in enumerate(most)],
+        [f"head {head_name(_LAYER, head)}" for head in range(len(found.weights))],
         [
+            _most("reads most", found.weights, _names(text)),
             _weights("weight of that token", found.weights.max(axis=1)),
             _column("length of what it adds", found.lengths),
         ],
@@ -254,6 +292,29 @@ def _positions(text: str) -> Sheet:
             _column("with positions", found.with_positions.cosines),
         ],
         _about(text, MODEL),
+        [(found.order.index(chosen.query), 0)],
+        [(row, 0) for row in range(len(names))],
+    )
+
+
+def _cross_attention(text: str) -> Sheet:
+    reader = cross_attention.OPENING_READER
+    block = cross_compute.cross(reader, text, cross_attention.LAYERS)
+    readers, sources = DisplayTokens(block.query_tokens, reader), DisplayTokens(block.key_tokens, text)
+    at = controls.place_of("hound", readers.groups)
+    chosen = cross_attention.CrossSelection(reader, text, cross_attention.LAYERS, block, readers, sources, at)
+    products = block.query[0, at] @ block.key[0].T
+    return _sheet(
+        "cross_attention",
+        lesson.asked(cross_attention.question, chosen),
+        f"What “{name_of(at, readers.groups)}”, of another text, reads",
+        _names(text),
+        [
+            _column("q · k", products),
+            _column(f"score, ÷ √{block.query.shape[-1]}", products * block.scale),
+            _weights("weight", chosen.weights[at]),
+        ],
+        _about(text, MODEL, f"the reader: “{reader}”"),
     )
 
 
@@ -276,6 +337,7 @@ def _block(text: str) -> Sheet:
         list(stations),
         [_column("length", [station.length for station in stations.values()])],
         _about(text, MODEL, f"layer {_LAYER + 1}"),
+        [(0, 0), (1, 0)],
     )
 
 
@@ -284,20 +346,17 @@ def _translate(text: str) -> Sheet:
     row = found.pronouns[0].step if found.pronouns else len(found.words) // 2
     encoder, cross = (variants.TAUGHT_LAYER, variants.TAUGHT_HEAD), variants.TAUGHT_CROSS_HEAD
     chosen = translating.ShownTranslation(text, catalogue.TRANSLATOR, found, row, encoder, (cross,), (0,))
-    read = chosen.read(row)
     names = [name_of(at, chosen.sources.groups) for at in range(len(chosen.sources.groups))]
+    # What comes after the pronoun can have its gender.
+    words = [*found.words[:row], "il or elle?"] if found.pronouns else found.words
+    weights = chosen.cross[0, : len(words)]
     return _sheet(
         "translate",
         lesson.asked(translate.question, chosen),
-        f"Where word {row + 1} of the French is chosen:",  # the word itself would be the answer
-        names,
-        [
-            _weights(f"word {row + 1} reads, head {cross + 1} of cross-attention", chosen.cross[0, row]),
-            _weights(
-                f"“{names[read]}” reads, head {head_name(*encoder)} of the encoder", chosen.encoder[read]
-            ),
-        ],
-        _about(text, catalogue.entry(catalogue.TRANSLATOR).title),
+        "Which English word was read most to choose each French one",
+        [f"{number} {word}" for number, word in enumerate(words, 1)],
+        [_most("reads most", weights, names), _weights("weight", weights.max(axis=1))],
+        _about(text, catalogue.entry(catalogue.TRANSLATOR).title, f"head {cross + 1} of cross-attention"),
     )
 
 
@@ -310,14 +369,71 @@ def _cause(text: str) -> Sheet:
     )
     found = cause_compute.experiment(model, text, "encoder", layer, head, place.query, ())
     chosen = cause_choices.ArrowSelection(text, model, place, (), NOTHING, found)
-    asked = lesson.asked(cause.question, chosen)
+    trace = translate_compute.translate(model, text).trace
+    weights = np.concatenate([block.weights[:, place.query] for block in trace.of_kind("encoder")])
+    columns = [
+        _most("looks most at", weights, _numbered(found.keys)),
+        _weights("weight", weights.max(axis=1)),
+    ]
+    effects = cause_compute.effects(model, text)
+    if effects:
+        silenced = (effects.probability + effects.rows[..., place.query]).reshape(-1)
+        columns.append(_column(f"then “{effects.written}” gets", silenced, lambda share: percent(share, 1)))
+    heads = list(np.ndindex(len(trace.of_kind("encoder")), trace.of_kind("encoder")[0].weights.shape[0]))
     return _sheet(
         "cause",
-        asked,
-        f"What “{words[place.query]}” looks at in {place.head_in_words}",
-        _numbered(found.keys),
-        [_weights("weight", found.row_before)],
-        _about(text, catalogue.entry(model).title, place.head_in_words),
+        lesson.asked(cause.question, chosen),
+        f"What “{_numbered(words)[place.query]}” looks at in each head of the encoder"
+        + (", and what becomes of the pronoun if that row is silenced" if effects else ""),
+        [f"head {head_name(*at)}" for at in heads],
+        columns,
+        _about(text, catalogue.entry(model).title),
+        [(heads.index((layer, head)), len(columns) - 1)],
+    )
+
+
+def _watch_it_learn(_text: str) -> Sheet:
+    name = variant_of(catalogue.TRANSLATOR)
+    shown = learning.shipped(name)
+    chosen = watch_it_learn.ShownTraining(variants.VARIANTS[name], shown, 0, TAUGHT)
+    question = lesson.asked(watch_it_learn.question, chosen)
+    steps = [f"{snapshot.step:,}" for snapshot in shown.snapshots]
+    listed = {steps[0], steps[-1], *(question or _NOTHING).options}
+    found = [snapshot for step, snapshot in zip(steps, shown.snapshots, strict=True) if step in listed]
+    return _sheet(
+        "watch_it_learn",
+        question,
+        "How good the translator is after so many steps",
+        [f"after {each.step:,} steps" for each in found],
+        [
+            _column("loss", [each.measures.loss for each in found]),
+            _column("translated without an error", [each.measures.exact for each in found], percent),
+            _weights("“it” gives the noun that is meant", [each.measures.referent for each in found]),
+        ],
+        f"{chosen.variant.title} · measured on sentences that it did not learn from",
+    )
+
+
+def _long_distances(_text: str) -> Sheet:
+    found = distance.read()
+    rows = range(len(found.words))
+    lstm, with_attention, transformer = (
+        [long_distances.middle(found, name, row) for row in rows] for name in distance.NAMES
+    )
+    return _sheet(
+        "long_distances",
+        lesson.asked(long_distances.question, found),
+        "How much is right, the further “it” stands from its noun",
+        [f"{words:.0f} words" for words in found.words],
+        [
+            _column("LSTM: pronoun", [each.pronoun for each in lstm], percent),
+            _column("LSTM: whole sentence", [each.exact for each in lstm], percent),
+            _column("LSTM with attention: whole", [each.exact for each in with_attention], percent),
+            _column("transformer: whole", [each.exact for each in transformer], percent),
+        ],
+        f"Measured on {found.sentences} sentences; the median of the trainings",
+        [(found.longest_learned, column) for column in (0, 1)],
+        [(row, column) for row in rows[1:] for column in (0, 1)],
     )
 
 
@@ -337,8 +453,11 @@ SHEETS: dict[str, Callable[[str], Sheet]] = {
     "many_heads": _many_heads,
     "masks": _masks,
     "positions": _positions,
+    "cross_attention": _cross_attention,
     "block": _block,
     "translate": _translate,
     "cause": _cause,
+    "watch_it_learn": _watch_it_learn,
+    "long_distances": _long_distances,
 }
 """The sheet of each lesson that can be handed out."""

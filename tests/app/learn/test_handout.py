@@ -7,8 +7,9 @@ from attnviz.app import caches
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import handout
 from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.capture.model import ModelInput
-from attnviz.export.handout import Sheet
+from attnviz.export.handout import Sheet, blanks
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trace import Floats, Trace
@@ -31,9 +32,13 @@ def trace(model: str) -> Trace:
     [
         ("query_key_value", 2, lambda: trace(MODEL).block("encoder", 3).weights[1, IT]),
         ("masks", 0, lambda: trace(MODEL).block("encoder", 0).weights[1, IT]),
-        ("many_heads", 0, lambda: trace(MODEL).block("encoder", 3).weights[:, IT].max(axis=1)),
-        ("translate", 1, lambda: trace(catalogue.TRANSLATOR).block("encoder", 1).weights[0, IT - 1]),
-        ("cause", 0, lambda: trace(catalogue.TRANSLATOR).block("encoder", 1).weights[0, IT - 1]),
+        ("many_heads", 1, lambda: trace(MODEL).block("encoder", 3).weights[:, IT].max(axis=1)),
+        ("translate", 1, lambda: trace(catalogue.TRANSLATOR).block("cross", 0).weights[0, :10].max(axis=1)),
+        (
+            "cause",
+            1,
+            lambda: trace(catalogue.TRANSLATOR).stack("encoder")[:, :, IT - 1].max(axis=-1).flatten(),
+        ),
     ],
 )
 def test_the_weights_on_paper_are_the_model_s(name: str, column: int, expected: object) -> None:
@@ -54,15 +59,36 @@ def test_what_is_printed_of_one_row_fits_together() -> None:
     assert masked.sum() == pytest.approx(1, abs=1e-5)
     without, _ = (np.array(column.values) for column in sheet("positions").columns)
     np.testing.assert_allclose(without, 1, atol=1e-5)
+    products, scaled, weights = (np.array(column.values) for column in sheet("cross_attention").columns)
+    np.testing.assert_allclose(products / np.sqrt(384), scaled, rtol=1e-5)
+    np.testing.assert_allclose(np.exp(scaled) / np.exp(scaled).sum(), weights, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", handout.SHEETS)
-def test_every_sheet_asks_what_its_page_asks(name: str) -> None:
-    found = sheet(name)
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_every_lesson_asks_what_its_page_asks_and_prints_no_answer(lesson: Lesson) -> None:
+    if lesson.name not in handout.SHEETS:
+        pytest.skip("Learn says that it has no handout yet")
+    found = sheet(lesson.name)
     assert found.question
     assert found.right in found.options
     assert found.because
     assert all(len(column.values) == len(found.rows) for column in found.columns)
+    out = blanks(found, 1)
+    assert len(out) >= 3
+    printed = {
+        (row, column): each.written[row]
+        for column, each in enumerate(found.columns)
+        for row in range(len(found.rows))
+        if (row, column) not in {*out, *found.hidden}
+    }
+    assert found.right not in printed.values()
+    guessed = found.options if found.right in found.rows else ()
+    assert not [found.rows[row] for row, _ in printed if found.rows[row] in guessed]
+
+
+def test_a_sheet_does_not_ask_where_there_is_nothing_to_guess_and_stops_at_the_pronoun() -> None:
+    assert handout.SHEETS["weighted_average"]("Dog").question == ""
+    assert sheet("translate").rows[-2:] == ["9 car", "10 il or elle?"]
 
 
 def test_a_long_sentence_keeps_its_largest_numbers_and_says_so() -> None:

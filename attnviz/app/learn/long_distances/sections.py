@@ -101,7 +101,7 @@ def choose() -> tuple[str, int]:
 
 def question(found: Distances) -> None:
     """Ask what a network without attention loses first."""
-    first, last = (_middle(found, "lstm", place) for place in (0, found.longest_learned))
+    first, last = (middle(found, "lstm", place) for place in (0, found.longest_learned))
     lost = {
         _NOTHING: _NEAR_ZERO,
         _PRONOUN: first.pronoun - last.pronoun,
@@ -527,7 +527,7 @@ def _chart(
     )
 
 
-def _middle(found: Distances, name: Name, place: int) -> _Shares:
+def middle(found: Distances, name: Name, place: int) -> _Shares:
     """What a network gets right with so many clauses put in; −1: with the most."""
     points = [run.points[place] for run in found.chosen(name)]
     return _Shares(
@@ -566,11 +566,11 @@ def code() -> None:
 def limits(found: Distances) -> None:
     """Say what one could wrongly conclude."""
     at = found.longest_learned
-    pronoun = _middle(found, "lstm", at).pronoun
-    learned, beyond = (_middle(found, "transformer", place) for place in (at, -1))
+    pronoun = middle(found, "lstm", at).pronoun
+    learned, beyond = (middle(found, "transformer", place) for place in (at, -1))
     *_, slow = found.by_rate("lstm_attention")
     right = [str(run.curve[-1].exact) for run in slow]
-    both_learned, both_beyond = (_middle(found, "lstm_attention", place) for place in (at, -1))
+    both_learned, both_beyond = (middle(found, "lstm_attention", place) for place in (at, -1))
     not_shown(
         f"""
 - **That the LSTM’s memory is too small.** What it gets wrong after as many steps as the others, it may
@@ -604,7 +604,7 @@ def _measured_in_words(found: Distances) -> str:
     for name in NAMES:
         exact, words, pronoun = (
             "{}, {} and {}".format(*map(percent, shares))
-            for shares in zip(*(_middle(found, name, place) for place in (0, at, -1)), strict=True)
+            for shares in zip(*(middle(found, name, place) for place in (0, at, -1)), strict=True)
         )
         told.append(
             f"**{NETWORK[name]}**: at {found.words[0]:.0f}, {found.words[at]:.0f} and {found.words[-1]:.0f} "
