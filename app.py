@@ -1,6 +1,6 @@
-"""The frame around every page: settings, navigation, and the model that loads behind the first picture."""
+"""The frame around every page: settings and navigation."""
 
-from attnviz.app import frame, garbage, warm_up
+from attnviz.app import frame, garbage
 from attnviz.app.classroom import bar
 from attnviz.app.state import memory
 
@@ -9,4 +9,3 @@ garbage.collect_when_idle()
 page = frame.navigation()
 with memory.drawing(), bar.after(page):
     page.run()
-warm_up.start()

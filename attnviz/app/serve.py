@@ -6,8 +6,9 @@ import sys
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
-from attnviz.app import patches
+from attnviz.app import patches, warm_up
 from attnviz.app.classroom.socket import Rooms, size_from_setting
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.door import Door
@@ -36,5 +37,7 @@ def run(port: int, host: str | None) -> None:
     # Streamlit looks for .streamlit/config.toml, and for pages, beside what Python was started with.
     sys.argv = [str(APP)]
     settings: dict[str, int | str] = {"server.port": port} | ({"server.address": host} if host else {})
-    app = st.App(APP, routes=[rooms.route], lifespan=rooms.lifespan, middleware=[Middleware(Door)])
+    warm_up.start()
+    routes = [rooms.route, Route("/ready", warm_up.ready)]
+    app = st.App(APP, routes=routes, lifespan=rooms.lifespan, middleware=[Middleware(Door)])
     app.run(config=settings)

@@ -1,31 +1,34 @@
-"""The model loads while the visitor looks at the first picture."""
+"""The bundled models load as soon as the server answers, before anybody needs them."""
 
 import gc
 import logging
 import os
 import threading
 
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
 from attnviz.capture import loading
-from attnviz.capture.model import Model
-from attnviz.models import allowed
+from attnviz.capture.model import Model, ModelInput
+from attnviz.models import allowed, catalogue
 
 # Enough for one visitor's sentence; more threads wait for each other when several visitors come at once.
 # Torch reads it when it is first imported, which nothing has done yet.
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
-# The browser first gets its picture; importing torch at once would hold it up by about a second.
-_HEAD_START_SECONDS = 0.5
+_SENTENCE = "The dog is tired."
 
-_once = threading.Lock()
+_warm = threading.Event()
 
 
 def start() -> None:
-    """Load the default model in the background, once for each server."""
-    if not _once.acquire(blocking=False):
-        return
-    timer = threading.Timer(_HEAD_START_SECONDS, _warm_up)
-    timer.daemon = True
-    timer.start()
+    """Load the models in the background: the default one, then all that come with attnviz."""
+    threading.Thread(target=_warm_up, name="warm up", daemon=True).start()
+
+
+async def ready(_: Request) -> Response:
+    """What answers at /ready: 200 once a visitor's own sentence need not wait for a model, until then 503."""
+    return PlainTextResponse("ready\n") if _warm.is_set() else PlainTextResponse("loading\n", 503)
 
 
 def model(name: str) -> Model:
@@ -54,7 +57,12 @@ def settle() -> None:
 
 def _warm_up() -> None:
     try:
-        model(allowed.names()[0])
+        listed = allowed.names()
+        for name in dict.fromkeys([listed[0], *(name for name in catalogue.names() if name in listed)]):
+            model(name)
+        loading.trace(listed[0], ModelInput(_SENTENCE))
     except Exception:
         # The visitor is told by the page as soon as the model is needed; here nobody is listening.
-        logging.getLogger(__name__).exception("The default model could not be loaded in the background.")
+        logging.getLogger(__name__).exception("A model could not be loaded in the background.")
+    else:
+        _warm.set()

@@ -39,6 +39,19 @@ def test_a_server_asks_nobody_and_takes_no_more_than_it_should(
                 outside.accept()
             _refuses_what_is_too_large(server)
             _answers_by_its_own_name_alone(server)
+            _says_when_it_is_ready(server)
+
+
+def _says_when_it_is_ready(server: Server) -> None:
+    statuses = list[int]()
+    while 200 not in statuses:
+        connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+        connection.request("GET", "/ready")
+        statuses.append(connection.getresponse().status)
+        connection.close()
+        time.sleep(0.1)
+    assert set(statuses) <= {200, 503}
+    assert server.tracebacks() == []
 
 
 def _answers_by_its_own_name_alone(server: Server) -> None:
