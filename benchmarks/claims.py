@@ -370,6 +370,21 @@ def numbers(text: str) -> list[str]:
     return [*re.findall(r"\de-\d+|\d[\d,.]*\d|\d", left), *spelled]
 
 
+def limits_of_a_visitor() -> str:
+    """What one visitor may cost a server, where its operator says nothing else."""
+    from attnviz.app.classroom.socket import DEFAULT_SIZE
+    from attnviz.app.patches import MOST_UPLOADS
+    from attnviz.capture.pictures import MOST_PIXELS
+    from attnviz.models.limits import DEFAULT_GB
+    from attnviz.readable import MOST_CHARACTERS
+
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    return (
+        f"{MOST_CHARACTERS:,} characters, {settings['server']['maxUploadSize']} MB, {MOST_UPLOADS} files, "
+        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {DEFAULT_SIZE} students"
+    )
+
+
 def unsaid() -> list[str]:
     """The sentences of the ledger that are not in their file, or say another number than their claim."""
     found = []

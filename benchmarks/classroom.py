@@ -13,11 +13,7 @@ import asyncio
 import json
 import os
 import random
-import shutil
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -31,10 +27,10 @@ import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
+from benchmarks.proxy import proxied
 from benchmarks.report import Report, parser
 from tests.app.classroom import redis_server
 from tests.browser.server import Server, running
-from tests.debian import install
 
 CHANCE = random.Random(0)  # noqa: S311 - nothing is secret here
 OPTIONS = ["dog", "road", "it"]
@@ -255,47 +251,6 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
             "≤ 1 s",
             met=p95(latencies) <= 1,
         )
-
-
-@contextmanager
-def proxied(servers: Sequence[Server]) -> Iterator[str]:
-    """The address of a HAProxy before these servers."""
-    path = f"{os.environ['PATH']}:/usr/sbin"
-    if not shutil.which("haproxy", path=path):
-        install("haproxy")
-    program = shutil.which("haproxy", path=path)
-    if program is None:
-        sys.exit("This needs HAProxy (on Debian: apt-get install haproxy).")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    backends = (
-        f"server s{n} {server.url.removeprefix('http://')} check inter 500"
-        for n, server in enumerate(servers)
-    )
-    settings = [
-        *(
-            "defaults",
-            "mode http",
-            "timeout connect 1s",
-            "timeout client 75s",
-            "timeout server 75s",
-            "option redispatch",
-        ),
-        *("frontend class", f"bind 127.0.0.1:{port}", "default_backend servers"),
-        *("backend servers", "balance roundrobin", *backends),
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "haproxy.cfg"
-        file.write_text("\n".join(settings) + "\n", "utf-8")
-        process = subprocess.Popen(
-            [program, "-f", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait()
 
 
 @contextmanager

@@ -1,0 +1,66 @@
+"""Several servers behind one address, as `compose.yaml` has them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tests.browser.server import ROOT, Server
+from tests.debian import install
+
+
+@contextmanager
+def proxied(servers: Sequence[Server]) -> Iterator[str]:
+    """The address of a HAProxy before these servers, set as `deploy/haproxy.cfg` says."""
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    if not shutil.which("haproxy", path=path):
+        install("haproxy")
+    program = shutil.which("haproxy", path=path)
+    if program is None:
+        sys.exit("This needs HAProxy (on Debian: apt-get install haproxy).")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
+    lines = (
+        f"    server s{n} {server.url.removeprefix('http://')} cookie s{n}"
+        for n, server in enumerate(servers)
+    )
+    for here, there in (
+        (r"bind :8501", f"bind 127.0.0.1:{port}"),
+        (r"resolvers containers\n(    .*\n)+", ""),  # these servers have no names
+        (r"    server-template .*", "\n".join(lines)),
+    ):
+        settings, found = re.subn(here, there, settings, count=1)
+        assert found  # noqa: S101 - the file has changed
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "haproxy.cfg"
+        file.write_text(settings, "utf-8")
+        process = subprocess.Popen(
+            [program, "-f", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            _wait_until_let_through(f"http://127.0.0.1:{port}")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _wait_until_let_through(url: str) -> None:
+    """Until a server behind the proxy is ready."""
+    while True:
+        with suppress(urllib.error.URLError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=5):
+            return
+        time.sleep(0.1)
