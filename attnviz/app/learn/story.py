@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from attnviz.app.controls import buttons
+from attnviz.app.controls import build_sentence, buttons
 from attnviz.app.learn.choosing import sentence
 from attnviz.app.state import link
 from attnviz.app.state.choice import Text
@@ -36,7 +36,9 @@ def prompt(label: str, box: Text, examples: Mapping[str, str]) -> str:
     typed = link.said(box) or opening
     # The examples come first, so that an error about the typed words stands right below the box.
     pressed = next((name for name, text in examples.items() if text == typed), None)
-    buttons("Examples", examples, f"{box.name}_example", box.set, pressed)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        buttons("Examples", examples, f"{box.name}_example", box.set, pressed, width="content")
+        build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set)
     return sentence(label, box, opening, catalogue.STORYTELLER, known_words)
 
 
