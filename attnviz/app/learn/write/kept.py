@@ -50,13 +50,11 @@ def mask(story: Story) -> None:
     ways = found.at_once, found.one_by_one, found.unmasked
     words = [markdown.code(label) for label in story.tokens.labels]
     rows = [
-        f"| {words[place]} | {words[place + 1]} | "
-        + " | ".join(percent(float(way[place]), 1) for way in ways)
-        + " |"
+        f"| {words[place + 1]} | {' | '.join(percent(float(way[place]), 1) for way in ways)} |"
         for place in shown
     ]
-    head = "| after | comes | masked | word by word | no mask |"
-    drawn.markdown("\n".join([head, "|:--|:--|--:|--:|--:|", *rows]))
+    head = "| comes next | masked | word by word | no mask |"
+    drawn.markdown("\n".join([head, "|:--|--:|--:|--:|", *rows]))
     st.page_link("pages/masks.py", label="Who may look at whom?", icon=":material/arrow_back:")
 
 
@@ -83,7 +81,7 @@ def cache(story: Story) -> None:
         f"{rounded_count(nothing.sum())} multiplications. With keys and values kept: **{rows[1]:,} rows**, "
         f"{rounded_count(kept.sum())} multiplications, {percent(kept.sum() / nothing.sum())} of it."
     )
-    st.markdown(f"{told} The words are the same.")
+    st.markdown(told)
     words = range(1, count + 1)
     curves(
         "what is computed",
