@@ -28,6 +28,7 @@ def test_each_word_is_told_with_what_it_was_chosen_from() -> None:
         [each.probability, each.share] for each in prediction.candidates
     ]
     assert [row["label"] for row in shown["rows"] if row["mark"]] == [prediction.actual.text]
+    assert shown["file"]["about"] == f"“{OPENING}” · {STORYTELLER}"
     trace = attnviz.trace(OPENING, STORYTELLER, writing=Writing(3, 0.7, 4, 1.0, 5))
     story = sent(app, "passage")
     assert story["chosen"] == 1
