@@ -32,7 +32,6 @@ from attnviz.app.heads import contents as tools
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn import contents as lessons
 from attnviz.app.learn.translate.compute import translate
-from attnviz.app.state.choices import TEXT
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit
 from attnviz.experiments import behaviour, pairs
@@ -148,7 +147,7 @@ def pairs_of_sentences() -> str:
 
 def counts() -> str:
     """Small numbers that are spelled."""
-    own = [lesson for lesson in lessons.LESSONS if lesson.sentence is not TEXT]
+    own = [lesson for lesson in lessons.LESSONS if lesson.group == "translator"]
     return (
         f"{len(shapes.SHAPES)} shapes, {len(stages.STAGES)} stages, {len(tools.TOOLS)} tools, "
         f"{len(own)} pages on the translator and its like"

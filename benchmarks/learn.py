@@ -76,6 +76,7 @@ CONTROLS: dict[str, tuple[str, Click]] = {
     "cross_attention": ("self- or cross-attention", alternately("reads itself", "reads the other text")),
     "block": ("another layer", stepped("Layer")),
     "translate": ("tired or narrow: translated again", alternately("too narrow", "too tired")),
+    "write": ("write one word", again("Write one word")),
     "cause": ("silence a row, and let it go back", in_turns("Silence the row of it", "Let it go back")),
 }
 

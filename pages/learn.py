@@ -15,5 +15,11 @@ with page("learn", "Learn"):
         "it decide whether *it* is *il* or *elle*, and put that to the test."
     )
     contents.draw("translator")
+    st.header("A model that writes", anchor=False)
+    st.markdown(
+        "A small language model, trained for these pages on stories made by rules: watch it write, and see "
+        "what it reads for each word."
+    )
+    contents.draw("storyteller")
     plan.draw()
     handout.draw()

@@ -85,5 +85,7 @@ def _subject() -> tuple[str, str, str]:
     if here in choices.LESSONS - choices.TEXT.pages or said(choices.SIX_STEPS_OF).startswith("Translator"):
         model = said(choices.TRANSLATOR) or catalogue.TRANSLATOR
         layer, head, texts = choices.TRANSLATOR_LAYER, choices.TRANSLATOR_HEAD, texts[1:]
+    if here in choices.READ_BY_STORYTELLER:
+        model, texts = catalogue.STORYTELLER, (choices.PROMPT,)
     both = said(layer), said(head)
     return said(*texts), model, head_name(int(both[0]) - 1, int(both[1]) - 1) if all(both) else ""

@@ -215,7 +215,7 @@ def expected_next(
     for position, scores in enumerate(logits):
         following = position + 1
         probabilities = shares = scores.softmax(-1)
-        if writing is not None and len(read) - written <= following < len(ids):
+        if writing is not None and following >= len(read) - written:
             shares = drawn_by(scores, writing, habits, following)
         actual = _candidate(readable, ids[following], probabilities, shares) if following < len(ids) else None
         predictions.append(Prediction(position, "next", _likeliest(readable, probabilities, shares), actual))

@@ -133,8 +133,8 @@ class Candidate:
         text: as a person reads it (" dog" for GPT-2's "Ġdog").
         id: its row in the vocabulary.
         probability: of the softmax over the whole vocabulary, before any filter.
-        share: what it is after temperature, top-k and top-p, by which it is drawn; equal to `probability`
-            where nothing was drawn.
+        share: what it is after temperature, top-k and top-p, by which it is or would be drawn; equal to
+            `probability` where the model does not write.
     """
 
     text: str

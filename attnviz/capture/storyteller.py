@@ -19,6 +19,7 @@ from attnviz.trained.storyteller import reading
 from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.vocabulary import END, PAD, START
+from attnviz.transformer.decoder_only import DecoderOnlySteps
 
 _END = VOCABULARY.ids([END])[0]
 _HABITS = GenerationDefaults(ends=frozenset([_END]), never=tuple(VOCABULARY.ids([PAD, START, CHANT])))
@@ -119,10 +120,15 @@ class StorytellerModel(Model):
     def _written(self, read: _Read, writing: Writing, edits: Edits) -> _Read:
         """The same after it has written on; what ended the text it does not read."""
         so_far: list[int] = []
+        before: DecoderOnlySteps | None = None
 
         def scores(unread: Sequence[int]) -> Tensor:
-            so_far.extend(unread)
-            return self.storyteller.steps(torch.tensor(so_far), [edits] if edits else ()).logits[-1]
+            nonlocal before
+            if edits:  # they may concern any token, so nothing is kept
+                so_far.extend(unread)
+                return self.storyteller.steps(torch.tensor(so_far), [edits]).logits[-1]
+            before = self.storyteller.model(torch.tensor(unread), before)
+            return before.logits[-1]
 
         ids = [step.id for step in drawn_one_by_one(scores, read.ids, writing, TOKEN_LIMIT, _HABITS)]
         end = ids.pop() if ids and ids[-1] == _END else None

@@ -88,7 +88,13 @@ class EditedAttention(nn.Module):
         self.attention = attention
         self.edits = edits
 
-    def forward(self, queries_from: Tensor, keys_from: Tensor, mask: Tensor | None = None) -> MultiHeadSteps:
+    def forward(
+        self,
+        queries_from: Tensor,
+        keys_from: Tensor,
+        mask: Tensor | None = None,
+        before: None = None,  # noqa: ARG002 - nothing is kept: an edit may concern any token
+    ) -> MultiHeadSteps:
         """As `MultiHeadAttention`, with edited weights."""
         steps = self.attention(queries_from, keys_from, mask)
         weights, output = edited_heads(steps.attention.weights, steps.value, self.edits)

@@ -29,6 +29,9 @@ FROM_SCRATCH = "minilm-scratch"
 TRANSLATOR = "translator"
 """Our own encoder–decoder, which learned to translate English into French; its variants' names begin so."""
 
+STORYTELLER = "storyteller"
+"""Our own language model, which learned to tell little stories."""
+
 
 @dataclass(frozen=True)
 class Package:

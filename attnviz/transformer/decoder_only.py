@@ -46,15 +46,16 @@ class PreNormLayer(nn.Module):
     def forward(
         self,
         tokens: Float[Tensor, "*batch token d_model"],
-        mask: Bool[Tensor, "*#batch token token"],
+        mask: Bool[Tensor, "*#batch token key"],
+        before: MultiHeadSteps | None = None,
     ) -> PreNormLayerSteps:
-        """One layer.
+        """One layer; `before` as in `MultiHeadAttention`.
 
         Raises:
             InvalidMask: the mask has the wrong size, or lets a token look nowhere.
         """
         normed = self.attention_norm(tokens)
-        attention = self.attention(normed, normed, mask)
+        attention = self.attention(normed, normed, mask, before)
         attended = tokens + attention.output
         if self.feed_forward_norm is None or self.feed_forward is None:
             return PreNormLayerSteps(normed, attention, attended, None, None, attended)
@@ -89,29 +90,36 @@ class DecoderOnly(nn.Module):
         self.layers = nn.ModuleList(PreNormLayer(d_model, n_heads, d_feed_forward) for _ in range(layers))
         self.norm = nn.LayerNorm(d_model)
 
-    def forward(self, token_ids: Int[Tensor, "*batch token"]) -> DecoderOnlySteps:
-        """One pass; no token looks ahead."""
-        return self.read(self.table(token_ids))
+    def forward(
+        self, token_ids: Int[Tensor, "*batch token"], before: DecoderOnlySteps | None = None
+    ) -> DecoderOnlySteps:
+        """One pass; no token looks ahead; `before` as in `read`."""
+        return self.read(self.table(token_ids), before=before)
 
     def read(
         self,
         words: Float[Tensor, "*batch token d_model"],
-        mask: Bool[Tensor, "*#batch token token"] | None = None,
+        mask: Bool[Tensor, "*#batch token key"] | None = None,
+        before: DecoderOnlySteps | None = None,
     ) -> DecoderOnlySteps:
         """One pass over the words' vectors.
 
         Args:
+            words: the words' vectors.
             mask: who may look at whom; None: no token looks ahead.
+            before: the pass over the tokens that stand before these; its keys and values are kept.
 
         Raises:
             InvalidMask: the mask has the wrong size, or lets a token look nowhere.
         """
         if mask is None:
-            mask = causal_mask(words.shape[-2]).to(words.device)
+            first = 0 if before is None else before.layers[0].attention.key.shape[-2]
+            mask = causal_mask(first + words.shape[-2])[first:].to(words.device)
         tokens = words
         steps: list[PreNormLayerSteps] = []
-        for layer in self.layers:
-            steps.append(layer(tokens, mask))
+        kept = [None] * len(self.layers) if before is None else [layer.attention for layer in before.layers]
+        for layer, of_layer in zip(self.layers, kept, strict=True):
+            steps.append(layer(tokens, mask, of_layer))
             tokens = steps[-1].output
         output = self.norm(tokens)
         return DecoderOnlySteps(words, tuple(steps), output, output @ self.table.weight.T)

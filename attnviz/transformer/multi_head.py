@@ -57,10 +57,18 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         queries_from: Float[Tensor, "*batch query d_model"],
-        keys_from: Float[Tensor, "*batch key d_model"],
+        keys_from: Float[Tensor, "*batch given d_model"],
         mask: Bool[Tensor, "*#batch query key"] | None = None,
+        before: MultiHeadSteps | None = None,
     ) -> MultiHeadSteps:
         """Tokens of `queries_from` look at tokens of `keys_from`; the same tensor twice is self-attention.
+
+        Args:
+            queries_from, keys_from: the tokens.
+            mask: who may look at whom; None: all at all.
+            before: the pass over the tokens that stand before these. Its keys and values are kept, and not
+                computed again (the key–value cache); the keys of this pass are both, and the mask has a
+                column for each.
 
         Raises:
             InvalidMask: the mask has the wrong size, or lets a query look nowhere.
@@ -69,8 +77,12 @@ class MultiHeadAttention(nn.Module):
         key = split_heads(self.to_key(keys_from), self.n_heads)
         value = split_heads(self.to_value(keys_from), self.n_heads)
         if self.rotary:
-            query = rotate(query, torch.arange(query.shape[-2], device=query.device))
-            key = rotate(key, torch.arange(key.shape[-2], device=key.device))
+            first = 0 if before is None else before.key.shape[-2]
+            query = rotate(query, torch.arange(first, first + query.shape[-2], device=query.device))
+            key = rotate(key, torch.arange(first, first + key.shape[-2], device=key.device))
+        if before is not None:
+            key = torch.cat([before.key, key], dim=-2)
+            value = torch.cat([before.value, value], dim=-2)
         mask_of_every_head = None if mask is None else mask.unsqueeze(-3)
         attention = scaled_dot_product_attention(query, key, value, mask_of_every_head)
         concatenated = join_heads(attention.output)

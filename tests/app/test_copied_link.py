@@ -43,6 +43,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("cause", {}),
     ("watch_it_learn", {}),
     ("long_distances", {}),
+    ("write", {}),
     ("pictures", {}),
     ("sounds", {}),
 )
@@ -57,6 +58,7 @@ PICKED = {
     "other": "The dog sat because it was tired.",
     "english": "The dog did not cross the road as it was too narrow.",
     "reader": "A hound slept.",
+    "prompt": "Emma and Ben were friends.",
     "read_with": "It slept.",
     "replacement": "cat",
 }
@@ -68,6 +70,7 @@ IN_NO_LINK = (
     "menu_",
     "example",
     "english_example",
+    "prompt_example",
     "heads ",
     "pairs alike",
     "ranked",

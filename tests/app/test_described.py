@@ -51,7 +51,7 @@ SHOW_NONE = {
     "sounds",
     "weighted_average",
 }
-SHOW_ANOTHER = {"long_distances"}  # networks that nobody told anything
+SHOW_ANOTHER = {"long_distances", "write"}  # networks that nobody told anything
 
 
 @pytest.fixture(autouse=True)

@@ -104,6 +104,7 @@ IN_VAIN = {
         "watched": "9",
     },
     "long_distances": {"clauses": "many", "clauses_seed": "-1"},
+    "write": {"written_word": "99", "top_p": "0", "temperature": "cold", "write": "101", "seed": "-1"},
 }
 
 

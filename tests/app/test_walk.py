@@ -40,6 +40,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "cause": ("selectbox", "cause_head", "encoder 1-1"),
     "watch_it_learn": ("segmented_control", "learning_view", "Matrix"),
     "long_distances": ("number_input", "clauses_seed", 3),
+    "write": ("number_input", "written_word", 3),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
     "sounds": ("selectbox", "looker", "1 <|startoftranscript|>"),
     "models": ("text_input", "own", "minilm"),

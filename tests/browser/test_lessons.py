@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
+import attnviz
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
@@ -25,8 +26,10 @@ from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
+from attnviz.app.learn.write.sections import EXAMPLES as STORIES
 from attnviz.app.state.choices import CLAUSES_SEED
-from attnviz.models.catalogue import TRANSLATOR
+from attnviz.capture.model import Writing
+from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -45,6 +48,7 @@ from tests.browser.widgets import Widgets
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
+WRITTEN = STORIES["Said again"]
 HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
 LAYER, HEAD = 3, 1  # from 0
 
@@ -664,6 +668,41 @@ def test_long_distances(page: Page, server: Server) -> None:
     assert_asked(page, clauses="3")
     keeps = page.get_by_label("LSTM", exact=True).locator("[data-part=keeps]")
     expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
+    everybody_can_use(page)
+
+
+def test_write(page: Page, server: Server) -> None:
+    lesson(page, server, "write", write=2, temperature="0.8", seed=4)
+    story = page.locator(".root.passage")
+    bars = page.locator(".root.candidates")
+
+    @eventually
+    def shows(words: int, word: int) -> None:
+        """The story so far, and what the word was chosen from."""
+        how = Writing(words, temperature=0.8, seed=4)
+        found = attnviz.trace(WRITTEN, STORYTELLER, writing=how)
+        expect(story.locator("button.written")).to_have_count(words + 1)
+        assert (
+            "".join(story.locator(".text > button").all_text_contents()) == f"{found.text} …"[len(WRITTEN) :]
+        )
+        chosen = attnviz.predictions(WRITTEN, STORYTELLER, writing=how)[word - words - 2]
+        shares = [[each.probability, each.share] for each in chosen.candidates]
+        np.testing.assert_allclose(data(bars.locator("tbody tr"))[: len(shares)], shares, atol=1e-6)
+
+    shows(2, 1)
+    page.get_by_role("button", name="Write one word").click()
+    shows(3, 3)
+    assert_asked(page, write="3", written_word="3")
+    story.get_by_role("button", name="Previous token").click()
+    shows(3, 2)
+    assert_asked(page, written_word="2")
+    heads = page.locator(".st-key-what-the-heads-read")
+    expect(heads.get_by_text("rows: heads, layer-head")).to_be_visible()
+    type_into(page, "The story begins", "Mary saw a zebra.")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
+    page.get_by_role("button", name="Two friends").or_(page.get_by_role("radio", name="Two friends")).click()
+    expect(page.get_by_test_id("stAlert")).to_have_count(0)
+    wait_idle(page)
     everybody_can_use(page)
 
 

@@ -353,8 +353,10 @@ def test_what_was_written_tells_by_which_share_it_was_drawn(opened: Open, family
             assert candidate.probability == pytest.approx(float(step.before[candidate.id]), abs=1e-5)
             assert candidate.share == pytest.approx(float(step.after[candidate.id]), abs=1e-5)
         assert sum(candidate.share for candidate in prediction.candidates) == pytest.approx(1, abs=1e-5)
-    for prediction in (*found[: len(ids) - 1], found[-1]):  # nothing was drawn there
+    for prediction in found[: len(ids) - 1]:  # nothing was drawn there
         assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
+    assert found[-1].actual is None
+    assert sum(candidate.share for candidate in found[-1].candidates) == pytest.approx(1, abs=1e-5)
 
 
 def test_the_end_of_a_text_is_told_although_nobody_reads_it(opened: Open) -> None:

@@ -55,7 +55,7 @@ def draw(view: View, tokens: Tokens) -> None:
     passage(
         "passage",
         typed=typed,
-        tokens=_pieces(chain[first:], text, len(typed)),
+        tokens=pieces(chain[first:], text, len(typed)),
         written=view.given.target is None,
         chosen=chosen,
         on_pick=pick,
@@ -79,7 +79,7 @@ def _shorter_than_asked(view: View, read: Trace) -> None:
     st.markdown(f":small[The model wrote {read.written} of {asked.tokens} tokens: {why}.]")
 
 
-def _pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
+def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
     """Each token as it stands in the text, with the space before it; special ones by their names."""
     pieces = []
     for token in tokens:

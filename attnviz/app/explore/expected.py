@@ -68,12 +68,12 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
         here.target is not None or prediction.position >= length - 1 - here.written
     )
     mark = "taken" if by_model else "in the text"
-    drawn = by_model and given.writing is not None and _alters(given.writing)
-    st.markdown(f"{after} {_in_words(prediction, mark)}")
-    _bars(f"expected {given == view.given}", f"What comes after {group.label}", prediction, mark, drawn)
+    drawn = by_model and given.writing is not None and alters(given.writing)
+    st.markdown(f"{after} {in_words(prediction, mark)}")
+    bars(f"expected {given == view.given}", f"What comes after {group.label}", prediction, mark, drawn)
 
 
-def _alters(writing: Writing) -> bool:
+def alters(writing: Writing) -> bool:
     """Whether what is drawn by has other probabilities than the model's own."""
     return writing.temperature > 0 and (writing.temperature, writing.top_k, writing.top_p) != (1, 0, 1)
 
@@ -91,9 +91,9 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
         st.markdown(
             f":small[Tokens {places} are masked. Choose one as the query, and its fillings are shown.]"
         )
-    st.markdown(f"At token {chosen.position + 1} the model expects {_in_words(chosen, 'in the text')}")
+    st.markdown(f"At token {chosen.position + 1} the model expects {in_words(chosen, 'in the text')}")
     name = f"expected {given == view.given}"
-    _bars(name, f"What stands at token {chosen.position + 1}", chosen, "in the text", drawn=False)
+    bars(name, f"What stands at token {chosen.position + 1}", chosen, "in the text", drawn=False)
 
 
 def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
@@ -125,7 +125,7 @@ def _put(text: str, second: bool, masked: str) -> None:
     box.set(masked)
 
 
-def _in_words(prediction: Prediction, mark: str) -> str:
+def in_words(prediction: Prediction, mark: str) -> str:
     """The likeliest tokens with their probabilities, and what was taken, in Markdown."""
     likeliest = ", ".join(
         f"{markdown.code(_label(each))} **{percent(each.probability, 1)}**"
@@ -138,7 +138,16 @@ def _in_words(prediction: Prediction, mark: str) -> str:
     return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{percent(actual.probability, 1)}**."
 
 
-def _bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
+def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:
+    """Draw what is expected as bars.
+
+    Args:
+        name: Streamlit's key of them.
+        title: for those who do not see them.
+        prediction: what is drawn.
+        mark: what is said at the token that follows, if one does: "taken" or "in the text".
+        drawn: whether it was drawn by other probabilities than the model's own, which then stand beside them.
+    """
     actual = prediction.actual
     listed = list(prediction.candidates)
     if actual is not None and all(each.id != actual.id for each in listed):

@@ -193,26 +193,26 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
             tokens = WRITE.draw("Tokens to write", label_visibility="collapsed", width=150)
             st.markdown(f"tokens, at most {MOST_WRITTEN}", width="content")
         with st.popover("How it chooses"):
-            temperature, top_k, top_p, seed = _how()
-    if not tokens or (not continues and not temperature):
+            how = how_it_chooses(tokens)
+    if not tokens or (not continues and not how.temperature):
         return None  # an encoder–decoder takes the likeliest token each time, if not told otherwise
-    if not temperature:
-        return Writing(tokens)
-    return Writing(tokens, max(temperature, LEAST_TEMPERATURE), top_k, top_p, seed)
+    return how
 
 
-def _how() -> tuple[float, int, float, int]:
+def how_it_chooses(tokens: int) -> Writing:
+    """Draw the choice of temperature, top k, top p and seed; return how so many tokens are written."""
     temperature = TEMPERATURE.draw(
         "Temperature",
-        help="What the scores are divided by before the softmax. 0: the likeliest token. "
+        help="What the scores are divided by before the softmax. 0: always the likeliest token. "
         "1: by the model's own probabilities. Larger: bolder.",
     )
-    if not temperature:
-        st.markdown(":small[Nothing is drawn by chance.]")
     top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
     top_p = TOP_P.draw(
         "Top p",
         help="Of what Temperature and Top k leave, only the fewest likeliest tokens that together have at "
         "least this probability can be drawn. 1: all.",
     )
-    return temperature, top_k, top_p, SEED.draw("Seed", help="The same seed draws the same tokens again.")
+    seed = SEED.draw("Seed", help="The same seed draws the same tokens again.")
+    if not temperature:
+        return Writing(tokens)
+    return Writing(tokens, max(temperature, LEAST_TEMPERATURE), top_k, top_p, seed)

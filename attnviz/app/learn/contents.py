@@ -6,10 +6,10 @@ from typing import Any, Literal
 from attnviz.app import cards
 from attnviz.app.cards import Card
 from attnviz.app.state.choice import Choice
-from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, STAGE, TEXT, VIEW
-from attnviz.models.catalogue import TRANSLATOR
+from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, PROMPT, STAGE, TEXT, VIEW
+from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 
-Group = Literal["attention", "translator"]
+Group = Literal["attention", "translator", "storyteller"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Lesson:
         explore: what to open on Explore to see the same idea at work, as parameters of a link.
         explore_label: what that link says.
         sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
-        group: whether it is about attention itself, or about a whole transformer, the translator.
+        group: whether it is about attention itself, or about a whole transformer: the translator, or the
+            storyteller, which writes on.
     """
 
     name: str
@@ -143,6 +144,17 @@ LESSONS = (
         "See every head of the translator",
         sentence=ENGLISH,
         group="translator",
+    ),
+    Lesson(
+        "write",
+        "Write",
+        "How does a model write?",
+        "Word by word: what each was chosen from, what the heads read for it, and what need not be computed "
+        "again.",
+        ((MODEL.name, STORYTELLER),),
+        "See every head of the storyteller",
+        sentence=PROMPT,
+        group="storyteller",
     ),
 )
 """In reading order."""

@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
-from attnviz.app import controls, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.learn import choosing, lesson, plan
 from attnviz.app.learn.block import sections as block
 from attnviz.app.learn.cause import choices as cause_choices
@@ -34,9 +34,11 @@ from attnviz.app.learn.watch_it_learn import sections as watch_it_learn
 from attnviz.app.learn.watch_it_learn.in_training import TAUGHT
 from attnviz.app.learn.weighted_average import sections as weighted_average
 from attnviz.app.learn.weighted_average.averages_compared import LEFT_OUT, WeighedToken
+from attnviz.app.learn.write import sections as write
 from attnviz.app.saving import save_file
 from attnviz.app.state.choices import BLANKS, HANDED_OUT, READ_IN_HANDOUT
 from attnviz.capture import loading
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.errors import AttnvizError
 from attnviz.export.handout import Column, Sheet, handout
 from attnviz.models import catalogue
@@ -65,6 +67,7 @@ else:
 
 _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18
+_HOT = 2.0  # so that likely and unlikely words come nearer to each other
 _TRANSLATED = ("translate", "cause")
 _NOTHING = lesson.Asked("", (), "", "")
 
@@ -437,6 +440,23 @@ def _long_distances(_text: str) -> Sheet:
     )
 
 
+def _write(_text: str) -> Sheet:
+    model, prompt = catalogue.STORYTELLER, next(iter(write.EXAMPLES.values()))
+    hot = Writing(0, temperature=_HOT)
+    likeliest = caches.predictions(model, ModelInput(prompt, writing=hot))[-1].candidates
+    return _sheet(
+        "write",
+        lesson.asked(write.question, prompt),
+        "The words that it holds for likeliest to come next",
+        [f"word {rank}" for rank in range(1, len(likeliest) + 1)],  # the words themselves would be the answer
+        [
+            _weights("probability, temperature 1", [each.probability for each in likeliest]),
+            _weights(f"temperature {_HOT:g}", [each.share for each in likeliest]),
+        ],
+        _about(prompt, catalogue.entry(model).title),
+    )
+
+
 def _names(text: str) -> list[str]:
     groups = choosing.tokens(text)
     return [name_of(at, groups) for at in range(len(groups))]
@@ -459,5 +479,6 @@ SHEETS: dict[str, Callable[[str], Sheet]] = {
     "cause": _cause,
     "watch_it_learn": _watch_it_learn,
     "long_distances": _long_distances,
+    "write": _write,
 }
 """The sheet of each lesson that can be handed out."""

@@ -20,12 +20,13 @@ _INTERVENE, _PLANE, _PRONOUNS = _on("intervene"), _on("plane"), _on("pronouns")
 _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many_heads")
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
-_WATCH, _LONG = _on("watch_it_learn"), _on("long_distances")
+_WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
 _WITH_OWN_MODEL = _MASKS | _POSITIONS
 _WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _WITH_OWN_MODEL
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
-LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG
+READ_BY_STORYTELLER = _WRITE
+LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
@@ -51,6 +52,7 @@ TEXT = Text(
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
+PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
 ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
@@ -82,13 +84,14 @@ FIND = OneOf(name="find", pages=_EXPLORE)
 SORT = Flag(name="sort", pages=_EXPLORE)
 
 # How a model writes on.
-WRITE = Number(name="write", pages=_EXPLORE, least=0, most=MOST_WRITTEN, default=0)
+_WRITING = _EXPLORE | _WRITE
+WRITE = Number(name="write", pages=_WRITING, least=0, most=MOST_WRITTEN, default=0)
 TEMPERATURE = Real(
-    name="temperature", pages=_EXPLORE, least=0.0, most=MOST_TEMPERATURE, default=0.0, step=0.1
+    name="temperature", pages=_WRITING, least=0.0, most=MOST_TEMPERATURE, default=0.0, step=0.1
 )
-TOP_K = Number(name="top_k", pages=_EXPLORE, least=0, most=1000, default=0)
-TOP_P = Real(name="top_p", pages=_EXPLORE, least=0.01, most=1.0, default=1.0, step=0.05)
-SEED = Number(name="seed", pages=_EXPLORE, least=0, most=MOST_SEED, default=0)
+TOP_K = Number(name="top_k", pages=_WRITING, least=0, most=1000, default=0)
+TOP_P = Real(name="top_p", pages=_WRITING, least=0.01, most=1.0, default=1.0, step=0.05)
+SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
 
 # Heads at work.
 WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR)
@@ -177,6 +180,7 @@ LEARNING_VIEW = OneOf(name="learning_view", pages=_WATCH)
 LIVE_VARIANT = OneOf(name="live_told", pages=_WATCH)
 LIVE_SEED = Number(name="live_seed", pages=_WATCH, least=0, most=9999)
 LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
+WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
 CLAUSES = Number(name="clauses", pages=_LONG, least=0, default=5)
 CLAUSES_SEED = Number(name="clauses_seed", pages=_LONG, least=0, most=9999, default=0)
 

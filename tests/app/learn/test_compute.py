@@ -16,6 +16,7 @@ from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.weighted_average import compute as weighted_average
+from attnviz.app.learn.write import compute as write
 
 TEXT = "The dog was tired as it was old."
 TRANSLATOR = "translator"
@@ -45,6 +46,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "journey": lambda: block.journey(TEXT),
     "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),
     "effects": lambda: cause.effects(TRANSLATOR, TEXT),
+    "written in three ways": lambda: write.read((1, 5, 6, 7)),
     "stretched": lambda: long_distances.stretch("The dog did not cross the road as it was tired.", 1, 0),
 }
 

@@ -19,6 +19,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
+from attnviz.app.learn.write import sections as write
 from attnviz.app.references import linked
 from attnviz.app.state.choices import TEXT
 from attnviz.models import catalogue
@@ -44,6 +45,14 @@ GUESSES = {
     ),
     "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
     "long_distances": ("other words of the sentence", "the LSTM goes from"),
+    "write": ("red", "these are the likeliest: `red` **9"),
+}
+
+OPENINGS = {
+    "text": OPENING.text,
+    "english": english.OPENING,
+    "probe": english.OPENING,
+    "prompt": next(iter(write.EXAMPLES.values())),
 }
 
 HOSTILE = (
@@ -65,7 +74,8 @@ def test_a_page_stands_in_the_group_that_its_own_entry_names(monkeypatch: pytest
     monkeypatch.setattr(contents, "LESSONS", tuple(replace(each, sentence=TEXT) for each in LESSONS))
     contents.draw("attention")
     contents.draw("translator")
-    assert drawn == [NAMES[:8], NAMES[8:]]
+    contents.draw("storyteller")
+    assert drawn == [NAMES[:8], NAMES[8:12], NAMES[12:]]
 
 
 def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
@@ -103,8 +113,7 @@ def test_a_page_opens_on_the_opening_sentence_and_judges_a_guess(name: str) -> N
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
     assert "What this picture does not show" in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
-    opening = OPENING.text if sentence is TEXT else english.OPENING
-    assert app.session_state[sentence.name] == opening
+    assert app.session_state[sentence.name] == OPENINGS[sentence.name]
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
@@ -137,6 +146,9 @@ def assert_only_text(app: AppTest) -> None:
     ("name", "box", "typed", "said"),
     [
         ("cross_attention", "reader", " ", "nothing here"),
+        ("write", "prompt", " ", "nothing here"),
+        ("write", "prompt", "Mary was " * 60, "96"),
+        ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
         ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
         *(
             (name, "english", "The zebra was tired.", "zebra")

@@ -1,0 +1,51 @@
+"""What the storyteller reads, and what words it knows: for every page about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from attnviz.app.controls import build_sentence, buttons
+from attnviz.app.learn.choosing import sentence
+from attnviz.app.state import link
+from attnviz.app.state.choice import Text
+from attnviz.models import catalogue
+from attnviz.text import joined
+from attnviz.trained.storyteller import grammar
+
+_KINDS = {
+    "Women": grammar.WOMEN,
+    "Men": grammar.MEN,
+    "Things": grammar.NOUNS,
+    "What holds them": grammar.CONTAINERS,
+    "Places": grammar.PLACES,
+    "Qualities": grammar.QUALITIES,
+    "Moods": grammar.MOODS,
+    "Syllables, of which creatures are named": grammar.SYLLABLES,
+}
+
+
+def prompt(label: str, box: Text, examples: Mapping[str, str]) -> str:
+    """Draw the box for a text, and examples, of which the first is open at first; return what stands in it.
+
+    Stops the page with a kind word and the words that the model knows, and keeps what was typed, where the
+    text is empty, too long, or has a word that is not in the vocabulary.
+    """
+    opening = next(iter(examples.values()))
+    typed = link.said(box) or opening
+    # The examples come first, so that an error about the typed words stands right below the box.
+    pressed = next((name for name, text in examples.items() if text == typed), None)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        buttons("Examples", examples, f"{box.name}_example", box.set, pressed, width="content")
+        build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set)
+    return sentence(label, box, opening, catalogue.STORYTELLER, known_words)
+
+
+def known_words() -> None:
+    """Draw the list of all the words, folded up."""
+    listed = {word for words in _KINDS.values() for word in words}
+    rest = [word for word in grammar.VOCABULARY.words if word[0] != "[" and word not in listed]
+    with st.expander("All the words it knows", icon=":material/menu_book:"):
+        lines = [f"**{kind}**: {', '.join(words)}" for kind, words in _KINDS.items()]
+        st.markdown("\n\n".join([*lines, f"**All others**: {joined([f'`{word}`' for word in rest])}"]))

@@ -1,0 +1,240 @@
+"""The page on writing: a text that goes on word by word, and what each word was chosen from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.app import caches, controls, markdown
+from attnviz.app.explore.continuation import pieces
+from attnviz.app.explore.expected import alters, bars, in_words
+from attnviz.app.explore.passage import passage
+from attnviz.app.explore.sentences import how_it_chooses
+from attnviz.app.learn import story
+from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
+from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.capture.model import ModelInput, Prediction, Writing
+from attnviz.models.catalogue import STORYTELLER
+from attnviz.text import head_name, percent, plural
+from attnviz.trace import Floats, Trace
+from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
+from attnviz.trained.vocabulary import END
+
+EXAMPLES = {
+    "Said again": "Mary said: red key old lamp river. Then John said:",
+    "Two friends": "Mary and John were friends.",
+    "A gift": "When Mary and John went to the shop, John gave a book to",
+    "A creature": "One day Emma met Paul at the park. Emma met a creature named",
+}
+OPENING_WORDS = 12
+_OPTIONS = 5
+_DECIDED = 0.5  # a head that gives a token more than all others together reads that token
+_NEXT = " …"
+
+
+@dataclass(frozen=True)
+class Story:
+    """A text that the model wrote on, and the word that is looked into.
+
+    Attributes:
+        given: what was typed, and how the model writes on: `how`.
+        word: which of its words, from 0, those that it wrote and what comes after them.
+    """
+
+    given: ModelInput
+    how: Writing
+    word: int
+
+    @property
+    def typed(self) -> str:
+        """What the visitor typed, as it stands before the words that were written."""
+        return self.given.text.rstrip()
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Its attention."""
+        return caches.trace(STORYTELLER, self.given)
+
+    @cached_property
+    def expected(self) -> tuple[Prediction, ...]:
+        """What it expected after each token."""
+        return caches.predictions(STORYTELLER, self.given)
+
+    @cached_property
+    def tokens(self) -> DisplayTokens:
+        """What stands there, typed and written."""
+        return DisplayTokens(self.trace.blocks[0].query_tokens, self.trace.text)
+
+    @property
+    def begin(self) -> int:
+        """How many tokens stood there at first, [START] included."""
+        return len(self.tokens) - self.trace.written
+
+    @property
+    def row(self) -> int:
+        """The token, from 0, with which the word that is looked into was found: the one before it."""
+        return self.begin - 1 + self.word
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model ended its story."""
+        return self.expected[-1].actual is not None
+
+    def name(self, place: int) -> str:
+        """A token (from 0), as Markdown."""
+        return markdown.token(place, self.tokens.groups)
+
+
+def choose() -> str:
+    """Draw the box for what the story begins with; return it."""
+    return story.prompt("The story begins", PROMPT, EXAMPLES)
+
+
+def question(text: str) -> None:
+    """Ask which word the model holds for the likeliest."""
+    likeliest = caches.predictions(STORYTELLER, ModelInput(text))[-1].candidates[:_OPTIONS]
+    best = likeliest[0].text
+    guess(
+        f"It has read {markdown.code(text)}. Which of these words is the likeliest to come next?",
+        sorted(each.text for each in likeliest),
+        right=best,
+        because=f"Of all {len(VOCABULARY)} words, these are the likeliest: "
+        f"{markdown.shares((each.text, each.probability) for each in likeliest)}.",
+    )
+
+
+def write(text: str) -> Story:
+    """Draw how many words are written, and how; return the story and the word that is looked into."""
+    buttons = st.container(horizontal=True, vertical_alignment="bottom")
+    with st.container(horizontal=True):
+        how = how_it_chooses(WRITE.draw("Words to write", default=OPENING_WORDS))
+    written = Story(ModelInput(text, writing=how), how, 0)
+    done, count = written.ended or len(written.tokens) >= TOKEN_LIMIT, written.trace.written
+    with buttons:
+        st.button("Write one word", disabled=done, on_click=_go_on, args=(count + 1,), type="primary")
+        st.button("Write to the end", disabled=done, on_click=_go_on, args=(WRITE.most,))
+        st.button("Start again", disabled=not count, on_click=_go_on, args=(0,))
+        word = WRITTEN_WORD.draw("Word to look into", len(_words(written)), width=140)
+    return replace(written, word=word - 1)
+
+
+def _go_on(words: int) -> None:
+    """Write so many words, and look into the last of them."""
+    WRITE.set(words)
+    WRITTEN_WORD.set(max(1, words))
+
+
+def _words(story: Story) -> list[str]:
+    """What can be looked into: each word that was written, and what comes next."""
+    written = story.trace.blocks[0].query_tokens[story.begin :]
+    words = pieces(written, story.trace.text, len(story.typed))
+    return [*words, f" {END}" if story.ended else _NEXT]
+
+
+def picture(story: Story) -> None:
+    """Draw the text, and what the chosen word was chosen from."""
+    passage(
+        "story",
+        typed=story.typed,
+        tokens=_words(story),
+        written=True,
+        chosen=story.word,
+        on_pick=lambda at: WRITTEN_WORD.set(at + 1),
+    )
+    if story.ended:
+        st.markdown(f":small[It ended its story after {plural(story.trace.written, 'word')}.]")
+    elif len(story.tokens) >= TOKEN_LIMIT:
+        st.markdown(
+            f":small[It cannot read more than {TOKEN_LIMIT} tokens, [START] included: here it stops.]"
+        )
+    prediction = story.expected[story.row]
+    st.markdown(f"After {story.name(story.row)} it expects {in_words(prediction, 'taken')}")
+    title = f"What comes after {story.tokens.labels[story.row]}"
+    bars("story expected", title, prediction, "taken", alters(story.how))
+
+
+def text() -> None:
+    """Say how a word is chosen."""
+    st.header("A probability for every word", anchor=False)
+    st.markdown(
+        f"The last token's vector $z$ is compared with the vectors of all {len(VOCABULARY)} words, the rows "
+        "of a table $E$; softmax makes probabilities of that. One word is taken and put behind the text, and "
+        "everything begins again."
+    )
+    formula(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
+    st.markdown(
+        "- **Temperature** $T$: 0 takes the likeliest word. 1 draws by the model's own probabilities; more "
+        "makes unlikely words likelier.\n"
+        "- **Top k**: only the k likeliest can be drawn (Fan et al. 2018).\n"
+        "- **Top p**: only the fewest that have this probability together (Holtzman et al. 2020).\n"
+        "- **Seed**: the same one draws the same words again."
+    )
+    controls.describe(STORYTELLER)
+
+
+def heads(story: Story) -> None:
+    """Draw what each head read when the word was chosen."""
+    st.header("What each head read for this word", anchor=False)
+    row, seen = story.row, story.row + 1
+    weights = story.trace.stack("decoder")[:, :, row, :seen]
+    layers, n_heads, _ = weights.shape
+    names = [head_name(layer, head) for layer in range(layers) for head in range(n_heads)]
+    flat: Floats = weights.reshape(len(names), seen)
+    drawn, told = st.columns([7, 5], gap="large")
+    told.markdown(
+        f"{markdown.code(_words(story)[story.word])} is chosen with what the token before it has read: the "
+        f"row of {story.name(row)} in each of {len(names)} heads. {_in_words(story, flat, names)}"
+    )
+    with drawn.container(border=True):
+        weights_picture(
+            "what the heads read",
+            flat[None],
+            [{"label": n, "name": f"head {n}", "title": f"head {n}", "special": False} for n in names],
+            shown_tokens(story.trace.blocks[0].key_tokens[:seen], story.trace.text),
+            heading=f"Read for word {story.word + 1}",
+            note="rows: heads, layer-head; columns: tokens that are read; every row sums to 100 %",
+            caption=f"“{story.trace.text}” · {STORYTELLER}, the row of token {seen}",
+            filename=f"attnviz-{STORYTELLER}-word{story.word + 1}",
+        )
+
+
+def _in_words(story: Story, weights: Floats, names: list[str]) -> str:
+    """The heads that read one token above all, in Markdown."""
+    told = [
+        f"- {name}: {story.name(int(row.argmax()))} **{percent(float(row.max()))}**"
+        for name, row in zip(names, weights, strict=True)
+        if row.max() > _DECIDED
+    ]
+    which = "These heads give" if told else "No head gives"
+    return f"{which} one token more than all others together.\n\n" + "\n".join(told)
+
+
+def code() -> None:
+    """Show the functions behind the picture."""
+    the_code(
+        ("attnviz.capture.generation", "drawn_one_by_one"),
+        ("attnviz.capture.generation", "drawn_by"),
+        ("attnviz.transformer.decoder_only", "DecoderOnly"),
+        ("attnviz.transformer.multi_head", "MultiHeadAttention"),
+        ("attnviz.app.learn.write.compute", "word_by_word"),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    not_shown(
+        f"""
+- **Why it chose so.** A weight says what was read, not that this decided (Jain & Wallace 2019; against:
+  Wiegreffe & Pinter 2019).
+- **The likeliest text.** The likeliest word each time need not lead to the likeliest text, and often leads to
+  one that repeats itself (Holtzman et al. 2020).
+- **What the model holds for true.** A probability says what came next in texts like those that it learned
+  from. Temperature, top k and top p change what is drawn, and nothing in the model.
+- **How much a large model knows.** This one knows {len(VOCABULARY)} words and signs, and stories made by
+  rules. It writes as GPT does, token by token (Radford et al. 2018), with far fewer numbers.
+"""
+    )
