@@ -25,6 +25,8 @@ def draw(model: str, kind: Kind, layer: int, head: int) -> None:
     if kind != self_attention(caches.entry(model)):
         return
     found = stored(model)
+    if found is None and caches.entry(model).engine == "storyteller":
+        return  # the sentences to measure with have words that it has never seen
     if found is None and loading.ready(model) and loading.load(model).weights_alone:
         return  # it cannot be measured
     if found is None:
