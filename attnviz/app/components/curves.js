@@ -10,7 +10,7 @@ import styles from "./curves.css";
 
 const LED = [9, 22, 36, 50]; // pixels from a point to its name: only one that has to be there is led to from afar
 
-const [ON_A_PROJECTOR, NARROW, BESIDE_ANOTHER] = [110, 400, 76]; // pixels: how high a chart is; below this width, how high
+const ON_A_PROJECTOR = 110; // pixels: how high a chart is
 
 /** Points that stand too close for all names: one has its name where that hides no point and no other name. */
 class Crowd extends Drawing {
@@ -101,8 +101,7 @@ class Curves extends ChartView {
   draw() {
     const width = this.picture.clientWidth;
     if (!width) return;
-    const projected = width < NARROW ? BESIDE_ANOTHER : ON_A_PROJECTOR;
-    const tallest = this.root.hasAttribute("data-teacher") ? projected : Infinity;
+    const tallest = this.root.hasAttribute("data-teacher") ? ON_A_PROJECTOR : Infinity;
     this.put(chartOf(this.data, width, this.theme, tallest));
     const { svg, left, top, bottom } = this.drawing;
     svg.setAttribute("aria-label", this.data.alt);
