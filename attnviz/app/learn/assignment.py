@@ -315,12 +315,12 @@ def widened(_: Row, random: Random) -> Task | None:
     """How many numbers has a feed-forward network?"""
     d = random.choice([64, 128, 192, 384, 512, 768, 1024])
     return _task(
-        f"A feed-forward network makes 4 × {d} numbers of a token's {d}, and {d} of these again. How many "
+        f"A feed-forward network makes {4 * d} numbers of a token's {d}, and {d} of these again. How many "
         "numbers do "
         "its two matrices have together?",
         [f"{count:,}" for count in (8 * d * d, 4 * d * d, 8 * d, 16 * d * d)],
         f"{8 * d * d:,}",
-        f"One is {d} × {4 * d}, the other {4 * d} × {d}: 2 × {4 * d * d:,}.",
+        f"One is {d} × {4 * d}, the other {4 * d} × {d}: together {8 * d * d:,}.",
         random,
     )
 
@@ -458,7 +458,8 @@ def kept(row: Row, random: Random) -> Task | None:
         f"{tokens} tokens of this sentence?",
         [f"{count:,}" for count in (right, row.d * tokens, 2 * row.d, tokens**2)],
         f"{right:,}",
-        f"2 × {row.d} for each of the {tokens} tokens: it grows with the text, as a memory of fixed size "
+        f"{row.d} and {row.d} for each of the {tokens} tokens: it grows with the text, as a memory of fixed "
+        "size "
         "does not.",
         random,
     )
