@@ -133,9 +133,12 @@ class TeachersView {
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, LEAST_ROWS), high - before / zoom - 1)}px`;
       if (over() >= before) rows.style.maxHeight = ""; // what stands beside it is as high
-      const followed = rows.querySelector("[data-followed]")?.getBoundingClientRect();
+      const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
-      if (followed) rows.scrollTop += (followed.top + followed.bottom - window.top - window.bottom) / 2 / full;
+      const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
+      // In the middle of the window; what is higher than that begins at its top.
+      const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
+      if (followed.length) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
   }

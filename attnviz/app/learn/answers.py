@@ -14,7 +14,7 @@ from attnviz.app.learn import choosing, english
 from attnviz.app.learn.computed import MODEL, computed, later, translated
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
-from attnviz.text import decimal, head_name, percent
+from attnviz.text import decimal, head_name, percent, signed_percent
 from attnviz.trained.translator import grammar, variants
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ else:
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
 _shuffled = computed(positions.set_experiment)
 _translate, _experiment = translated(translations.translate), translated(causes.experiment)
+_effects = translated(causes.effects)
 
 _TEXT = OPENING.text
 _LAYER, _HEAD = 3, 1  # from 0
@@ -126,11 +127,19 @@ def cause() -> str:
     found = _experiment(
         _TRANSLATOR, english.OPENING, _MOVED.kind, _MOVED.layer, _MOVED.head, _IT, (str(_MOVED),)
     )
+    silenced = _effects(_TRANSLATOR, english.OPENING)
+    assert silenced is not None  # noqa: S101 - its French has a pronoun
+    by_size = np.argsort(-np.abs(silenced.rows), axis=None)[:2]
+    most, next_most = (
+        f"that of *{silenced.words[query]}* in {head_name(layer, head)}, "
+        f"{signed_percent(float(silenced.rows[layer, head, query]))}"
+        for layer, head, query in zip(*map(list, np.unravel_index(by_size, silenced.rows.shape)), strict=True)
+    )
     return (
         f"That of *{found.queries[_IT]}* in encoder head {head_name(_MOVED.layer, _MOVED.head)}, from "
         f"*{found.keys[_DOG]}* to *{found.keys[_ROAD]}*: then it writes "
-        f"*{grammar.written(found.words_now)}* Whether another arrow does the same, only trying tells: the "
-        "table further down has every row, silenced."
+        f"*{grammar.written(found.words_now)}* Is there another? Of the encoder's {silenced.rows.size} rows, "
+        f"silenced one by one, these change *{silenced.written}* most: {most}; and {next_most}."
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
@@ -14,25 +15,35 @@ from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, markdown
 from attnviz.app.learn import assignment, choosing
 from attnviz.app.learn.assignment import COUNT, KINDS, Row, Task
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed, later, translated
 from attnviz.app.learn.contents import LESSONS, Lesson
+from attnviz.app.learn.english import english
+from attnviz.app.learn.measured import variant_of
 from attnviz.app.page import stop
 from attnviz.app.state import memory
-from attnviz.app.state.choices import ASSIGNMENT, HEAD, LAYER, LESSON, TEXT
+from attnviz.app.state.choices import ASSIGNMENT, ENGLISH, HEAD, LAYER, LESSON, TEXT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidCode, InvalidQuestion
 from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Block
+from attnviz.trained.translator import learning
 
 if TYPE_CHECKING:
+    from attnviz.app.learn.block import compute as blocks
+    from attnviz.app.learn.cause import compute as causes
     from attnviz.app.learn.cross_attention import compute as crossing
+    from attnviz.app.learn.translate import compute as translations
     from attnviz.app.learn.weighted_average import compute as averages
 else:
+    blocks = later("attnviz.app.learn.block.compute")
+    causes = later("attnviz.app.learn.cause.compute")
+    translations = later("attnviz.app.learn.translate.compute")
     crossing = later("attnviz.app.learn.cross_attention.compute")
     averages = later("attnviz.app.learn.weighted_average.compute")
 
-_average, _cross = computed(averages.average), computed(crossing.cross)
+_average, _cross, _walk = computed(averages.average), computed(crossing.cross), computed(blocks.walk)
+_translate, _effects = translated(translations.translate), translated(causes.effects)
 
 _READER = "A hound was too tired to walk over the street."
 _HANDED_IN = "the assignment that was handed in"
@@ -63,7 +74,9 @@ def choose() -> Assigned:
         title = LESSON.select("Lesson", list(_TITLES))
     with right:
         seed = ASSIGNMENT.draw("Number of the assignment")
-    return Assigned(_TITLES[title], seed, choosing.sentence("A sentence of your own"))
+    lesson = _TITLES[title]
+    of_translator = lesson.group == "translator"
+    return Assigned(lesson, seed, english() if of_translator else choosing.sentence("A sentence of your own"))
 
 
 def ask(about: Assigned) -> None:
@@ -106,11 +119,11 @@ def check() -> None:
             "sum of these and of the sentence: a slip is found. It is no proof: who reads the code of this "
             "app can make one up, and who opens the page anew can answer again. No name is asked or kept."
         )
-        code, text = st.text_input("Result code"), st.text_input("The student's sentence")
-        if not code or not text:
+        handed_in = st.text_area("Result code, and the student's sentence", height=68)
+        if not handed_in:
             return
         try:
-            name, seed, score = assignment.read(code, text)
+            name, seed, score = assignment.read(handed_in)
         except InvalidCode as error:
             st.warning(markdown.plain(str(error)), icon=":material/edit:")
             return
@@ -139,6 +152,10 @@ def _result(about: Assigned, tasks: Sequence[Task], answers: Sequence[str]) -> N
 
 def _rows(about: Assigned) -> tuple[list[Row], str, list[tuple[str, str]]]:
     """What the tokens do in the lesson's attention; which that is, in Markdown; the link that shows it."""
+    if about.lesson.group == "translator":
+        return *_rows_of_translator(about), [
+            (ENGLISH.name, about.text)
+        ] if about.lesson.sentence == ENGLISH else []
     opened = [(TEXT.name, about.text)]
     if about.lesson.name == "weighted_average":
         found = _average(about.text, "Dot product", 1.0)
@@ -156,10 +173,54 @@ def _rows(about: Assigned) -> tuple[list[Row], str, list[tuple[str, str]]]:
     opened += [(LAYER.name, str(layer + 1)), (HEAD.name, str(head + 1))]
     told = f"All questions are about head {head_name(layer, head)}: layer {layer + 1}, head {head + 1}."
     told = "" if about.lesson.name == "positions" else told  # it asks nothing about a head
+    if about.lesson.name == "block":
+        walks = [_walk(about.text, layer, token) for token in range(len(block.query_tokens))]
+        facts = [{"came in": walk.came_in.values, "update": walk.attention.values} for walk in walks]
+        return (
+            _of(block, head, about.text, about.text, facts),
+            f"All questions are about layer {layer + 1}.",
+            opened,
+        )
     return _of(block, head, about.text, about.text), told, opened
 
 
-def _of(block: Block, head: int, reader: str, source: str) -> list[Row]:
+def _rows_of_translator(about: Assigned) -> tuple[list[Row], str]:
+    """The same, of the translator: its decoder's rows, or those of all heads of its encoder."""
+    found = _translate(catalogue.TRANSLATOR, about.text)
+    wrote = f"The translator wrote: *{markdown.plain(found.text)}*"
+    if about.lesson.name in ("translate", "watch_it_learn"):
+        head = Random(about.seed).randrange(found.trace.block("cross", 0).weights.shape[0])  # noqa: S311
+        batch = int(learning.shipped(variant_of(catalogue.TRANSLATOR)).about["batch"])
+        facts = [{"choices": choices, "batch": batch} for choices in found.choices]
+        rows = _of(found.trace.block("cross", 0), head, str(found.trace.target), about.text, facts)
+        named = f" Questions about looking are about head {head + 1} of cross-attention."
+        return rows, wrote + (named if about.lesson.name == "translate" else "")
+    effects = _effects(catalogue.TRANSLATOR, about.text) if about.lesson.name == "cause" else None
+    rows = []
+    for block in found.trace.of_kind("encoder"):
+        for head in range(len(block.weights)):
+            facts = [
+                {"head": head_name(block.layer, head)} | _effect(effects, at)
+                for at in range(len(found.source))
+            ]
+            rows += _of(block, head, about.text, about.text, facts)
+    return rows, wrote if about.lesson.name == "cause" else ""
+
+
+def _effect(found: causes.Effects | None, query: int) -> dict[str, Any]:
+    """What becomes of the pronoun if the row of a token is silenced, by head."""
+    if found is None:
+        return {}
+    now = {
+        head_name(*at): float(found.probability + found.rows[*at, query])
+        for at in np.ndindex(found.rows.shape[:2])
+    }
+    return {"pronoun": found.written, "unchanged": found.probability, "silenced": now}
+
+
+def _of(
+    block: Block, head: int, reader: str, source: str, facts: Sequence[Mapping[str, Any]] | None = None
+) -> list[Row]:
     queries = DisplayTokens(block.query_tokens, reader).groups
     keys = DisplayTokens(block.key_tokens, source).groups
     products = block.query[head] @ block.key[head].T
@@ -172,6 +233,7 @@ def _of(block: Block, head: int, reader: str, source: str) -> list[Row]:
             products[at],
             block.query.shape[-1],
             block.scale,
+            facts[at] if facts else {},
         )
         for at, group in enumerate(queries)
         if not group.special

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b32encode
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import cycle, islice
-from math import cos, exp, sin, sqrt
+from math import cos, exp, log, log10, sin, sqrt
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +23,11 @@ from attnviz.trace import Floats
 
 COUNT = 5
 _TRIES = 40  # tokens and keys to draw, until five questions differ
-_NOTICED = 0.02  # a smaller weight is not asked about
+_NOTICED = 0.02  # a smaller weight is not asked about, nor one that leaves the others less
+_APART = 2  # places, at least, between tokens whose distance is asked for
 _BASE = 10_000  # of the sinusoidal encoding (Vaswani et al. 2017, §3.5)
 _CHECK = 6  # letters of a code's check sum
+_CODE = re.compile(rf"(\w+)-(\d+)-(\d+)-([A-Z2-7]{{{_CHECK}}})(.*)", re.ASCII | re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Row:
         dot_products: [key], its query times each key.
         d: how many numbers a query has.
         scale: what a dot product is multiplied by to be a score.
+        facts: what else a lesson asks about this token; see the kinds that do.
     """
 
     looker: str
@@ -47,6 +52,7 @@ class Row:
     dot_products: Floats
     d: int
     scale: float
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def who(self) -> str:
@@ -80,6 +86,8 @@ def most(row: Row, random: Random) -> Task | None:
     """Which token gets the largest weight?"""
     options = [row.name(key) for key in to_guess_from(row.weights, row.keys)]
     best = int(row.weights.argmax())
+    if sum(_shown(weight) == _shown(row.weights[best]) for weight in row.weights) > 1:
+        return None
     return _task(
         f"Which token does {row.who} look at most?",
         options,
@@ -268,6 +276,230 @@ def distance(row: Row, random: Random) -> Task | None:
     )
 
 
+def added(row: Row, random: Random) -> Task | None:
+    """What is a number of a vector after the Add? `facts`: the vector "came in", and the "update"."""
+    at = random.randrange(len(row.facts["update"]))
+    old, update = (round(float(row.facts[name][at]), 2) for name in ("came in", "update"))
+    right = decimal(old + update)
+    return _task(
+        f"Number {at + 1} of the vector of {row.who} is {decimal(old)} as it comes in; that of attention's "
+        "update "
+        f"is {decimal(update)}. What is it after the first Add?",
+        [right, decimal(old), decimal(update), decimal(old - update)],
+        right,
+        f"The update is added, and nothing replaced: {decimal(old)} + {_bracketed(update)} = {right}.",
+        random,
+    )
+
+
+def normed(row: Row, random: Random) -> Task | None:
+    """What is a number of a sum after the norm? `facts`: as for `added`."""
+    total = row.facts["came in"] + row.facts["update"]
+    mean, deviation = round(float(total.mean()), 2), round(float(total.std()), 2)
+    value = round(float(random.choice(list(total))), 2)
+    right = decimal((value - mean) / deviation)
+    return _task(
+        f"After the first Add, the {len(total)} numbers of {row.who} have mean {decimal(mean)} and standard "
+        "deviation "
+        f"{decimal(deviation)}. One of them is {decimal(value)}. What does the norm make of it, before its "
+        "learned factor and offset?",
+        [right, decimal(value - mean), decimal((value - mean) * deviation), decimal(value + mean)],
+        right,
+        f"The mean is taken away, and what is left divided by the deviation: ({decimal(value)} − "
+        f"{_bracketed(mean)}) / {decimal(deviation)} = {right}.",
+        random,
+    )
+
+
+def widened(_: Row, random: Random) -> Task | None:
+    """How many numbers has a feed-forward network?"""
+    d = random.choice([64, 128, 192, 384, 512, 768, 1024])
+    return _task(
+        f"A feed-forward network makes {4 * d} numbers of a token's {d}, and {d} of these again. How many "
+        "numbers do "
+        "its two matrices have together?",
+        [f"{count:,}" for count in (8 * d * d, 4 * d * d, 8 * d, 16 * d * d)],
+        f"{8 * d * d:,}",
+        f"One is {d} × {4 * d}, the other {4 * d} × {d}: together {8 * d * d:,}.",
+        random,
+    )
+
+
+def likely(row: Row, random: Random) -> Task | None:
+    """How probable are all other words? `facts`: the most probable next words, "choices"."""
+    (word, first), (second, other) = ((word, _printed(share)) for word, share in row.facts["choices"][:2])
+    right = percent(1 - first - other, 1)
+    return _task(
+        f"After {row.who} the translator gives {markdown.code(word)} {percent(first, 1)} and "
+        f"{markdown.code(second)} {percent(other, 1)}. How probable are all other words together?",
+        [right, percent(1 - first, 1), percent(abs(first - other), 1), percent(first + other, 1)],
+        right,
+        f"A softmax over all words sums to 100 %: 100 % − {percent(first, 1)} − {percent(other, 1)} = "
+        f"{right}.",
+        random,
+    )
+
+
+def loss(row: Row, random: Random) -> Task | None:
+    """What is the loss of a word? `facts`: the most probable next words, "choices"."""
+    word, share = random.choice(row.facts["choices"])
+    share = _printed(share)
+    if share < _NOTICED:
+        return None
+    right = decimal(-log(share))
+    return _task(
+        f"After {row.who} the translator gives {markdown.code(word)} {percent(share, 1)}. If this is the "
+        "right "
+        "next word, what is its loss?",
+        [right, decimal(share), decimal(1 - share), decimal(-log10(share))],
+        right,
+        f"It is −ln of the right word's probability: −ln {decimal(share, 3)} = {right}.",
+        random,
+    )
+
+
+def studied(row: Row, random: Random) -> Task | None:
+    """How many sentences did it learn from? `facts`: those of a step, "batch"."""
+    batch, steps = row.facts["batch"], random.randrange(50, 4000, 50)
+    return _task(
+        f"This translator learns from {batch} sentences a step. From how many has it learned after "
+        f"{steps:,} steps, "
+        "each time a sentence came counted?",
+        [f"{count:,}" for count in (batch * steps, steps, batch + steps, 2 * batch * steps)],
+        f"{batch * steps:,}",
+        f"{steps:,} × {batch} = {batch * steps:,}.",
+        random,
+    )
+
+
+def descended(_: Row, random: Random) -> Task | None:
+    """What is a number after one step of gradient descent?"""
+    weight, gradient, rate = random.randint(-9, 9) / 10, random.choice([-4, -3, -2, 2, 3, 4]), 0.1
+    right = decimal(weight - rate * gradient)
+    return _task(
+        f"A learned number is {decimal(weight)}, the gradient of the loss there {decimal(gradient)}, the "
+        "learning "
+        f"rate {decimal(rate)}. What is it after one step of plain gradient descent?",
+        [right, decimal(weight + rate * gradient), decimal(weight - gradient), decimal(weight)],
+        right,
+        f"It goes against the gradient: {decimal(weight)} − {decimal(rate)} × {_bracketed(gradient)} = "
+        f"{right}.",
+        random,
+    )
+
+
+def decides(row: Row, random: Random) -> Task | None:
+    """In which head does it matter most to silence the row? `facts`: "pronoun", "unchanged", "silenced"."""
+    silenced = {head: percent(_printed(share), 1) for head, share in row.facts.get("silenced", {}).items()}
+    if not silenced:
+        return None
+    least = min(silenced, key=lambda head: row.facts["silenced"][head])
+    if list(silenced.values()).count(silenced[least]) > 1 or silenced[least] == percent(
+        row.facts["unchanged"], 1
+    ):
+        return None
+    options = [least, *random.sample([head for head in silenced if head != least], 3)]
+    return _task(
+        f"In each head of the encoder in turn, the row of {row.who} is silenced. In which of these does "
+        f"{markdown.code(row.facts['pronoun'])} then become least probable?",
+        options,
+        least,
+        ", ".join(f"In {head} it gets {silenced[head]}" for head in options)
+        + f"; with nothing silenced {percent(row.facts['unchanged'], 1)}.",
+        random,
+    )
+
+
+def moved(row: Row, random: Random) -> Task | None:
+    """What does a key get when the arrow moves there? `facts`: the "head"."""
+    source, target = random.sample(range(len(row.keys)), 2)
+    first, other = _printed(row.weights[source]), _printed(row.weights[target])
+    right = percent(first + other, 1)
+    return _task(
+        f"In encoder head {row.facts['head']} {row.who} gives {row.shown(source)} {percent(first, 1)} and "
+        f"{row.shown(target)} {percent(other, 1)}. The arrow is dragged from the first to the second. How "
+        "much does "
+        f"{row.shown(target)} get then?",
+        [right, percent(first, 1), percent(other, 1), percent((first + other) / 2, 1)],
+        right,
+        f"What the first one had moves, and the row's sum stays: {percent(first, 1)} + {percent(other, 1)} "
+        f"= {right}.",
+        random,
+    )
+
+
+def effect(row: Row, random: Random) -> Task | None:
+    """By how many percentage points does the pronoun change? `facts`: as for `decides`."""
+    if not row.facts.get("silenced"):
+        return None
+    head, share = random.choice(list(row.facts["silenced"].items()))
+    before, now = (round(100 * float(each), 1) for each in (row.facts["unchanged"], share))
+    right = f"{decimal(now - before, 1)} points"
+    return _task(
+        f"{markdown.code(row.facts['pronoun'])} has {percent(before / 100, 1)}. With the row of {row.who} "
+        "in encoder "
+        f"head {head} silenced, it has {percent(now / 100, 1)}. How large is the effect, in percentage "
+        "points?",
+        [right, *(f"{decimal(each, 1)} points" for each in (before - now, now, before))],
+        right,
+        f"It is the difference of the two: {decimal(now, 1)} − {decimal(before, 1)} = "
+        f"{decimal(now - before, 1)}.",
+        random,
+    )
+
+
+def kept(row: Row, random: Random) -> Task | None:
+    """How much does attention keep of a text?"""
+    tokens = len(row.keys)
+    right = 2 * row.d * tokens
+    return _task(
+        f"In one head each token has a key and a value, {row.d} numbers each. How many numbers is that for "
+        "the "
+        f"{tokens} tokens of this sentence?",
+        [f"{count:,}" for count in (right, row.d * tokens, 2 * row.d, tokens**2)],
+        f"{right:,}",
+        f"{row.d} and {row.d} for each of the {tokens} tokens: it grows with the text, as a memory of fixed "
+        "size "
+        "does not.",
+        random,
+    )
+
+
+def path(row: Row, random: Random) -> Task | None:
+    """How many steps lie between two tokens?"""
+    if len(row.keys) < _APART + 1:
+        return None
+    first, last = _apart(row, random)
+    return _task(
+        f"A memory is passed on from token to token. How many steps is it from {row.shown(first)} to "
+        f"{row.shown(last)}?",
+        [str(count) for count in (last - first, 1, last - first + 1, len(row.keys))],
+        str(last - first),
+        f"One step a token: {last} − {first}, counted from 0. Attention needs one, however far they are "
+        "apart.",
+        random,
+    )
+
+
+def faded(row: Row, random: Random) -> Task | None:
+    """How much is left of what fades from step to step?"""
+    if len(row.keys) < _APART + 1:
+        return None
+    first, last = _apart(row, random)
+    share, steps = random.choice([0.8, 0.9, 0.95]), last - first
+    right = percent(share**steps, 1)
+    return _task(
+        f"If a memory keeps {percent(share)} of a number at each token, how much of what it had at "
+        f"{row.shown(first)} is left {plural(steps, 'token')} later, at {row.shown(last)}?",
+        [right, percent(share, 1), percent(max(0, 1 - (1 - share) * steps), 1), percent(share / steps, 1)],
+        right,
+        f"{percent(share)} of what is left, {plural(steps, 'time')}: {decimal(share)} to the power of "
+        f"{steps} is "
+        f"{right}.",
+        random,
+    )
+
+
 KINDS: dict[str, tuple[Kind, ...]] = {
     "weighted_average": (most, share, rest, ratio),
     "scale": (scaled, ratio, scaled, rest),
@@ -276,6 +508,11 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "masks": (closed, renormalised, rest),
     "positions": (wave, distance),
     "cross_attention": (most, shape, share, ratio),
+    "block": (added, normed, widened),
+    "translate": (most, likely, shape, rest),
+    "cause": (decides, moved, effect),
+    "watch_it_learn": (loss, studied, descended),
+    "long_distances": (path, faded, cells, kept),
 }
 """What each lesson that has an assignment asks, by its name."""
 
@@ -294,7 +531,7 @@ def tasks(lesson: str, seed: int, text: str, rows: Sequence[Row]) -> tuple[Task,
     """
     random = Random(f"{lesson} {seed} {_plain(text)}")  # noqa: S311 - a game, no secret
     found: list[Task] = []
-    for kind in islice(cycle(KINDS[lesson]), _TRIES):
+    for kind in islice(cycle(KINDS[lesson]), _TRIES if rows else 0):
         task = kind(random.choice(rows), random)
         if task and task.question not in {each.question for each in found}:
             found.append(task)
@@ -310,17 +547,18 @@ def code(lesson: str, seed: int, score: int, text: str) -> str:
     return f"{told}-{b32encode(digest).decode()[:_CHECK]}"
 
 
-def read(handed_in: str, text: str) -> tuple[str, int, int]:
-    """Lesson, seed and score of a code.
+def read(handed_in: str) -> tuple[str, int, int]:
+    """Lesson, seed and score of a code with the sentence behind it.
 
     Raises:
-        InvalidCode: it is no code, or not one for this sentence.
+        InvalidCode: it has no code, or not one for this sentence.
     """
-    parts = handed_in.strip().rsplit("-", 3)
-    if len(parts) != 4 or parts[0] not in KINDS or not parts[1].isdecimal() or not parts[2].isdecimal():
+    found = _CODE.fullmatch(handed_in.strip())
+    lesson = found[1].lower() if found else ""
+    if found is None or lesson not in KINDS:
         raise InvalidCode("This is no result code. One looks like masks-1-4-ABCDEF: copy the whole of it.")
-    lesson, seed, score = parts[0], int(parts[1]), int(parts[2])
-    if code(lesson, seed, score, text) != "-".join([*parts[:3], parts[3].upper()]):
+    seed, score = int(found[2]), int(found[3])
+    if code(lesson, seed, score, found[5]) != f"{lesson}-{found[2]}-{found[3]}-{found[4].upper()}":
         raise InvalidCode(
             "This code does not fit this sentence. Compare both with what the student sent, sign by sign."
         )
@@ -335,7 +573,7 @@ def _task(question: str, options: Sequence[str], right: str, because: str, rando
 
 
 def _noticed(row: Row) -> list[int]:
-    return [int(key) for key in np.flatnonzero(row.weights >= _NOTICED)]
+    return [int(key) for key in np.flatnonzero((row.weights >= _NOTICED) & (row.weights <= 1 - _NOTICED))]
 
 
 def _printed(weight: float) -> float:
@@ -344,7 +582,18 @@ def _printed(weight: float) -> float:
 
 
 def _shown(weight: float) -> str:
-    return percent(_printed(weight), 1)
+    return percent(float(weight), 1)
+
+
+def _apart(row: Row, random: Random) -> tuple[int, int]:
+    """Two keys with at least one between them."""
+    first = random.randrange(len(row.keys) - _APART)
+    return first, random.randrange(first + _APART, len(row.keys))
+
+
+def _bracketed(number: float) -> str:
+    """A number behind a sign."""
+    return f"({decimal(number)})" if number < 0 else decimal(number)
 
 
 def _plain(text: str) -> str:

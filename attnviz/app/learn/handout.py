@@ -407,7 +407,7 @@ def _watch_it_learn(_text: str) -> Sheet:
         "watch_it_learn",
         question,
         "How good the translator is after so many steps",
-        [f"after {each.step:,} steps" for each in found],
+        [f"{each.step:,} steps" for each in found],
         [
             _column("loss", [each.measures.loss for each in found]),
             _column("translated without an error", [each.measures.exact for each in found], percent),

@@ -53,7 +53,9 @@ OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, c
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
-ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
+ENGLISH = Text(
+    name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE | _ASSIGNED, always=True, carried=True
+)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
 READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))

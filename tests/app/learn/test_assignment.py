@@ -1,6 +1,7 @@
 """Assignments: each kind of question against numbers worked out by hand, and the code of a result."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,11 +11,26 @@ from streamlit.testing.v1.element_tree import Radio
 
 from attnviz.app.learn import assignment
 from attnviz.app.learn.assignment import Row, code, read, tasks
+from attnviz.app.learn.contents import LESSONS
 from attnviz.errors import InvalidCode, InvalidQuestion
 from tests.analysis.texts import shown
 from tests.app.shown import press, try_page, visit, warnings, words
 
 SENTENCE = "The lawyer told the witness that she was late."
+
+
+FACTS = {
+    "came in": np.array(
+        [0.5, -1.0, 2.0, 0.5]
+    ),  # with the update: 1.5, −0.5, 2.5, 0.5, of mean 1 and deviation √1.25
+    "update": np.array([1.0, 0.5, 0.5, 0.0]),
+    "choices": (("il", 0.8), ("elle", 0.15), ("car", 0.01)),
+    "batch": 64,
+    "head": "2-1",
+    "pronoun": "il",
+    "unchanged": 0.9,
+    "silenced": {"2-1": 0.25, "1-1": 0.9, "1-2": 0.85, "2-2": 0.89},
+}
 
 
 class First(Random):
@@ -29,12 +45,15 @@ class First(Random):
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:  # noqa: ARG002
         return start if stop is not None else 0
 
+    def randint(self, a: int, b: int) -> int:  # noqa: ARG002
+        return a
+
 
 def row(place: int | None = 1, weights: Sequence[float] = (0.1, 0.5, 0.2, 0.15, 0.05)) -> Row:
     """ "dog" looks at five tokens, with queries of 4 numbers; e^((9.22 − 6) / √4) = 5.0 = 50 % / 10 %."""
     groups = shown("the dog saw it .").groups
     products = np.array([6, 9.22, 7.39, 6.81, 4.61], np.float32)
-    return Row("dog", place, groups, np.array(weights, np.float32), products, 4, 0.5)
+    return Row("dog", place, groups, np.array(weights, np.float32), products, 4, 0.5, FACTS)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +81,39 @@ def row(place: int | None = 1, weights: Sequence[float] = (0.1, 0.5, 0.2, 0.15, 
             "dog and saw",
             {"the and saw", "the and it", "the and ."},
         ),
+        (
+            "added",
+            "is 0.50 as it comes in; that of attention's update is 1.00",
+            "1.50",
+            {"0.50", "1.00", "−0.50"},
+        ),
+        (
+            "normed",
+            "mean 1.00 and standard deviation 1.12. One of them is 1.50",
+            "0.45",
+            {"0.50", "0.56", "2.50"},
+        ),
+        ("widened", "makes 256 numbers of a token's 64", "32,768", {"16,384", "512", "65,536"}),
+        ("likely", "gives `il` 80.0 % and `elle` 15.0 %", "5.0 %", {"20.0 %", "65.0 %", "95.0 %"}),
+        ("loss", "gives `il` 80.0 %", "0.22", {"0.80", "0.20", "0.10"}),
+        ("studied", "from 64 sentences a step. From how many", "3,200", {"50", "114", "6,400"}),
+        (
+            "descended",
+            "number is −0.90, the gradient of the loss there −4.00",
+            "−0.50",
+            {"−1.30", "3.10", "−0.90"},
+        ),
+        ("decides", "the row of `dog` is silenced", "2-1", {"1-1", "1-2", "2-2"}),
+        (
+            "moved",
+            "head 2-1 `dog` gives `the` 10.0 % and `dog` 50.0 %",
+            "60.0 %",
+            {"10.0 %", "50.0 %", "30.0 %"},
+        ),
+        ("effect", "has 90.0 %. With the row", "−65.0 points", {"65.0 points", "25.0 points", "90.0 points"}),
+        ("kept", "for the 5 tokens", "40", {"20", "8", "25"}),
+        ("path", "from `the` to `saw`", "2", {"1", "3", "5"}),
+        ("faded", "keeps 80 % of a number", "64.0 %", {"80.0 %", "60.0 %", "40.0 %"}),
     ],
 )
 def test_each_kind_asks_what_one_can_work_out_by_hand(
@@ -78,6 +130,11 @@ def test_nothing_is_asked_where_there_is_nothing_to_ask() -> None:
     for kind in (assignment.closed, assignment.renormalised, assignment.wave, assignment.distance):
         assert kind(across, First()) is None
     assert assignment.ratio(alone, First()) is None
+    assert assignment.most(row(weights=(0.4, 0.4, 0.1, 0.05, 0.05)), First()) is None, "two are the most"
+    without_pronoun = replace(row(), facts={"head": "2-1"})
+    assert assignment.decides(without_pronoun, First()) is assignment.effect(without_pronoun, First()) is None
+    unmoved = replace(row(), facts={**FACTS, "silenced": {"1-1": 0.9, "1-2": 0.9, "2-1": 0.9, "2-2": 0.9}})
+    assert assignment.decides(unmoved, First()) is assignment.effect(unmoved, First()) is None
 
 
 def test_seed_and_sentence_make_the_questions_and_a_sentence_can_be_too_short() -> None:
@@ -92,27 +149,35 @@ def test_seed_and_sentence_make_the_questions_and_a_sentence_can_be_too_short() 
 
 def test_a_code_is_read_again_and_a_slip_in_it_or_in_the_sentence_is_found() -> None:
     handed_in = code("masks", 42, 4, SENTENCE)
-    assert read(f" {handed_in.lower()} ", SENTENCE) == ("masks", 42, 4)
+    for said in (f" {handed_in}\n{SENTENCE} ", f"{handed_in}{SENTENCE}"):
+        assert read(said) == ("masks", 42, 4)
+    for written in (handed_in.lower(), handed_in.upper()):
+        assert read(f"{written} {SENTENCE}") == ("masks", 42, 4)
     for slip, sentence in [
         (handed_in.replace("-4-", "-5-"), SENTENCE),
         (handed_in.replace("42", "43"), SENTENCE),
         (handed_in.replace("masks", "scale"), SENTENCE),
         (handed_in, SENTENCE.replace("late", "early")),
+        (handed_in, ""),
     ]:
         with pytest.raises(InvalidCode, match="does not fit this sentence"):
-            read(slip, sentence)
+            read(f"{slip} {sentence}")
     for nonsense in ("", "masks", "masks-x-4-ABCDEF", "gardening-1-4-ABCDEF", "masks-1-²-ABCDEF"):
         with pytest.raises(InvalidCode, match="no result code"):
-            read(nonsense, SENTENCE)
+            read(nonsense)
 
 
 def answer(radio: Radio[str]) -> None:
     radio.set_value(radio.options[0].replace("\\", ""))  # as it is before it becomes Markdown
 
 
-@pytest.mark.parametrize("lesson", ["Weighted average", "Query, key, value", "Cross-attention"])
+@pytest.mark.parametrize("lesson", [lesson.title for lesson in LESSONS if lesson.name in assignment.KINDS])
 def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(lesson: str) -> None:
-    app = visit("assignment", lesson=lesson, assignment="3", text=SENTENCE)
+    name = next(each.sentence.name for each in LESSONS if each.title == lesson)
+    sentence = SENTENCE if name == "text" else "The trophy did not fit in the suitcase as it was too small."
+    app = visit(
+        "assignment", lesson=lesson, assignment="3", **{"text" if name == "text" else "english": sentence}
+    )
     answer(app.radio[0])
     press(app, "Hand in")
     assert "Answer all 5 questions" in warnings(app)
@@ -124,11 +189,9 @@ def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(lesson: str) 
     right = told.count("**Yes.**")
     assert right + told.count("**Not quite: ") == assignment.COUNT
     assert app.header[0].value == f"{right} of 5"
-    handed_in, sentence = app.code[0].value.split("\n")
-    app.text_input[1].set_value(handed_in)
-    app.text_input[2].set_value(sentence).run()
+    app.text_area[0].set_value(app.code[0].value).run()
     assert app.success[0].value == f"{lesson}, number 3: {right} of 5 right."
-    app.text_input[2].set_value("Another one.").run()
+    app.text_area[0].set_value(app.code[0].value.replace(".", "!")).run()
     assert "does not fit this sentence" in warnings(app)
 
 

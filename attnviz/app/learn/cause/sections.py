@@ -14,7 +14,7 @@ from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go
 from attnviz.app.learn.computed import later
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.measured import label_smoothing
+from attnviz.app.learn.measured import never_certain
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
@@ -66,12 +66,6 @@ def picture(chosen: ArrowSelection) -> None:
     st.header(f"Where {chosen.reader} looks in {chosen.place.head_in_words}", anchor=False)
     picture_of("cause", chosen, chosen.experiment)
     st.markdown(in_words(chosen, chosen.experiment))
-    if chosen.experiment.gender:
-        st.markdown(
-            ":small[No word becomes quite certain: while the model learned, "
-            f"{percent(label_smoothing(chosen.model))} of the certainty was spread over all words (*label "
-            "smoothing*).]"
-        )
 
 
 def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment, about: str = "") -> None:
@@ -125,6 +119,8 @@ def text(chosen: ArrowSelection) -> None:
         "weights of the row 0, so that the head hands over nothing. Everything after that is computed "
         "again, by the same model."
     )
+    if found.gender:
+        st.markdown(never_certain(chosen.model))
     if not chosen.edits or found.gender is None:
         return
     st.header("What that shows", anchor=False)

@@ -336,7 +336,6 @@ class Walk extends View {
       ...this.data.tokens.map(({ label, title }, at) => {
         const node = element("div", { class: "label", title }, element("bdi", { text: label }));
         node.classList.toggle("chosen", at === this.data.query);
-        node.toggleAttribute("data-followed", at === this.data.query);
         node.classList.toggle("forbidden", this.data.forbidden[at]);
         return node;
       }),
@@ -461,7 +460,7 @@ class Walk extends View {
     const narrow = width < 520;
     const [left, gap] = [narrow ? 62 : Math.max(112, this.labelWidth(width)), narrow ? 6 : 18];
     const boxes = this.earlier(width, narrow);
-    const row = this.count > 16 ? 17 : 19;
+    const row = this.onProjector ? 14 : this.count > 16 ? 17 : 19;
     const top = narrow ? 108 : 92;
     const start = top + row + (narrow ? 42 : 26);
     const height = this.count * row;
@@ -818,7 +817,10 @@ class Walk extends View {
     const rings = [[block.name, { row, column }, "cell"], ...from.map(([name, part]) => [name, part, "source"])];
     this.marks.replaceChildren(...rings.flatMap(([name, part, kind]) => this.ring(this.blocks.get(name), part, kind)));
     const lit = this.count === block.rows && !block.row ? row : block.name === "query" ? this.data.query : null;
-    [...this.labels.children].forEach((label, at) => label.classList.toggle("lit", at === lit));
+    [...this.labels.children].forEach((label, at) => {
+      label.classList.toggle("lit", at === lit);
+      label.toggleAttribute("data-followed", at === lit || at === this.data.query);
+    });
   }
 
   ring(block, { row = null, column = null }, kind) {

@@ -12,7 +12,7 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.lesson import formula
-from attnviz.app.learn.measured import measured
+from attnviz.app.learn.measured import measured, never_certain
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
@@ -65,6 +65,7 @@ def story(chosen: ShownTranslation) -> None:
         f"not chosen where it stands, but in the row before: the one that has just read {after}. Lines drawn "
         f"from {word} show what *that* row read."
     )
+    st.markdown(never_certain(chosen.model))
 
 
 def _read_by_layer(chosen: ShownTranslation) -> str:

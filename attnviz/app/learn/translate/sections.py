@@ -9,7 +9,7 @@ from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import guess, not_shown, the_code
-from attnviz.app.learn.measured import how_often, label_smoothing, variant_of
+from attnviz.app.learn.measured import how_often, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
 from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
@@ -97,11 +97,6 @@ def picture(chosen: ShownTranslation) -> None:
         pronouns=[{"row": it.step, "il": it.il, "elle": it.elle} for it in found.pronouns],
         title=f"{chosen.text} → {found.text}",
         on_pick=pick,
-    )
-    smoothing = percent(label_smoothing(chosen.model))
-    st.markdown(
-        f":small[No word becomes quite certain: while this model learned, {smoothing} of the certainty that "
-        "was asked for was spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4).]"
     )
 
 
