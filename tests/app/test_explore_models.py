@@ -16,6 +16,7 @@ from transformers import AutoModelForCausalLM
 import attnviz
 from attnviz.app import caches
 from attnviz.app.caches import View
+from attnviz.app.classroom import bar
 from attnviz.app.examples import TOLD
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
@@ -24,6 +25,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, report
+from attnviz.export.report.polls import PollResult
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
@@ -416,7 +418,9 @@ def test_what_is_too_long_to_read_and_write_is_refused_and_kept(opened: Open) ->
     assert app.number_input(key="write").value == 5
 
 
-def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:
+def test_all_that_was_given_and_written_is_in_the_files(
+    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given, model = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7)), opened("gpt2")
     (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(model, given)))
     trace, taken = caches.trace(model, given), Trace.load(tmp_path / "taken.npz")
@@ -425,8 +429,10 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
     [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
     assert trace.text.removeprefix(PROMPT).strip() in end
+    voted = [PollResult("Who?", ("a", "b"), 1, None, (0, 2))]
+    monkeypatch.setattr(bar, "results", lambda: voted)
     page = report_of(view(model, given), Heads(2, 3, ()), 4)
-    assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4))
+    assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4), voted)
 
 
 def test_a_table_of_a_pair_names_both_sentences() -> None:

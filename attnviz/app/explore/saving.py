@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.table import head_table
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
+from attnviz.app.classroom import bar
 from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, always_named
 from attnviz.app.explore.linking import Tokens
@@ -108,7 +109,7 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
     opening = InitialView(
         kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
     )
-    return report(_traces(view), opening)
+    return report(_traces(view), opening, bar.results())
 
 
 def _traces(view: View) -> list[Trace]:
