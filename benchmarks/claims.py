@@ -130,8 +130,8 @@ def live_rooms() -> str:
     """What a server of live rooms allows."""
     return (
         f"deleted after {rooms.HOURS} hours; {socket.MOST_ROOMS} rooms, {socket.DEFAULT_OPENED} from one "
-        f"address, with {socket.DEFAULT_SIZE} students, {socket.MOST_SIZE} at most; {socket.MOST_FAILURES} wrong "
-        f"codes a minute; codes of {len(rooms.new_code())} signs; votes on {rooms.MOST_RESULTS} questions"
+        f"address, with {socket.DEFAULT_SIZE} students, {socket.MOST_SIZE} at most; {socket.MOST_FAILURES} "
+        f"wrong codes a minute; codes of {len(rooms.new_code())} signs; votes on {rooms.MOST_RESULTS} questions"
     )
 
 

@@ -28,7 +28,9 @@ def tool(name: str) -> Iterator[None]:
         own.append(question.form())
 
     with page(name, this.question, beside):
-        question.ask_below(*own)
+        if own[0]:
+            with st.container(key="slide-question"):
+                question.ask_below(own[0])
         place = st.container()
         with st.container(key="slide-tool"):
             yield
