@@ -131,7 +131,8 @@ def live_rooms() -> str:
     return (
         f"deleted after {rooms.HOURS} hours; {socket.MOST_ROOMS} rooms, {socket.DEFAULT_OPENED} from one "
         f"address, with {socket.DEFAULT_SIZE} students, {socket.MOST_SIZE} at most; {socket.MOST_FAILURES} "
-        f"wrong codes a minute; codes of {len(rooms.new_code())} signs; votes on {rooms.MOST_RESULTS} questions"
+        f"wrong codes a minute; codes of {len(rooms.new_code())} signs; votes on "
+        f"{rooms.MOST_RESULTS} questions"
     )
 
 

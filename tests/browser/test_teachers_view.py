@@ -79,7 +79,8 @@ def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, se
     first, second, *_ = LESSONS
     visit(page, f"{server.url}/{second.name}?teacher=true")
     page.evaluate("""() => {
-        const pressed = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
+        const pressed = (key) => document.body.dispatchEvent(press(key));
         pressed("PageUp");  // to the page before
         pressed("PageDown");  // its answer
     }""")
