@@ -51,7 +51,7 @@ def form() -> Question | None:
         options = OPTIONS.draw(f"{FEWEST} to {MOST} options, with semicolons between them")
         # The form may be on the wall: which option is right stands behind a button of its own, which closes
         # with each choice, since its name changes.
-        marked = RIGHT.get(_UNMARKED) != _UNMARKED
+        marked = link.said(RIGHT) in _split(options)
         with st.expander("One option is marked right" if marked else "Mark the right option"):
             told = "Copy link takes the question along, and the right option: the address has both."
             right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(_split(options))], help=told)

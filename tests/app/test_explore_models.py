@@ -16,7 +16,6 @@ from transformers import AutoModelForCausalLM
 import attnviz
 from attnviz.app import caches
 from attnviz.app.caches import View
-from attnviz.app.classroom import bar
 from attnviz.app.examples import TOLD
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
@@ -418,9 +417,7 @@ def test_what_is_too_long_to_read_and_write_is_refused_and_kept(opened: Open) ->
     assert app.number_input(key="write").value == 5
 
 
-def test_all_that_was_given_and_written_is_in_the_files(
-    opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:
     given, model = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7)), opened("gpt2")
     (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(model, given)))
     trace, taken = caches.trace(model, given), Trace.load(tmp_path / "taken.npz")
@@ -430,8 +427,7 @@ def test_all_that_was_given_and_written_is_in_the_files(
     [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
     assert trace.text.removeprefix(PROMPT).strip() in end
     voted = [PollResult("Who?", ("a", "b"), 1, None, (0, 2))]
-    monkeypatch.setattr(bar, "results", lambda: voted)
-    page = report_of(view(model, given), Heads(2, 3, ()), 4)
+    page = report_of(view(model, given), Heads(2, 3, ()), 4, voted)
     assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4), voted)
 
 

@@ -72,6 +72,7 @@ def test_a_lesson_in_a_room(browser: Browser, file: Path) -> None:
         vote(lesson, file)
         point(lesson)
         leave(lesson)
+        keep_the_secret(lesson, server)
         assert lesson.faults.seen == []
         assert server.tracebacks() == []
         server.process.kill()
@@ -168,6 +169,7 @@ def vote(lesson: Lesson, folder: Path) -> None:
         box = teacher.get_by_role("textbox", name=label)
         box.fill(text)
         box.press("Enter")
+        wait_idle(teacher)
     teacher.get_by_text("Mark the right option").click()
     teacher.get_by_role("combobox", name="The right one").click()
     teacher.get_by_role("option", name=OPTIONS[1]).click()
@@ -215,15 +217,15 @@ def point(lesson: Lesson) -> None:
     spotlight = "getComputedStyle(document.documentElement).getPropertyValue('--spotlight')"
     press(teacher, "Point")
     for page in lesson.students:
-        bar(page, "Look: layer 4 · head 12 · “it” (token 11).")
+        bar(page, "Look: layer 4 · head 12 · “it” (token 10).")
         assert page.evaluate(spotlight)
     expect(phone.locator(".st-key-slide-head[data-pointed]")).to_be_in_viewport()
     teacher.get_by_role("gridcell", name=re.compile("^Layer 2, head 3:")).click()
-    bar(phone, "Look: layer 2 · head 3 · “it” (token 11).")
-    expect(phone.locator(".st-key-slide-heads[data-pointed]")).to_be_in_viewport()
+    bar(phone, "Look: layer 2 · head 3 · “it” (token 10).")
+    expect(phone.locator(".st-key-slide-heads [data-pointed]")).to_be_in_viewport()
     teacher.get_by_role("group", name="key (is looked at)").get_by_role("button").nth(2).click()
-    bar(phone, "Look: layer 2 · head 3 · “it” (token 11) → “dog” (token 3).")
-    expect(phone.locator(".st-key-slide-head[data-pointed]")).to_be_in_viewport()
+    bar(phone, "Look: layer 2 · head 3 · “it” (token 10) → “dog” (token 3).")
+    expect(phone.locator(".st-key-slide-head [data-pointed]")).to_be_in_viewport()
     press(teacher, "Point")
     bar(phone, re.compile(r"teacher\.$"))
     assert not phone.evaluate(spotlight)
@@ -239,6 +241,16 @@ def leave(lesson: Lesson) -> None:
     expect(student.get_by_role("heading", name="Layer 2 · Head 3")).to_be_visible()
     press(student, "Follow again")
     lesson.everybody_sees("About")
+
+
+def keep_the_secret(lesson: Lesson, server: Server) -> None:
+    """The teacher's key stands in their browser alone."""
+    key = lesson.teacher.evaluate("JSON.parse(localStorage['attnviz:room']).key")
+    everything = [server.log.read_text("utf-8"), lesson.teacher.url]
+    for page in lesson.students:
+        everything += [page.url, page.content(), page.evaluate("JSON.stringify({ ...localStorage })")]
+    assert len(key) > 20
+    assert not any(key in each for each in everything)
 
 
 def come_back(lesson: Lesson) -> None:

@@ -101,7 +101,8 @@ export class PollPanel {
     if (room.teaches) {
       const { here } = room.state.people;
       const when = before ? " in the second vote" : "";
-      const hint = shown ? "" : " Nobody else sees the votes yet.";
+      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden, here too.";
+      const hint = shown ? "" : ` ${hidden}`;
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
     if (open) return mine === null ? "Choose one." : "Your vote counts. You can change it until the vote is closed.";
