@@ -91,6 +91,7 @@ class RoomBar extends View {
     this.follow.textContent = follows ? "Leave" : "Follow again";
     for (const one of [this.ask, this.point, this.csv, this.end]) one.hidden = !teaches || !state;
     this.ask.hidden ||= !this.data.question;
+    this.point.hidden ||= this.data.page === "classroom"; // students stay where they are
     this.csv.hidden ||= !state.results?.length;
     this.point.setAttribute("aria-pressed", String(Boolean(point)));
     this.point.classList.toggle("on", Boolean(point));

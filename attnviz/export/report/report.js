@@ -52,7 +52,7 @@ function tableOfPoll({ question, options, right, before, counts }) {
   };
   const head = tr(...heads.map((text) => element("th", { scope: "col", text })));
   const votes = tableOf({ caption: question, head: [head], body: options.map(row) });
-  return element("section", {}, element("h2", { text: `Asked in class: ${question}` }), element("div", { class: "polls" }, votes));
+  return element("section", { class: "poll" }, element("h2", { text: `Asked in class: ${question}` }), votes);
 }
 
 /** The bytes in a base64 text that gzip made smaller. */
