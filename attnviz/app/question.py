@@ -25,6 +25,8 @@ _COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
 _REVEALED = "the lessons whose answers are revealed"
 _ASKED = "what each lesson asked last"
 _QUESTION = "the question of the page"
+_WRITTEN = "what was written on each page"
+_WRITTEN_ON = "the page of the form"
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,15 @@ class Question:
 
 
 def form() -> Question | None:
-    """Draw the button behind which a teacher writes a question; return it, None where there is none."""
+    """Draw the button behind which a teacher writes a question; return it, None where there is none.
+
+    It belongs to its page: the next page does not ask it, and whoever comes back finds it again.
+    """
+    name, written = link.page(), memory.get(_WRITTEN, {})
+    if memory.get(_WRITTEN_ON, name) != name and not link.in_address(ASK):
+        for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, ("", "", _UNMARKED)), strict=True):
+            choice.set(value)
+    memory.put(_WRITTEN_ON, name)
     with st.popover("Ask your own", icon=":material/edit:", type="tertiary"):
         text = ASK.draw("Question", max_chars=LONGEST)
         options = OPTIONS.draw(f"{FEWEST} to {MOST} options, with semicolons between them")
@@ -55,6 +65,7 @@ def form() -> Question | None:
         with st.expander("One option is marked right" if marked else "Mark the right option"):
             told = "Copy link takes the question along, and the right option: the address has both."
             right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(_split(options))], help=told)
+    memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
     if not text.strip() and not _split(options):
         return None

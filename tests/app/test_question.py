@@ -25,10 +25,15 @@ def test_a_link_asks_it_and_judges_the_guess(page: str) -> None:
     assert verdict(app) == "**Not quite: the witness.**"
 
 
-def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_or_the_page_is_left() -> None:
+def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_and_stays_with_its_page() -> None:
     app = visit("scale", {**ASKED, "right": "not marked"})
     assert verdict(app) == "**No option was called the right one.**"
     assert "How much does it give" in words(app.switch_page("pages/masks.py").run())
+    app.text_input(key="ask").set_value("Who is it?").run()
+    app.text_input(key="options").set_value("she; he").run()
+    assert "Who was late?" in words(app.switch_page("pages/scale.py").run())
+    assert list(app.button_group(key="guess_scale").options) == ["the lawyer", "the witness"]
+    assert "Who is it?" in words(app.switch_page("pages/masks.py").run())
     app = visit("scale", ASKED)
     app.text_input(key="ask").set_value("").run()
     app.text_input(key="options").set_value("").run()

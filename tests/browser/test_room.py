@@ -230,13 +230,17 @@ def point(lesson: Lesson) -> None:
 
 def leave(lesson: Lesson) -> None:
     student, other = lesson.students[3:]
+    translate = "9 · How does a transformer translate?"
     press(student, "Leave")
     bar(lesson.teacher, "5 here · 4 follow.")
-    menu(lesson.teacher).filter(has_text="About").click()
-    expect(other.get_by_role("heading", name="About", exact=True)).to_be_visible()
+    menu(lesson.teacher).filter(has_text="Translate").click()
+    expect(other.get_by_role("heading", name=translate)).to_be_visible()
     expect(student.get_by_role("heading", name="Layer 2 · Head 3")).to_be_visible()
     press(student, "Follow again")
-    lesson.everybody_sees("About")
+    lesson.everybody_sees(translate)
+    expect(
+        lesson.teacher.get_by_text("In French every noun")
+    ).to_be_visible()  # not what was asked on Explore
 
 
 def keep_the_secret(lesson: Lesson, server: Server) -> None:
