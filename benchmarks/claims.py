@@ -129,8 +129,10 @@ def sentences_and_lines() -> str:
 def live_rooms() -> str:
     """What a server of live rooms allows."""
     return (
-        f"deleted after {rooms.HOURS} hours; {socket.MOST_ROOMS} rooms; {socket.MOST_FAILURES} wrong codes "
-        f"a minute; codes of {len(rooms.new_code())} signs"
+        f"deleted after {rooms.HOURS} hours; {socket.MOST_ROOMS} rooms, {socket.DEFAULT_OPENED} from one "
+        f"address, with {socket.DEFAULT_SIZE} students, {socket.MOST_SIZE} at most; {socket.MOST_FAILURES} "
+        f"wrong codes a minute; codes of {len(rooms.new_code())} signs; votes on "
+        f"{rooms.MOST_RESULTS} questions"
     )
 
 

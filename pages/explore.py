@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import frame, own_question
+from attnviz.app import frame, question
 from attnviz.app.explore import (
     all_heads,
     attention,
@@ -18,7 +18,6 @@ from attnviz.app.explore import (
     tasks,
     why,
 )
-from attnviz.app.learn.lesson import own_guess
 from attnviz.app.page import page
 
 with page("explore", drop_undrawn=True) as this:
@@ -27,9 +26,8 @@ with page("explore", drop_undrawn=True) as this:
         with st.container(horizontal=True, vertical_alignment="center"):
             switch = st.container(width="content")
             sentences.examples(chosen)
-            own = own_question.draw()
-        if own:
-            own_guess(own)
+            own = question.form()
+        question.ask_below(own)
         with st.container(horizontal=True, vertical_alignment="center"):
             kind = attention.choose(chosen.model)
             french = st.container()

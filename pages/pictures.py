@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import frame
+from attnviz.app import frame, question
 from attnviz.app.page import page
 from attnviz.app.pictures import choosing, looking
 
@@ -11,6 +11,7 @@ with page("pictures", "Pictures") as this:
         "A **vision transformer** cuts a picture into patches. Each patch is a token, as a word is in a "
         "text. Click a patch to see where it looks."
     )
+    question.ask_below(question.form())
     chosen = choosing.choose()
     looking.tell_of_the_model(chosen)
     this.notices, problems = st.container(), st.container()

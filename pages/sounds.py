@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app import frame
+from attnviz.app import frame, question
 from attnviz.app.page import page
 from attnviz.app.sounds import choosing, looking
 
@@ -12,6 +12,7 @@ with page("sounds", "Sounds") as this:
         "tokens, as words are in a text. Whisper writes words, and each of them looks at times of the sound: "
         "that is cross-attention. In wav2vec 2.0 and HuBERT the frames look at each other."
     )
+    question.ask_below(question.form())
     chosen = choosing.choose()
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):

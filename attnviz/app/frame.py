@@ -33,7 +33,8 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
-.stMain { scroll-padding-bottom: var(--room-bar, 0px); }
+.stMain { scroll-padding: 4rem 0 var(--room-bar, 0px); }
+[data-pointed] { outline: 2px solid var(--spotlight); outline-offset: 4px; border-radius: 4px; }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }

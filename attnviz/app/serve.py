@@ -9,7 +9,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from attnviz.app import patches, warm_up
-from attnviz.app.classroom.socket import Rooms, size_from_setting
+from attnviz.app.classroom.socket import Rooms, limits_from_settings
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.door import Door
 from attnviz.app.home import APP
@@ -25,7 +25,7 @@ def run(port: int, host: str | None) -> None:
     Raises:
         AttnvizError: there can be no rooms as the operator wants them.
     """
-    rooms = Rooms(from_setting(), size_from_setting())
+    rooms = Rooms(from_setting(), *limits_from_settings())
     patches.apply()
     # Rooms count wrong codes by the address they come from. uvicorn would let whoever sits behind a proxy of
     # this machine choose that address in a header.

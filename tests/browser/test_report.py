@@ -14,6 +14,7 @@ from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayTokens, aside, le
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
 from attnviz.export.report.page import InitialView, report
+from attnviz.export.report.polls import PollResult
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits, save
 from tests.export.report.held import weights_in
@@ -139,6 +140,19 @@ def test_the_reader_changes_between_texts(open_file: Open) -> None:
     expect(head_title(page)).to_have_text("Layer 2 · Head 3")
     expect(page.locator(".queries .label")).to_have_text(["[CLS]", "a", "</script><b>b", "[SEP]"])
     assert page.title() == "Layer 2 · Head 3 of made: a </script><b>b"
+
+
+def test_what_a_class_answered_stands_below(open_file: Open) -> None:
+    hostile = "</script><b>Who?</b>"
+    polls = [
+        PollResult("Which?", ("dog", "road"), 0, None, (3, 1)),
+        PollResult(hostile, ("a", "b"), None, (4, 0), (1, 3)),
+    ]
+    page = open_file(report(encoder(), FIRST, polls))
+    first, second = (page.get_by_role("table", name=name, exact=True) for name in ("Which?", hostile))
+    expect(first.get_by_role("row")).to_have_text(["Optionvotes", "✓ dog (right)3", "road1"])
+    expect(second.get_by_role("row")).to_have_text(["Optionfirst votesecond vote", "a41", "b03"])
+    assert axe(page) == []
 
 
 @pytest.mark.parametrize(

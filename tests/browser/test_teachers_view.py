@@ -74,6 +74,20 @@ def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: S
                 break
 
 
+def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    first, second, *_ = LESSONS
+    visit(page, f"{server.url}/{second.name}?teacher=true")
+    page.evaluate("""() => {
+        const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
+        const pressed = (key) => document.body.dispatchEvent(press(key));
+        pressed("PageUp");  // to the page before
+        pressed("PageDown");  // its answer
+    }""")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(first.question)
+    expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
+
+
 def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     page: Page, server: Server
 ) -> None:

@@ -4,24 +4,52 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal, TypedDict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypedDict
 from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
+from attnviz.app import question as questions
 from attnviz.app.components.component import widget
 from attnviz.app.home import PAGES
-from attnviz.app.learn import lesson
-from attnviz.app.own_question import LONGEST_OPTION, LONGEST_QUESTION, MOST
-from attnviz.app.state import link, memory
+from attnviz.app.question import LONGEST, LONGEST_OPTION, Question
+from attnviz.app.state import choices, link, memory
+from attnviz.export.report.polls import PollResult
 
 _SEAT = "the seat in a live room"
 _WISH = "what the bar should do"
+_RESULTS = "the results of the room"
+
+_OF_A_QUESTION = {choices.ASK.name, choices.OPTIONS.name, choices.RIGHT.name}
+"""What no view of the teacher's takes along: students are asked in the bar, and told later what is right."""
+
+_HEADS = {
+    choices.LAYER: "layer",
+    choices.HEAD: "head",
+    choices.TRANSLATOR_LAYER: "layer",
+    choices.TRANSLATOR_HEAD: "head",
+    choices.TRAINED_HEAD: "head",
+    choices.ENCODER_HEAD: "encoder head",
+    choices.CROSS_HEAD: "cross-attention head",
+    choices.DECODER_HEAD: "decoder head",
+    choices.PATCH: "patch",
+    choices.LOOKER: "from",
+}
+_TOKENS = {
+    choices.QUERY,
+    choices.KEY,
+    choices.TRANSLATOR_QUERY,
+    choices.CROSS_QUERY,
+    choices.CROSS_KEY,
+    choices.FRENCH_WORD,
+    choices.CAUSE_WORD,
+}
+"""What a teacher can point at."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +88,24 @@ def after(page: StreamlitPage) -> Iterator[None]:
 
 
 def _draw(place: DeltaGenerator, name: str) -> None:
-    never = link.never_copied()
+    never = {*link.never_copied(), *_OF_A_QUESTION}
     shown = link.given() if link.page() == name else {}
-    asked = lesson.question_on(name)
+    asked = questions.on_page(name)
     here = seat()
     with place:
         room_bar(
             "room_bar",
             page=name,
             query=urlencode({each: to for each, to in shown.items() if each not in never}, doseq=True),
-            revealed=sorted(lesson.revealed()),
+            point=_pointed(shown),
+            revealed=sorted(questions.revealed()),
             question=_poll(asked) if asked else None,
             wish=memory.get(_WISH),
             known=(here.room, here.teaches) if here else None,
+            results=[asdict(each) for each in results()],
             on_seat=_sit,
             on_reveal=_reveal,
+            on_results=_keep,
         )
 
 
@@ -85,12 +116,15 @@ def room_bar(
     *,
     page: str,
     query: str,
+    point: str,
     revealed: list[str],
     question: Poll | None,
     wish: tuple[str, str, str] | None,
     known: tuple[str, bool] | None,
+    results: list[dict[str, object]],
     on_seat: Callable[[str, bool], None],
     on_reveal: Callable[[list[str]], None],
+    on_results: Callable[[list[dict[str, object]]], None],
 ) -> None:
     """Draws the bar, if the visitor is in a room.
 
@@ -98,12 +132,15 @@ def room_bar(
         key: Streamlit's key of this widget.
         page: its name.
         query: the page's complete link: with what an address leaves out because nobody changed it.
+        point: what is chosen in its pictures, in words.
         revealed: the lessons whose answers are shown.
         question: what the page asks.
         wish: what the browser should do once: an identifier, what, and the code of a room.
         known: the room that Python knows of, and whether the visitor teaches in it.
+        results: those of the room's questions that Python knows.
         on_seat: hears in which room the visitor is, "" for none, and whether they teach.
         on_reveal: hears which lessons the teacher has revealed.
+        on_results: hears a teacher's results, on the page that puts them into a file.
     """
 
 
@@ -112,33 +149,40 @@ def _sit(room: str, teaches: bool) -> None:
 
 
 def _reveal(names: list[str]) -> None:
-    lesson.reveal(PAGES.intersection(names))
+    questions.reveal(PAGES.intersection(names))
 
 
-def _poll(asked: lesson.Asked) -> Poll:
-    others = [option for option in asked.options if option != asked.right][: MOST - 1]
-    kept = [option for option in asked.options if option in others or option == asked.right]
-    return {
-        "question": last_sentences(asked.question),
-        "options": [_cut(option, LONGEST_OPTION) for option in kept],
-        "right": None if asked.right is None else kept.index(asked.right),
-    }
+def results() -> list[PollResult]:
+    """What was voted in the room that the visitor teaches in, or taught in last."""
+    found: list[PollResult] = memory.get(_RESULTS, [])
+    return found
 
 
-def last_sentences(text: str, most: int = LONGEST_QUESTION) -> str:
-    """The end of a question as plain text, in whole sentences where so many characters have room for one.
+def _keep(told: list[dict[str, Any]]) -> None:
+    with suppress(TypeError):  # what no room says
+        memory.put(_RESULTS, [PollResult(**each) for each in told])
 
-    Args:
-        text: Markdown, as the pages write it.
-        most: how many characters it may have.
-    """
+
+def _pointed(shown: Mapping[str, list[str]]) -> str:
+    """What is chosen in the pictures: "layer 4 · head 2 · “it” (token 11) → “dog” (token 3)"."""
+    of_page = {choice: shown[choice.name][0] for choice in choices.TABLE if shown.get(choice.name)}
+    heads = [f"{_HEADS[choice]} {value}" for choice, value in of_page.items() if choice in _HEADS]
+    numbered = [value.partition(" ") for choice, value in of_page.items() if choice in _TOKENS]
+    tokens = [f"“{token}” (token {number})" for number, _, token in numbered if number.isdecimal()]
+    return " · ".join([*heads, *([" → ".join(tokens)] if tokens else [])])
+
+
+def _poll(asked: Question) -> Poll:
+    right = None if asked.right is None else list(asked.options).index(asked.right)
+    options = [_cut(option, LONGEST_OPTION) for option in asked.options]
+    return {"question": _cut(_plain(asked.text), LONGEST), "options": options, "right": right}
+
+
+def _plain(text: str) -> str:
+    """Markdown, as the pages write it, without its marks."""
     plain = re.sub(r":\w+\[((?:\\.|[^\]\\])*)\]", r"\1", text)  # :blue[query]
     plain = re.sub(r"(?<!\\)[*`$]", "", plain)
-    plain = re.sub(r"\\(.)", r"\1", plain).replace("\u2060", "")
-    sentences = re.split(r"(?<=[.?!]) ", plain)
-    while len(sentences) > 1 and len(" ".join(sentences)) > most:
-        del sentences[0]
-    return _cut(" ".join(sentences), most)
+    return re.sub(r"\\(.)", r"\1", plain).replace("\u2060", "")
 
 
 def _cut(text: str, most: int) -> str:

@@ -1,22 +1,31 @@
-/* poll: the question of a room: its options to vote for, its results, and the teacher's form for another one. */
+/* poll: the question of a room: its options to vote for, and its results. */
 
 import { element } from "../../widgets/dom.js";
 import { download } from "../../widgets/pens.js";
 import { room } from "./room.js";
 
-const MOST_OPTIONS = 6; // these three are the server's limits, too
-const MOST_QUESTION = 300;
-const MOST_OPTION = 80;
+// Whether the teacher sees the votes before the students do: it outlasts the page. 0: no, else the vote's number.
+let peeked = 0;
 
 /** The results as a table for a spreadsheet.
- * @param {Pick<import("./room.js").Poll, "question" | "options" | "counts" | "before" | "right">} poll */
-export function csvOf({ question, options, counts, before, right }) {
+ * @param {import("./room.js").Result[]} results */
+export function csvOf(results) {
   const cell = (text) => `"${String(text).replaceAll('"', '""')}"`;
-  const votes = before ? ["first vote", "second vote"] : ["votes"];
-  const row = (option, at) => [question, option, ...(before ? [before[at]] : []), counts[at], at === right ? "yes" : ""];
-  const lines = [["question", "option", ...votes, "right"], ...options.map(row)];
+  const rows = results.flatMap(({ question, options, counts, before, right }) =>
+    options.map((option, at) => [
+      question,
+      option,
+      (before ?? counts)[at],
+      before ? counts[at] : "",
+      at === right ? "yes" : "",
+    ]),
+  );
+  const lines = [["question", "option", "votes", "second vote", "right"], ...rows];
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }
+
+/** @param {import("./room.js").Result[]} results */
+export const save = (results) => download(new Blob([csvOf(results)], { type: "text/csv" }), "votes.csv");
 
 /** A button of the bar.
  * @param {string} text @param {() => void} onclick */
@@ -29,11 +38,11 @@ export class PollPanel {
     this.options = element("ul", { class: "options" });
     this.note = element("p", { class: "note" });
     this.close = button("Close the vote", () => room.act({ do: "close" }));
-    this.show = button("Show votes and answer", () => room.act({ do: "show" }));
+    this.peek = button("", () => this.look());
+    this.show = button("Show votes and answer to all", () => room.act({ do: "show" }));
     this.again = button("Vote again", () => room.act({ do: "again" }));
-    this.csv = button("CSV", () => this.save());
     this.clear = button("Done", () => room.act({ do: "clear" }));
-    this.buttons = element("div", { class: "row" }, this.close, this.show, this.again, this.csv, this.clear);
+    this.buttons = element("div", { class: "row" }, this.close, this.peek, this.show, this.again, this.clear);
     this.root = element("div", { class: "poll" }, this.question, this.options, this.note, this.buttons);
   }
 
@@ -49,8 +58,16 @@ export class PollPanel {
     for (const [at, option] of poll.options.entries()) this.mark(this.options.children[at], option, at);
     this.note.textContent = this.noteOn(poll);
     this.close.hidden = !poll.open;
+    this.peek.hidden = poll.shown;
+    this.peek.textContent = peeked === poll.round ? "Hide the votes" : "Show the votes on this screen";
     this.show.hidden = poll.shown;
     this.again.hidden = poll.open || Boolean(poll.before);
+  }
+
+  /** Shows the votes to the teacher alone, or covers them again: this screen may be the projector's. */
+  look() {
+    peeked = peeked === this.poll.round ? 0 : this.poll.round;
+    this.update(this.poll);
   }
 
   /** @param {import("./room.js").Poll} poll */
@@ -63,9 +80,9 @@ export class PollPanel {
   }
 
   mark(line, option, at) {
-    const { mine, right, open, shown, counts, before, votes } = this.poll;
+    const { mine, right, open, shown, counts, before, votes, round } = this.poll;
     const [label, bars] = line.children;
-    const solved = shown && right === at; // the teacher's screen may be the projector's
+    const solved = shown && right === at;
     line.classList.toggle("right", solved);
     label.textContent = `${solved ? "✓ " : ""}${option}`;
     if (label.tagName === "BUTTON") {
@@ -73,9 +90,10 @@ export class PollPanel {
       label.setAttribute("aria-disabled", String(!open));
     }
     const ofAll = before ? before.reduce((sum, count) => sum + count, 0) : 0;
+    const seen = shown || peeked === round;
     bars.replaceChildren(
-      ...(before ? [barOf("first", before[at], ofAll)] : []),
-      ...(counts ? [barOf(before ? "now" : "votes", counts[at], votes)] : []),
+      ...(seen && before ? [barOf("first", before[at], ofAll)] : []),
+      ...(seen && counts ? [barOf(before ? "now" : "votes", counts[at], votes)] : []),
     );
   }
 
@@ -83,15 +101,12 @@ export class PollPanel {
     if (room.teaches) {
       const { here } = room.state.people;
       const when = before ? " in the second vote" : "";
-      const hint = shown ? "" : " Students' pages do not show the bars yet; hide them if your screen is on the wall.";
+      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden, here too.";
+      const hint = shown ? "" : ` ${hidden}`;
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
     if (open) return mine === null ? "Choose one." : "Your vote counts. You can change it until the vote is closed.";
     return shown ? `${votes} voted.` : "The vote is closed. Your teacher will show what came out.";
-  }
-
-  save() {
-    download(new Blob([csvOf(this.poll)], { type: "text/csv" }), "poll.csv");
   }
 }
 
@@ -103,51 +118,3 @@ const barOf = (when, count, all) =>
     element("span", { class: "bar" }, element("span", { style: `width:${all ? (100 * count) / all : 0}%` })),
     element("span", { class: "number", text: when === "votes" ? String(count) : `${when} ${count}` }),
   );
-
-/** The form in which a teacher writes a question; the server says what is wrong with one. */
-export class OwnQuestion {
-  /** @param {() => void} closed */
-  constructor(closed) {
-    this.closed = closed;
-    this.question = element("textarea", { rows: 2, maxlength: MOST_QUESTION });
-    this.lines = Array.from({ length: MOST_OPTIONS }, (_, at) => ({
-      text: element("input", { type: "text", maxlength: MOST_OPTION, placeholder: `Option ${at + 1}` }),
-      right: element("input", { type: "radio", name: "right", "aria-label": `Option ${at + 1} is right` }),
-    }));
-    this.root = element(
-      "form",
-      {
-        class: "own",
-        onsubmit: (event) => this.ask(event),
-        onkeydown: (event) => this.key(event),
-        onkeyup: (event) => event.stopPropagation(),
-      },
-      element("label", { text: "Your question" }, this.question),
-      element("p", { class: "note", text: "2 to 6 options; mark the right one, if there is one." }),
-      element("div", { class: "lines" }, ...this.lines.map(({ right, text }) => element("div", {}, right, text))),
-      element("div", { class: "row" }, element("button", { class: "move on", text: "Ask" }), button("Cancel", closed)),
-    );
-  }
-
-  ask(event) {
-    event.preventDefault();
-    this.before = room.state?.poll?.round ?? 0;
-    const written = this.lines.filter(({ text }) => text.value.trim());
-    const right = written.findIndex((line) => line.right.checked);
-    const options = written.map(({ text }) => text.value.trim());
-    this.asked = true;
-    room.act({ do: "ask", question: this.question.value.trim(), options, right: right < 0 ? null : right });
-  }
-
-  /** Whether what was asked last stands in the room.
-   * @param {import("./room.js").Poll} poll */
-  arrived(poll) {
-    return this.asked && poll?.round > this.before;
-  }
-
-  /** Streamlit's own keys, and those of a presentation, are letters here. */
-  key(event) {
-    event.stopPropagation();
-    if (event.key === "Escape") this.closed();
-  }
-}

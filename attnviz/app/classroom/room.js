@@ -3,10 +3,12 @@
 /**
  * What the server says of a room; `rooms.py` decides who may see what.
  * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
- * @typedef {{ [choice: string]: string }} Point what is pointed at, as the page's choices are written
- * @typedef {{ round: number, question: string, options: string[], open: boolean, votes: number, mine: number,
- *   counts: number[], before: number[], right: number, shown: boolean }} Poll options are counted from 0; null: unknown
- * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, people: { here: number, following: number } }} State
+ * @typedef {{ words: string, picture: string }} Point what is pointed at; the key of the page's part, "" for none
+ * @typedef {{ question: string, options: string[], counts: number[], before: number[], right: number }} Result options
+ *   are counted from 0; null: unknown
+ * @typedef {Result & { round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll
+ * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, results: Result[],
+ *   people: { here: number, following: number } }} State
  * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
  *   not follow
  */

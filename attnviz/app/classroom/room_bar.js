@@ -2,18 +2,18 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
-import { button, OwnQuestion, PollPanel } from "./poll.js";
+import { button, PollPanel, save } from "./poll.js";
+import { pictureInSight, showPointed } from "./pointing.js";
 import { inOrder, room } from "./room.js";
 import styles from "./room_bar.css";
 
-const POINTED_AT = ["layer", "head", "query", "key"];
 const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
 const MOST_TRIES = 5;
 
 /**
  * What room_bar.py sends, and describes.
- * @typedef {{ page: string, query: string, revealed: string[], wish: [string, string, string] | null,
+ * @typedef {{ page: string, query: string, point: string, revealed: string[], results: object[], wish: [string, string, string] | null,
  *   known: [string, boolean] | null, question: { question: string, options: string[], right: number } | null }} Message
  */
 
@@ -38,16 +38,14 @@ class RoomBar extends View {
     });
     this.follow = button("", () => room.follow(!room.follows));
     this.ask = button("Ask this page's question", () => room.act({ do: "ask", ...this.data.question }));
-    this.askOwn = button("Ask my own", () => this.write(true));
     this.point = button("Point", () => room.act({ do: "point", point: room.state?.point ? null : this.pointed() }));
     this.point.classList.add("point");
     this.end = button("", () => this.endTwice());
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
-    this.row.append(this.follow, this.ask, this.askOwn, this.point, this.fold, this.end);
+    this.csv = button("Votes as CSV", () => save(room.state.results));
+    this.row.append(this.follow, this.ask, this.point, this.fold, this.csv, this.end);
     this.poll = new PollPanel();
-    this.own = new OwnQuestion(() => this.write(false));
-    this.own.root.hidden = true;
-    this.panel = element("div", { class: "panel" }, this.own.root, this.poll.root);
+    this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
     this.root = element("section", { class: "root room-bar", "aria-label": label }, this.panel, this.row);
     this.changed = () => this.data && this.draw();
@@ -74,9 +72,7 @@ class RoomBar extends View {
     }
     if (room.teaches && data.page !== "classroom") {
       room.show({ path: data.page, query: data.query, reveal: data.revealed });
-      const point = this.pointed();
-      const { state } = room;
-      if (state?.point && JSON.stringify(point) !== JSON.stringify(state.point)) room.act({ do: "point", point });
+      this.pointOn();
     }
     this.draw();
     if (goal) this.later(SOON);
@@ -93,33 +89,34 @@ class RoomBar extends View {
     this.understood.hidden = !trouble;
     this.follow.hidden = !seat?.voter;
     this.follow.textContent = follows ? "Leave" : "Follow again";
-    for (const one of [this.ask, this.askOwn, this.point, this.end]) one.hidden = !teaches || !state;
+    for (const one of [this.ask, this.point, this.csv, this.end]) one.hidden = !teaches || !state;
     this.ask.hidden ||= !this.data.question;
+    this.point.hidden ||= this.data.page === "classroom"; // students stay where they are
+    this.csv.hidden ||= !state.results?.length;
     this.point.setAttribute("aria-pressed", String(Boolean(point)));
     this.point.classList.toggle("on", Boolean(point));
     this.end.textContent = this.ending ? "End it for all?" : "End room";
-    if (this.own.arrived(poll)) {
-      this.own.root.reset();
-      this.write(false);
-    }
     this.poll.update(poll ?? null);
     this.fold.hidden = !poll;
     this.fold.textContent = folded ? "Show question" : "Hide question";
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
-    this.light(point && (teaches || follows));
+    this.light(teaches || follows ? point : null);
     this.tellPython();
+    this.tellResults();
     this.goTo(follows && state?.view);
   }
 
   /** While the teacher points, what is chosen in the pictures is marked in a colour that nothing else has.
-   * @param {boolean} on */
-  light(on) {
-    const colour = on ? (this.theme.dark ? "#f9a8d4" : "#be185d") : "";
+   * @param {import("./room.js").Point | null} point */
+  light(point) {
+    const colour = point ? (this.theme.dark ? "#f9a8d4" : "#be185d") : "";
     const { style } = document.documentElement;
-    if (style.getPropertyValue("--spotlight") === colour) return;
-    style.setProperty("--spotlight", colour);
-    window.dispatchEvent(new Event("attnviz:redraw"));
+    if (style.getPropertyValue("--spotlight") !== colour) {
+      style.setProperty("--spotlight", colour);
+      window.dispatchEvent(new Event("attnviz:redraw"));
+    }
+    if (!goal) showPointed(point, room.follows);
   }
 
   /** One line: how it stands, and what is pointed at. */
@@ -130,8 +127,7 @@ class RoomBar extends View {
       return state ? "Connecting again …" : "Connecting …";
     }
     const { people, point, poll, view } = state;
-    const words = wordsOf(point ?? {});
-    const pointed = words && ` Look: ${words}.`;
+    const pointed = point ? ` Look: ${point.words || "the framed picture"}.` : "";
     if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
     if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
     if (!room.follows) return "You look around on your own.";
@@ -149,19 +145,25 @@ class RoomBar extends View {
     this.trigger("seat", { room: now?.[0] ?? "", teaches: now?.[1] ?? false });
   }
 
-  /** What the page's choices say of what is chosen in its pictures. */
-  pointed() {
-    const chosen = new URLSearchParams(this.data.query);
-    return Object.fromEntries([...chosen].filter(([name, value]) => POINTED_AT.includes(name) && /^\d/.test(value)));
+  /** Explore puts a teacher's results into its report. */
+  tellResults() {
+    const text = JSON.stringify(room.state?.results ?? []);
+    const now = room.teaches && this.data.page === "explore" && !room.state?.poll?.open;
+    if (!now || text === JSON.stringify(this.data.results) || text === this.toldResults) return;
+    this.toldResults = text;
+    this.trigger("results", { results: room.state.results });
   }
 
-  /** @param {boolean} open */
-  write(open) {
-    const had = this.own.root.contains(this.focused);
-    this.own.root.hidden = !open;
-    this.own.asked = false;
-    if (open) this.own.question.focus();
-    else if (had) this.askOwn.focus();
+  /** While the teacher points, what they choose next is pointed at, too. */
+  pointOn() {
+    const point = this.pointed();
+    const { point: before } = room.state ?? {};
+    if (before && (point.words !== before.words || point.picture !== before.picture)) room.act({ do: "point", point });
+  }
+
+  /** @returns {import("./room.js").Point} */
+  pointed() {
+    return { words: this.data.point, picture: pictureInSight() };
   }
 
   endTwice() {
@@ -196,6 +198,7 @@ class RoomBar extends View {
     if (same || (here && tries > 1) || tries === MOST_TRIES) {
       goal = null;
       this.uncover(view);
+      this.draw();
       return;
     }
     goal.tries += 1;
@@ -225,14 +228,6 @@ class RoomBar extends View {
 function isIdle() {
   const { dataset } = /** @type {HTMLElement} */ (document.querySelector('[data-testid="stApp"]'));
   return dataset.testConnectionState === "CONNECTED" && dataset.testScriptState === "notRunning";
-}
-
-/** What is pointed at, in words.
- * @param {import("./room.js").Point} point */
-function wordsOf({ layer, head, query, key }) {
-  const token = (written) => `“${written.replace(/^\d+ /, "")}”`; // "11 it": the number is of use in menus
-  const parts = [layer && `layer ${layer}`, head && `head ${head}`, query && token(query), key && token(key)];
-  return parts.filter(Boolean).join(" · ");
 }
 
 export default widget(RoomBar, styles);

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from attnviz.app.home import PAGES
-from attnviz.app.own_question import FEWEST, LONGEST_OPTION, LONGEST_QUESTION, MOST
+from attnviz.app.question import checked
 from attnviz.app.state.choices import TABLE
-from attnviz.errors import AttnvizError
+from attnviz.errors import AttnvizError, InvalidQuestion
 
 HOURS = 8
 """A room is deleted so long after it was opened."""
@@ -27,13 +27,17 @@ HOURS = 8
 AWAY_SECONDS = 30.0
 """Who was not seen for so long has left: the server that saw them last may have ended."""
 
+MOST_RESULTS = 20
+"""Of so many questions a room keeps the results."""
+
 UNCLEAR = "This page and the server do not understand each other. Reload the page."
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L, which look alike
 _CODE = re.compile(f"[{_SIGNS}]{{6}}")
 _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
 _MOST_OF_A_QUERY = 3_000  # characters
-_MOST_OF_A_POINT = 100  # characters of one choice
+_MOST_OF_A_POINT = 500  # characters
+_PICTURE = re.compile(r"[\w-]{1,60}", re.ASCII)  # the key of a part of a page
 
 
 class Refused(AttnvizError):
@@ -84,6 +88,16 @@ class Poll:
         counted = Counter(self.votes.values())
         return [counted[option] for option in range(len(self.options))]
 
+    def result(self) -> dict[str, Any]:
+        """What is kept of it, once it is over."""
+        return {
+            "question": self.question,
+            "options": self.options,
+            "right": self.right,
+            "before": self.before,
+            "counts": self.counts(),
+        }
+
     def seen_by(self, voter: str | None) -> dict[str, Any]:
         """What a student sees of it; None: the teacher."""
         told = self.shown or voter is None
@@ -111,8 +125,9 @@ class Room:
         salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
         leader: the window from which the teacher leads: the newest.
         view: where the teacher is: page, query of the address, and which lessons are revealed.
-        point: what the teacher points at, by the names of choices.
+        point: what the teacher points at: in words, and the picture on the page, "" where none is meant.
         rounds: how many votes were begun.
+        results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
     """
 
@@ -121,9 +136,10 @@ class Room:
     salt: str
     leader: str
     view: dict[str, Any] | None = None
-    point: dict[str, int | str] | None = None
+    point: dict[str, str] | None = None
     rounds: int = 0
     poll: Poll | None = None
+    results: list[dict[str, Any]] = field(default_factory=list)
     people: dict[str, Person] = field(default_factory=dict)
 
     @classmethod
@@ -149,6 +165,7 @@ class Room:
             "point": self.point,
             "poll": self.poll and self.poll.seen_by(voter),
             "people": here if voter is None else None,
+            "results": self.all_results() if voter is None else None,
         }
 
     def teach(self, key: object, leader: str) -> None:
@@ -226,33 +243,40 @@ class Room:
                 self.view = _checked_view(view)
             case {"do": "point", "point": point}:
                 self.point = _checked_point(point)
-            case {"do": "ask", "question": question, "options": list(options)}:
-                self._ask(_text("The question", question, LONGEST_QUESTION), options, message.get("right"))
+            case {"do": "ask", "question": str(question), "options": list(options)} if all(
+                isinstance(option, str) for option in options
+            ):
+                self._ask(question, options, message.get("right"))
             case {"do": "clear"}:
-                self.poll = None
+                self.results, self.poll = self.all_results(), None
             case {"do": "again" | "close" | "show" as what}:
                 if self.poll is None:
                     raise Refused("There is no question. Ask one first.")
                 if what == "again":
                     first = self.poll
-                    self._ask(first.question, list(first.options), first.right)
-                    self.poll.before = first.counts()
+                    self.rounds += 1
+                    self.poll = Poll(self.rounds, first.question, first.options, first.right, first.counts())
                 else:
                     self.poll.open = False
                     self.poll.shown |= what == "show"
             case _:
                 raise Refused(UNCLEAR)
 
-    def _ask(self, question: str, given: list[object], right: object) -> None:
-        options = [_text("An answer", option, LONGEST_OPTION) for option in given]
-        if not FEWEST <= len(options) <= MOST:
-            raise Refused(f"A question has {FEWEST} to {MOST} answers, not {len(options)}.")
-        if len(set(options)) < len(options):
-            raise Refused("Two answers are the same. Change one of them.")
+    def _ask(self, question: str, options: list[str], right: object) -> None:
+        try:
+            question, options = checked(question, options)
+        except InvalidQuestion as error:
+            raise Refused(str(error)) from None
         if right is not None and (not isinstance(right, int) or not 0 <= right < len(options)):
-            raise Refused("The right answer is none of the answers. Choose it anew.")
+            raise Refused(UNCLEAR)
+        self.results = self.all_results()
         self.rounds += 1
         self.poll = Poll(self.rounds, question, options, None if right is None else int(right))
+
+    def all_results(self) -> list[dict[str, Any]]:
+        """What was voted so far, with the question that stands; without one that nobody answered."""
+        last = [self.poll.result()] if self.poll and (self.poll.votes or self.poll.before) else []
+        return [*self.results, *last][-MOST_RESULTS:]
 
 
 def opened(leader: str, now: float) -> tuple[Room, str]:
@@ -296,18 +320,6 @@ def _token(given: object) -> str:
     return given
 
 
-def _text(what: str, given: object, most: int) -> str:
-    text = " ".join(given.split()) if isinstance(given, str) else ""
-    if not text:
-        raise Refused(f"{what} is empty. Write something there.")
-    if len(text) > most:
-        raise Refused(
-            f"{what} has {len(text):,} characters; at most {most} can be read by all. "
-            f"Shorten it by {len(text) - most:,}."
-        )
-    return text
-
-
 def _checked_view(view: object) -> dict[str, Any]:
     match view:
         case {"path": str(path), "query": str(query), "reveal": list(reveal)} if path in PAGES:
@@ -318,11 +330,11 @@ def _checked_view(view: object) -> dict[str, Any]:
     raise Refused("This view cannot be shown to the others, as its address is too long or no page's.")
 
 
-def _checked_point(point: object) -> dict[str, int | str] | None:
-    if point is None:
-        return None
-    if isinstance(point, dict) and point.keys() <= {choice.name for choice in TABLE}:
-        values = point.values()
-        if all(isinstance(value, int | str) and len(str(value)) <= _MOST_OF_A_POINT for value in values):
-            return point
+def _checked_point(point: object) -> dict[str, str] | None:
+    match point:
+        case None:
+            return None
+        case {"words": str(words), "picture": str(picture)} if len(words) <= _MOST_OF_A_POINT:
+            if not picture or _PICTURE.fullmatch(picture):
+                return {"words": words, "picture": picture}
     raise Refused("This cannot be pointed at. Choose a head or a token.")

@@ -55,7 +55,7 @@ def _entrance() -> None:
         st.header("Teach in one", anchor=False)
         st.markdown(
             "Students join by a code, or by the camera of a phone. On every page you can then ask the page's "
-            "question or your own, see the votes come in, and point; the students' pages follow yours."
+            "question or *Ask your own*, count the votes, and point; the students' pages follow yours."
         )
         st.button("Open a room", on_click=bar.wish, args=("open",))
         st.page_link("pages/learn.py", label="Plans of lessons: “Teach it”", icon=":material/school:")
@@ -79,8 +79,9 @@ def _of_the_teacher(code: str) -> None:
                 icon=":material/wifi_off:",
             )
         st.markdown(
-            "Students see each page that you open from now on. The bar below asks questions and points, on "
-            "every page; come back here to show the code again."
+            "Students see each page that you open from now on. The bar below asks a page's question, or the "
+            "one that you write behind *Ask your own*, and points; come back here to show the code again. "
+            "The votes are seen on no screen until you show them."
         )
         st.page_link("pages/learn.py", label="Lessons: “Teach it”", icon=":material/school:")
     if joins:

@@ -25,12 +25,16 @@ from attnviz.app.classroom import rooms
 from attnviz.app.classroom.rooms import NoEntry, Refused, Room
 from attnviz.app.classroom.store import Store, update
 from attnviz.errors import WrongSetting
+from attnviz.text import plural
 
 SIZE_SETTING = "ATTNVIZ_ROOM_SIZE"
 """The environment variable that says how many students one room takes."""
 
-DEFAULT_SIZE = 100
-MOST_ROOMS = 100
+OPENED_SETTING = "ATTNVIZ_ROOMS_EACH"
+"""The environment variable that says how many rooms one address may have open."""
+
+DEFAULT_SIZE, DEFAULT_OPENED = 100, 3
+MOST_SIZE, MOST_ROOMS = 1000, 100
 MOST_FAILURES = 60  # to enter a room, from one address in a minute: a whole class has one address
 
 _FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # for which a first and a next message are waited
@@ -152,10 +156,12 @@ class Rooms:
         route: where windows come in, below whatever `server.baseUrlPath` says.
     """
 
-    def __init__(self, store: Store, size: int = DEFAULT_SIZE) -> None:
+    def __init__(self, store: Store, size: int = DEFAULT_SIZE, opened: int = DEFAULT_OPENED) -> None:
         self.route = WebSocketRoute("/{below:path}room", self._visit)
-        self._store, self._size = store, size
+        self._store, self._size, self._most_opened = store, size, opened
         self._live: dict[str, _Live] = {}
+        self._opened: dict[str, list[str]] = {}  # the codes of the rooms that were opened, by address
+        self._opening = asyncio.Lock()
         self._failures: dict[str, deque[float]] = {}
         self._thread = ThreadPoolExecutor(1, "rooms")
         self._away_until = 0.0
@@ -275,7 +281,7 @@ class Rooms:
 
     async def _enter(self, socket: WebSocket) -> tuple[str, _Live, _Window]:
         first = await _received(socket, _FIRST_SECONDS)
-        failures = self._failures_from(socket.client.host if socket.client else "")
+        failures = self._failures_from(_address(socket))
         if len(failures) >= MOST_FAILURES:
             raise NoEntry(_TOO_MANY)
         window = _Window(socket)
@@ -303,12 +309,23 @@ class Rooms:
         raise NoEntry(rooms.UNCLEAR)
 
     async def _open(self, window: _Window) -> str:
-        if await self._do(self._store.sweep) >= MOST_ROOMS:
-            raise Refused(f"This server has {MOST_ROOMS} rooms already. Try again when a lesson has ended.")
-        room, key = rooms.opened(window.name, time.time())
-        code = rooms.new_code()
-        while not await self._do(self._store.write, code, 0, room.written(), room.until):
+        address = _address(window.socket)
+        async with self._opening:  # who opens many at once waits, too
+            if await self._do(self._store.sweep) >= MOST_ROOMS:
+                raise Refused(
+                    f"This server has {MOST_ROOMS} rooms already. Try again when a lesson has ended."
+                )
+            still = list(await self._do(self._store.numbers, self._opened.get(address, [])))
+            if len(still) >= self._most_opened:
+                raise Refused(
+                    f"From this network {plural(len(still), 'room')} have been opened that have not ended. "
+                    f"End one, or ask its teacher to; a room ends by itself after {rooms.HOURS} hours."
+                )
+            room, key = rooms.opened(window.name, time.time())
             code = rooms.new_code()
+            while not await self._do(self._store.write, code, 0, room.written(), room.until):
+                code = rooms.new_code()
+            self._opened[address] = [*still, code]
         await _send(window.socket, {"room": code, "key": key})
         self._live[code] = _Live(1, room)
         return code
@@ -353,11 +370,7 @@ class Rooms:
             window.refuse(str(why))
 
     def _failures_from(self, address: str) -> deque[float]:
-        """When somebody failed to enter from this address within the last minute.
-
-        Args:
-            address: of the socket's other end; serve.py sees to it that no header changes it.
-        """
+        """When somebody failed to enter from this address within the last minute."""
         since = time.monotonic() - 60
         for failures in self._failures.values():
             while failures and failures[0] < since:
@@ -366,18 +379,25 @@ class Rooms:
         return self._failures.setdefault(address, deque())
 
 
-def size_from_setting() -> int:
-    """How many students one room takes.
+def limits_from_settings() -> tuple[int, int]:
+    """How many students one room takes, and how many rooms one address may have open.
 
     Raises:
         WrongSetting: the operator has set something that is no such number.
     """
-    setting = os.environ.get(SIZE_SETTING, "").strip() or str(DEFAULT_SIZE)
-    if not setting.isdecimal() or not 0 < int(setting) <= 1000:
-        raise WrongSetting(
-            f"{SIZE_SETTING} should be a number from 1 to 1000, for example {SIZE_SETTING}=30."
-        )
+    return _number(SIZE_SETTING, DEFAULT_SIZE, MOST_SIZE), _number(OPENED_SETTING, DEFAULT_OPENED, MOST_ROOMS)
+
+
+def _number(name: str, default: int, most: int) -> int:
+    setting = os.environ.get(name, "").strip() or str(default)
+    if not setting.isdecimal() or not 0 < int(setting) <= most:
+        raise WrongSetting(f"{name} should be a number from 1 to {most}, for example {name}={default}.")
     return int(setting)
+
+
+def _address(socket: WebSocket) -> str:
+    """Of the socket's other end; serve.py sees to it that no header changes it."""
+    return socket.client.host if socket.client else ""
 
 
 async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:

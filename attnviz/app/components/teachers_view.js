@@ -7,6 +7,7 @@ const html = document.documentElement;
 const [WIDTH, HEIGHT] = [853, 480]; // pixels: on a screen of this size type of 16 pixels is large enough
 const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNumberInput, .stSelectbox)";
 const LEAST_ROWS = 60; // pixels of a window of rows, before all becomes smaller
+const LONGEST_WAY = 10_000; // milliseconds to another page; if it takes longer, something is wrong
 const SMALLEST = 0.65; // of the type that is meant; what is larger still can be scrolled
 
 /** The parts of the page, in order; what is covered is none of them. */
@@ -52,6 +53,8 @@ class TeachersView {
   screen = 0; // of this part
   screens = [[]];
   page = location.pathname;
+  left = { page: "", at: -Infinity }; // the page that was left last, and when
+  pressed = 0; // the last step that was asked for on the way to another page
 
   constructor() {
     const move = (text, name, by) =>
@@ -97,6 +100,20 @@ class TeachersView {
     this.at = Math.max(0, Math.min(this.at, all.length - 1));
     for (const part of document.querySelectorAll("[data-shown]")) if (part !== all[this.at]) this.release(part);
     if (on && all.length) this.show(all[this.at]);
+    if (this.pressed && !this.underWay) {
+      const by = this.pressed;
+      this.pressed = 0;
+      this.step(by);
+    }
+  }
+
+  /** Whether another page was asked for, and is not drawn yet. */
+  get underWay() {
+    const { page, at } = this.left;
+    const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
+    const arrived = location.pathname !== page && app?.dataset.testScriptState === "notRunning" && parts().length > 0;
+    if (arrived || performance.now() - at > LONGEST_WAY) this.left = { page: "", at: -Infinity };
+    return this.left.page !== "";
   }
 
   /** @param {any} part */
@@ -160,6 +177,10 @@ class TeachersView {
   /** Goes on (1) or back (-1): the answer, the picture's own step, the next part, the next page.
    * @param {number} by */
   step(by) {
+    if (this.underWay) {
+      this.pressed = by;
+      return;
+    }
     const all = parts();
     const part = all[this.at];
     const [own] = part ? drawn(part, `[data-move="${by}"]:not(:disabled, [aria-disabled="true"], [hidden])`) : [];
@@ -174,7 +195,10 @@ class TeachersView {
       this.at += by;
       this.screen = by > 0 ? 0 : Infinity;
       this.update();
-    } else /** @type {HTMLElement | null} */ (page)?.click();
+    } else if (page) {
+      this.left = { page: location.pathname, at: performance.now() };
+      /** @type {HTMLElement} */ (page).click();
+    }
   }
 }
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from attnviz.app import controls
+from attnviz.app import controls, question
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.page import page
 from attnviz.app.state import link
@@ -21,7 +21,16 @@ def tool(name: str) -> Iterator[None]:
     What raises an `AttnvizError` inside ends the sections with a kind word; the frame stays.
     """
     this = next(tool for tool in TOOLS if tool.name == name)
-    with page(name, this.question, _all_tools):
+    own: list[question.Question | None] = []
+
+    def beside() -> None:
+        st.page_link("pages/heads.py", label="All tools", icon=":material/psychology:")
+        own.append(question.form())
+
+    with page(name, this.question, beside):
+        if own[0]:
+            with st.container(key="slide-question"):
+                question.ask_below(own[0])
         place = st.container()
         with st.container(key="slide-tool"):
             yield
@@ -34,7 +43,3 @@ def tool(name: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center"):
         for there, label, icon in [*ways, ("explore", "Explore", ":material/grid_view:")]:
             st.page_link(f"pages/{there}.py", label=label, icon=icon, query_params=along)
-
-
-def _all_tools() -> None:
-    st.page_link("pages/heads.py", label="All tools", icon=":material/psychology:")

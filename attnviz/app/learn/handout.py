@@ -35,6 +35,7 @@ from attnviz.app.learn.watch_it_learn.in_training import TAUGHT
 from attnviz.app.learn.weighted_average import sections as weighted_average
 from attnviz.app.learn.weighted_average.averages_compared import LEFT_OUT, WeighedToken
 from attnviz.app.learn.write import sections as write
+from attnviz.app.question import Question
 from attnviz.app.saving import save_file
 from attnviz.app.state.choices import BLANKS, HANDED_OUT, READ_IN_HANDOUT
 from attnviz.capture import loading
@@ -69,7 +70,7 @@ _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18
 _HOT = 2.0  # so that likely and unlikely words come nearer to each other
 _TRANSLATED = ("translate", "cause")
-_NOTHING = lesson.Asked("", (), "", "")
+_NOTHING = Question("", (), "", "")
 
 Cells = Sequence[tuple[int, int]]
 """Places in the table of a sheet: (row, column), from 0."""
@@ -125,7 +126,7 @@ def sheets(names: Sequence[str], text: str) -> list[Sheet]:
 
 def _sheet(
     name: str,
-    question: lesson.Asked | None,
+    question: Question | None,
     picture: str,
     rows: Sequence[str],
     columns: Sequence[Column],
@@ -164,7 +165,7 @@ def _sheet(
     ]
     return Sheet(
         _TITLES[name],
-        asked.question,
+        asked.text,
         asked.options,
         asked.right or "",
         asked.because,

@@ -9,16 +9,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import markdown, own_question
+from attnviz.app import question as questions
 from attnviz.app.learn.contents import LESSONS, Lesson
-from attnviz.app.own_question import Question
 from attnviz.app.page import page
-from attnviz.app.state import link, memory
+from attnviz.app.question import Question
+from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEXT
 from attnviz.models import catalogue
 
@@ -43,18 +43,12 @@ _STYLE = """
 }
 </style>
 """
-_COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
-
-_REVEALED = "the lessons whose answers are revealed"
-_ASKED = "what each lesson asked last"
-_QUESTION = "the question of the page"
-
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
 
 
-_HEARD: ContextVar[list[Asked]] = ContextVar("what is asked where nothing is drawn")
+_HEARD: ContextVar[list[Question]] = ContextVar("what is asked where nothing is drawn")
 
 
 @dataclass(frozen=True)
@@ -98,16 +92,6 @@ class Places:
     limits: Place
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a page asks: see `guess`; of a question of the teacher's own, `right` may be None."""
-
-    question: str
-    options: Sequence[str]
-    right: str | None
-    because: str
-
-
 @contextmanager
 def lesson(name: str) -> Iterator[Places]:
     """Draw the frame of the page of this name around its sections."""
@@ -147,72 +131,25 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str) ->
         right: the option that the numbers say is right.
         because: what the numbers are, in Markdown.
     """
+    of_page = Question(question, options, right, because)
     if (heard := _HEARD.get(None)) is not None:
-        heard.append(Asked(question, options, right, because))
+        heard.append(of_page)
         return
     with st.container(border=True, key="question"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.header(":violet[Guess first]", anchor=False, width="content")
-            own = own_question.draw()
-        if own:
-            _ask_own(own)
-        elif len(options) > 1:
-            _ask(question, options, right, because)
+            own = questions.form()
+        if own or len(options) > 1:
+            questions.ask(own or of_page)
         else:
             st.markdown("This sentence leaves nothing to guess.")
 
 
-def own_guess(own: Question) -> None:
-    """Ask a question of the teacher's own, on a page that asks nothing itself."""
-    with st.container(border=True, key="question"):
-        _ask_own(own)
-
-
-def _ask_own(own: Question) -> None:
-    _ask(markdown.plain(own.text), own.options, own.right, "")
-
-
-def _ask(question: str, options: Sequence[str], right: str | None, because: str) -> None:
-    name = link.page()
-    key = f"guess_{name}"
-    memory.put(_QUESTION, (name, Asked(question, options, right, because)))
-    about = question, tuple(options), because
-    if memory.get(_ASKED, {}).get(name, about) != about:  # a guess about another sentence
-        memory.put(key, None)
-    memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
-    st.markdown(question)
-    guessed = st.pills(
-        "Your guess", options, key=key, format_func=markdown.plain, label_visibility="collapsed"
-    )
-    shown = name in revealed()
-    if shown:
-        st.markdown(f"**{_verdict(guessed, right)}.** {because}")
-    else:
-        st.html(_COVERED)
-    with st.container(horizontal=True):
-        if shown:
-            rest = revealed() - {name}
-            st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
-        else:
-            look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
-            st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
-            every = frozenset(lesson.name for lesson in LESSONS) | {name}
-            st.button("Reveal on every page", type="tertiary", on_click=reveal, args=(every,))
-
-
-def _verdict(guessed: str | None, right: str | None) -> str:
-    if right is None:
-        return "No option was called the right one"
-    if guessed == right:
-        return "Yes"
-    return f"Not quite: {markdown.plain(right)}" if guessed else markdown.plain(right)
-
-
 def asked(
     question: Callable[Arguments, None], *args: Arguments.args, **kwargs: Arguments.kwargs
-) -> Asked | None:
+) -> Question | None:
     """What a page's section asks of a sentence, drawn nowhere; None where it asks nothing."""
-    heard: list[Asked] = []
+    heard: list[Question] = []
     before = _HEARD.set(heard)
     try:
         question(*args, **kwargs)
@@ -261,23 +198,6 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return node
     raise LookupError(f"There is no {name}.")
-
-
-def question_on(name: str) -> Asked | None:
-    """What the page of this name asked when it was drawn last; None if it asks nothing."""
-    asked, question = memory.get(_QUESTION, ("", None))
-    return question if asked == name else None
-
-
-def revealed() -> frozenset[str]:
-    """The lessons whose answers this visitor wanted to see."""
-    names: frozenset[str] = memory.get(_REVEALED, frozenset())
-    return names
-
-
-def reveal(names: frozenset[str]) -> None:
-    """Show the answers of these lessons, and cover those of all others."""
-    memory.put(_REVEALED, names)
 
 
 def _places() -> Places:

@@ -31,9 +31,10 @@ LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYT
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
 # A question of the teacher's own.
-ASK = Text(name="ask", pages=LESSONS | _EXPLORE)
-OPTIONS = Text(name="options", pages=LESSONS | _EXPLORE)
-RIGHT = OneOf(name="right", pages=LESSONS | _EXPLORE)
+_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
+ASK = Text(name="ask", pages=_ASKED_ON)
+OPTIONS = Text(name="options", pages=_ASKED_ON)
+RIGHT = OneOf(name="right", pages=_ASKED_ON)
 
 # An assignment.
 _ASSIGNED = _on("assignment")

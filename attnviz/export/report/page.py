@@ -8,7 +8,7 @@ import html
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +16,7 @@ from attnviz.analysis.display_tokens import LEAST_LEFT
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of
 from attnviz.export.report.fixed_point import MASKED, ONE
+from attnviz.export.report.polls import PollResult
 from attnviz.text import plural
 from attnviz.trace import Kind, Trace
 from attnviz.widgets import code
@@ -51,7 +52,11 @@ class InitialView:
     hide_special: bool = False
 
 
-def report(trace: Trace | Sequence[Trace], opening: InitialView | None = None) -> str:
+def report(
+    trace: Trace | Sequence[Trace],
+    opening: InitialView | None = None,
+    polls: Sequence[PollResult] = (),
+) -> str:
     """One HTML page with all heads at a glance, and each as lines and as a matrix with its numbers.
 
     The page holds everything that it needs and may ask nobody for anything: its own
@@ -59,6 +64,8 @@ def report(trace: Trace | Sequence[Trace], opening: InitialView | None = None) -
 
     Args:
         trace: what to show; of several, the reader chooses one on the page.
+        opening: what it shows first.
+        polls: what a class was asked, and answered.
 
     Raises:
         AttnvizError: the texts are too long for one file.
@@ -68,7 +75,7 @@ def report(trace: Trace | Sequence[Trace], opening: InitialView | None = None) -
     held = contents(traces)
     opening = opening or InitialView()
     kind_opened(traces, opening)
-    return page(held, opening, ("atlas", "head"))
+    return page(held, opening, ("atlas", "head"), polls=polls)
 
 
 def kind_opened(traces: Sequence[Trace], opening: InitialView) -> Kind:
@@ -98,6 +105,7 @@ def page(
     *,
     choose_view: bool = True,
     theme: Theme = "auto",
+    polls: Sequence[PollResult] = (),
 ) -> str:
     """The page around some contents.
 
@@ -105,9 +113,11 @@ def page(
         show: "atlas", "head" or both.
         choose_view: whether lines can be changed for a matrix, and back.
         theme: light, dark, or as the reader's machine is set up; paper is always light.
+        polls: what stands below the pictures.
     """
     facts = {
         "readings": held.readings,
+        "polls": [asdict(poll) for poll in polls],
         "one": ONE,
         "masked": MASKED,
         "least_left": LEAST_LEFT,

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.classroom import bar, socket
 from attnviz.app.classroom.rooms import Poll, opened
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.question import LONGEST
 from tests.app.shown import buttons, clean, press, sent, try_page, visit
 
 
@@ -38,7 +39,7 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     room, _ = opened("window", now=0)
     room.lead("window", {"do": "ask", **question})
     assert isinstance(room.poll, Poll)
-    assert not re.search(r"[*`$\\]|:\w+\[", room.poll.question)
+    assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +47,40 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     [
         ("The :blue[query] of `it`, *twice* **strong**: $q$?", "The query of it, twice strong: q?"),
         (r"Is \*it\* \$5 or :blue[\[a\]]?", "Is *it* $5 or [a]?"),
-        ("First. " + "x" * 286 + ". Last one?", "x" * 286 + ". Last one?"),
-        ("y" * 400, "y" * 299 + "…"),
+        ("y" * 401, "y" * 399 + "…"),
     ],
 )
 def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
-    assert bar.last_sentences(markdown) == plain
+    assert bar._cut(bar._plain(markdown), LONGEST) == plain
+
+
+def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
+    said = told(visit("scale", ask="Who?", options="the lawyer; the witness", right="the witness"))
+    assert not {"ask", "options", "right"} & parse_qs(said["query"]).keys()
+    assert said["question"] == {"question": "Who?", "options": ["the lawyer", "the witness"], "right": 1}
+
+
+def test_what_is_pointed_at_in_words_with_the_place_of_a_token() -> None:
+    sentence = "The dog saw the cat."
+    said = told(visit("explore", text=sentence, layer="2", head="3", query="5 the", key="3 dog"))
+    assert said["point"] == "layer 2 · head 3 · “the” (token 5) → “dog” (token 3)"
+    assert told(visit("masks", text=sentence))["point"].startswith("layer 4 · head 2 · “")
+    assert told(visit("about"))["point"] == ""
+
+
+def test_results_that_a_room_tells_are_kept_for_the_report_and_others_are_not() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from attnviz.app.classroom import bar
+
+        kept = {"question": "Who?", "options": ["a", "b"], "right": 1, "before": None, "counts": [0, 2]}
+        bar._keep([kept])
+        bar._keep([kept, {"evil": 1}])
+        [found] = bar.results()
+        st.markdown(f"{found.question} {found.options} {found.right} {found.before} {found.counts}")
+
+    assert clean(AppTest.from_function(page).run()).markdown[0].value == "Who? ['a', 'b'] 1 None [0, 2]"
 
 
 def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ WINDOW = "first window"
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
 ASK = {"do": "ask", "question": "What does it mean?", "options": OPTIONS, "right": 0}
+POINT = {"words": "head 4-2 · “it” (token 11)", "picture": "slide-head"}
 VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
@@ -166,11 +167,27 @@ def test_the_newest_window_with_the_key_leads() -> None:
 def test_all_see_where_the_teacher_is_and_points() -> None:
     room = opened()
     room.lead(WINDOW, {"do": "view", "view": VIEW})
-    room.lead(WINDOW, {"do": "point", "point": {"layer": 4, "query": "11 it"}})
+    room.lead(WINDOW, {"do": "point", "point": POINT | {"more": "of it"}})
     seen = room.seen_by(room.voter(TOKENS[0]))
-    assert (seen["view"], seen["point"]) == (VIEW, {"layer": 4, "query": "11 it"})
+    assert (seen["view"], seen["point"]) == (VIEW, POINT)
     room.lead(WINDOW, {"do": "point", "point": None})
     assert room.seen_by(None)["point"] is None
+
+
+def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
+    room = opened()
+    voter = joined(room, TOKENS[0])
+    room.lead(WINDOW, ASK | {"question": "Nobody answers?"})
+    for number in range(rooms.MOST_RESULTS + 1):
+        room.lead(WINDOW, ASK | {"question": str(number)})
+        room.answer(voter, {"do": "vote", "round": room.rounds, "option": 1})
+    room.lead(WINDOW, {"do": "again"})
+    room.lead(WINDOW, {"do": "clear"})
+    seen = room.seen_by(None)["results"]
+    assert [each["question"] for each in seen] == [str(number + 1) for number in range(rooms.MOST_RESULTS)]
+    assert (seen[-2]["before"], seen[-2]["counts"], seen[-2]["right"]) == (None, [0, 1, 0], 0)
+    assert (seen[-1]["before"], seen[-1]["counts"]) == ([0, 1, 0], [0, 0, 0])
+    assert room.seen_by(voter)["results"] is None
 
 
 def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
@@ -184,16 +201,13 @@ def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (ASK | {"question": " "}, "The question is empty"),
-        (ASK | {"question": 3}, "The question is empty"),
-        (ASK | {"question": "?" * 2_000}, r"2,000 characters.*Shorten it by 1,700"),
-        (ASK | {"options": ["dog"]}, "2 to 6 answers, not 1"),
-        (ASK | {"options": list("abcdefg")}, "2 to 6 answers, not 7"),
-        (ASK | {"options": ["dog", " dog "]}, "Two answers are the same"),
-        (ASK | {"options": ["dog", ""]}, "An answer is empty"),
-        (ASK | {"options": ["dog", "x" * 81]}, "81 characters"),
-        (ASK | {"right": 3}, "none of the answers"),
-        (ASK | {"right": "dog"}, "none of the answers"),
+        (ASK | {"question": " "}, "Write their question"),
+        (ASK | {"question": 3}, "do not understand"),
+        (ASK | {"question": "?" * 2_000}, "at most 400 characters. This one has 2,000"),
+        (ASK | {"options": ["dog", " dog "]}, "“dog” stands 2 times"),
+        (ASK | {"options": ["dog", 3]}, "do not understand"),
+        (ASK | {"right": 3}, "do not understand"),
+        (ASK | {"right": "dog"}, "do not understand"),
         ({"do": "again"}, "Ask one first"),
         ({"do": "close"}, "Ask one first"),
         ({"do": "vote", "round": 1, "option": 0}, "do not understand"),
@@ -214,7 +228,13 @@ def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
         ),
         *(
             ({"do": "point", "point": point}, "cannot be pointed at")
-            for point in ({"evil": 1}, {"layer": [4]}, {"query": "x" * 101}, {"layer": 10**100}, 4)
+            for point in (
+                4,
+                {"words": "head"},
+                {"words": 4, "picture": ""},
+                {"words": "x" * 501, "picture": ""},
+                POINT | {"picture": "a] b"},
+            )
         ),
     ],
 )

@@ -22,6 +22,7 @@ from tests.app.classroom import redis_server
 
 SECONDS = 20
 ASK = {"do": "ask", "question": "Which?", "options": ["one", "two"], "right": 1}
+POINT = {"words": "head 2", "picture": ""}
 VIEW = {"path": "masks", "query": "layer=4", "reveal": []}
 
 
@@ -83,9 +84,9 @@ class Class:
     def __init__(self, until_the_end: ExitStack) -> None:
         self._until_the_end = until_the_end
 
-    def server(self, store: Store, size: int = 100) -> str:
+    def server(self, store: Store, size: int = 100, opened: int = 3) -> str:
         """The address of a new server."""
-        rooms = Rooms(store, size)
+        rooms = Rooms(store, size, opened)
         config = uvicorn.Config(
             Starlette(routes=[rooms.route], lifespan=rooms.lifespan), port=0, log_level="error"
         )
@@ -138,9 +139,9 @@ def test_a_lesson(lesson: Class, server: str) -> None:
     students = [lesson.student(server, f" {room.lower()} ", name) for name in "abc"]
     teacher.until(lambda state: state["people"] == {"here": 3, "following": 3})
     teacher.do("view", view=VIEW)
-    teacher.do("point", point={"head": 2})
+    teacher.do("point", point=POINT)
     for student in students:
-        seen = student.until(lambda state: state["point"] == {"head": 2})
+        seen = student.until(lambda state: state["point"] == POINT)
         assert (seen["view"], seen["people"]) == (VIEW, None)
     students[0].do("follow", on=False)
     teacher.until(lambda state: state["people"]["following"] == 2)
@@ -260,6 +261,18 @@ def test_a_server_has_so_many_rooms(lesson: Class, server: str, monkeypatch: pyt
     assert "1 rooms already" in second.error(fatal=True)
 
 
+def test_an_address_has_so_many_rooms_open_at_a_time(lesson: Class) -> None:
+    server = lesson.server(SQLite(None), opened=2)
+    first, *_ = lesson.teacher(server)
+    lesson.teacher(server)
+    third = lesson.window(server)
+    third.do("open")
+    assert "2 rooms have been opened that have not ended" in third.error(fatal=True)
+    first.do("end")
+    first.error(fatal=True)
+    assert lesson.teacher(server)[1]
+
+
 def test_people_of_a_server_that_was_killed_are_forgotten(
     lesson: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,11 +315,13 @@ def test_a_store_that_goes_away_is_told_and_comes_back(lesson: Class, tmp_path: 
 
 
 @pytest.mark.parametrize("setting", ["0", "-1", "many", "1001", "1.5"])
-def test_the_operator_sets_the_size_of_a_room(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(socket.SIZE_SETTING, " 30 ")
-    assert socket.size_from_setting() == 30
-    monkeypatch.setenv(socket.SIZE_SETTING, "")
-    assert socket.size_from_setting() == socket.DEFAULT_SIZE
-    monkeypatch.setenv(socket.SIZE_SETTING, setting)
-    with pytest.raises(WrongSetting, match="from 1 to 1000"):
-        socket.size_from_setting()
+@pytest.mark.parametrize("at", [0, 1])
+def test_the_operator_sets_the_limits(at: int, setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = (socket.SIZE_SETTING, socket.OPENED_SETTING)[at]
+    monkeypatch.setenv(name, " 30 ")
+    assert socket.limits_from_settings()[at] == 30
+    monkeypatch.setenv(name, "")
+    assert socket.limits_from_settings() == (socket.DEFAULT_SIZE, socket.DEFAULT_OPENED)
+    monkeypatch.setenv(name, setting)
+    with pytest.raises(WrongSetting, match=rf"{name} should be a number from 1 to 100"):
+        socket.limits_from_settings()

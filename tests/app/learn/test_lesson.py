@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import caches, cards
+from attnviz.app import caches, cards, question
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
@@ -281,7 +281,7 @@ def test_where_nothing_can_be_guessed_nothing_is_asked_and_nothing_covered() -> 
     for name, text in (("positions", "dog"), ("weighted_average", "dog"), ("weighted_average", "😀 🐶")):
         app = visit(name, text=text)
         assert "Reveal" not in buttons(app)
-        assert lesson._COVERED not in [each.proto.body for each in app.get("html")]
+        assert question._COVERED not in [each.proto.body for each in app.get("html")]
 
 
 def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:

@@ -3,9 +3,9 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.own_question import Question, read
+from attnviz.app.question import checked
 from attnviz.errors import InvalidQuestion
-from tests.app.shown import buttons, press, try_page, visit, warnings, words
+from tests.app.shown import buttons, press, sent, try_page, visit, warnings, words
 
 ASKED = {"ask": "Who was late?", "options": "the lawyer; the witness", "right": "the witness"}
 
@@ -25,10 +25,15 @@ def test_a_link_asks_it_and_judges_the_guess(page: str) -> None:
     assert verdict(app) == "**Not quite: the witness.**"
 
 
-def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_or_the_page_is_left() -> None:
-    app = visit("scale", {**ASKED, "right": "none of them"})
+def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_and_stays_with_its_page() -> None:
+    app = visit("scale", {**ASKED, "right": "not marked"})
     assert verdict(app) == "**No option was called the right one.**"
     assert "How much does it give" in words(app.switch_page("pages/masks.py").run())
+    app.text_input(key="ask").set_value("Who is it?").run()
+    app.text_input(key="options").set_value("she; he").run()
+    assert "Who was late?" in words(app.switch_page("pages/scale.py").run())
+    assert list(app.button_group(key="guess_scale").options) == ["the lawyer", "the witness"]
+    assert "Who is it?" in words(app.switch_page("pages/masks.py").run())
     app = visit("scale", ASKED)
     app.text_input(key="ask").set_value("").run()
     app.text_input(key="options").set_value("").run()
@@ -54,21 +59,38 @@ def test_markup_stays_text() -> None:
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("", "a; b", "Write their question, too."),
-        ("x" * 2000, "a; b", "at most 300 characters. This one has 2,000: shorten it."),
+        ("", "ab", "Write their question, too."),
+        ("x" * 2000, "ab", "at most 400 characters. This one has 2,000: shorten it."),
         ("Who?", "", "2 to 6 options, with semicolons between them. This one has none."),
-        ("Who?", "a;;", "This one has 1."),
-        ("Who?", "a;b;c;d;e;f;g", "This one has 7."),
-        ("Who?", "a; b ;a", "“a” stands 2 times"),
-        ("Who?", f"a; {'b' * 81}", "has 81: shorten it."),
+        ("Who?", "a", "This one has 1."),
+        ("Who?", "abcdefg", "This one has 7."),
+        ("Who?", ["a", "b", " a"], "“a” stands 2 times"),
+        ("Who?", ["a", "b" * 81], "has 81: shorten it."),
     ],
 )
-def test_what_is_missing_too_long_or_doubled_is_refused(text: str, options: str, said: str) -> None:
+def test_what_is_missing_too_long_or_doubled_is_refused(text: str, options: list[str], said: str) -> None:
     with pytest.raises(InvalidQuestion, match=said):
-        read(text, options, None)
+        checked(text, options)
 
 
-def test_at_the_bounds_it_is_asked() -> None:
+def test_at_the_bounds_it_is_asked_in_one_line() -> None:
     options = ["b" * 80, *"cdefg"]
-    assert read("x" * 300, ";".join(options), "c") == Question("x" * 300, tuple(options), "c")
-    assert read(" ", " ; ", None) is None
+    assert checked("x" * 400, options) == ("x" * 400, options)
+    assert checked(" Who\n  is *it*? ", [" the\tdog ", "b"]) == ("Who is *it*?", ["the dog", "b"])
+
+
+@pytest.mark.parametrize("page", ["behaviour", "pictures"])
+def test_a_page_that_asks_nothing_itself_asks_it_until_it_is_emptied(page: str) -> None:
+    app = visit(page, ASKED)
+    assert sent(app, "room_bar")["question"]["right"] == 1
+    app.text_input(key="ask").set_value("").run()
+    app.text_input(key="options").set_value("").run()
+    assert "Who was late?" not in words(app)
+    assert "Reveal" not in buttons(app)
+
+
+def test_the_form_does_not_show_which_option_is_right_until_it_is_asked_to() -> None:
+    for right, told in {"": "Mark the right option", "the witness": "One option is marked right"}.items():
+        app = visit("scale", {**ASKED, "right": right or "not marked"})
+        [marking] = [each for each in app.expander if each.label == told]
+        assert not marking.proto.expanded

@@ -1,0 +1,174 @@
+"""What a page asks: its own question, or one that a teacher writes. Its answer is covered until asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.learn.contents import LESSONS
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import ASK, OPTIONS, RIGHT
+from attnviz.errors import InvalidQuestion, quoted
+
+LONGEST, LONGEST_OPTION, FEWEST, MOST = 400, 80, 2, 6
+"""The characters of a question and of an option, and how many options there are."""
+
+_UNMARKED = "not marked"
+_BETWEEN = ";"
+_COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
+
+_REVEALED = "the lessons whose answers are revealed"
+_ASKED = "what each lesson asked last"
+_QUESTION = "the question of the page"
+_WRITTEN = "what was written on each page"
+_WRITTEN_ON = "the page of the form"
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with its options.
+
+    Attributes:
+        text: Markdown.
+        options: plain text.
+        right: the option that is right; None where none was marked.
+        because: what the numbers are, in Markdown.
+    """
+
+    text: str
+    options: Sequence[str]
+    right: str | None
+    because: str = ""
+
+
+def form() -> Question | None:
+    """Draw the button behind which a teacher writes a question; return it, None where there is none.
+
+    It belongs to its page: the next page does not ask it, and whoever comes back finds it again.
+    """
+    name, written = link.page(), memory.get(_WRITTEN, {})
+    if memory.get(_WRITTEN_ON, name) != name and not link.in_address(ASK):
+        for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, ("", "", _UNMARKED)), strict=True):
+            choice.set(value)
+    memory.put(_WRITTEN_ON, name)
+    with st.popover("Ask your own", icon=":material/edit:", type="tertiary"):
+        text = ASK.draw("Question", max_chars=LONGEST)
+        options = OPTIONS.draw(f"{FEWEST} to {MOST} options, with semicolons between them")
+        # The form may be on the wall: which option is right stands behind a button of its own, which closes
+        # with each choice, since its name changes.
+        marked = link.said(RIGHT) in _split(options)
+        with st.expander("One option is marked right" if marked else "Mark the right option"):
+            told = "Copy link takes the question along, and the right option: the address has both."
+            right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(_split(options))], help=told)
+    memory.put(_WRITTEN, {**written, name: (text, options, right)})
+    memory.forget(_QUESTION)
+    if not text.strip() and not _split(options):
+        return None
+    try:
+        plain, several = checked(text, _split(options))
+    except InvalidQuestion as error:
+        st.warning(markdown.plain(str(error)), icon=":material/edit:")
+        return None
+    return Question(markdown.plain(plain), several, None if right == _UNMARKED else right)
+
+
+def _split(options: str) -> list[str]:
+    """The options, of which empty ones are none."""
+    return [option for part in options.split(_BETWEEN) if (option := " ".join(part.split()))]
+
+
+def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
+    """A question and its options as plain text, in one line each.
+
+    Raises:
+        InvalidQuestion: something is missing, too much or doubled.
+    """
+    text, several = " ".join(text.split()), [" ".join(option.split()) for option in options]
+    if not text:
+        raise InvalidQuestion("Here are options of your own. Write their question, too.")
+    if len(text) > LONGEST:
+        raise InvalidQuestion(
+            f"A question has at most {LONGEST} characters. This one has {len(text):,}: shorten it."
+        )
+    if not FEWEST <= len(several) <= MOST:
+        raise InvalidQuestion(
+            f"A question of your own has {FEWEST} to {MOST} options, with semicolons between them. "
+            f"This one has {len(several) or 'none'}."
+        )
+    for option, times in Counter(several).items():
+        if times > 1:
+            raise InvalidQuestion(
+                f"Among your options, {quoted(option)} stands {times} times: once is enough."
+            )
+        if len(option) > LONGEST_OPTION:
+            raise InvalidQuestion(
+                f"An option has at most {LONGEST_OPTION} characters. {quoted(option)} has "
+                f"{len(option):,}: shorten it."
+            )
+    return text, several
+
+
+def ask(question: Question) -> None:
+    """Ask, and cover the answer until the visitor wants to see it; then give it, and judge the guess."""
+    name = link.page()
+    key = f"guess_{name}"
+    memory.put(_QUESTION, (name, question))
+    about = question.text, tuple(question.options), question.because
+    if memory.get(_ASKED, {}).get(name, about) != about:  # a guess about another sentence
+        memory.put(key, None)
+    memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
+    st.markdown(question.text)
+    guessed = st.pills(
+        "Your guess", question.options, key=key, format_func=markdown.plain, label_visibility="collapsed"
+    )
+    shown = name in revealed()
+    if shown:
+        st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
+    else:
+        st.html(_COVERED)
+    with st.container(horizontal=True):
+        if shown:
+            rest = revealed() - {name}
+            st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
+        else:
+            look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
+            st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
+            every = frozenset(lesson.name for lesson in LESSONS) | {name}
+            st.button("Reveal on every page", type="tertiary", on_click=reveal, args=(every,))
+
+
+def ask_below(own: Question | None) -> None:
+    """Ask a teacher's question, if there is one, on a page that asks nothing itself."""
+    if own:
+        with st.container(border=True, key="question"):
+            ask(own)
+
+
+def _verdict(guessed: str | None, right: str | None) -> str:
+    if right is None:
+        return "No option was called the right one"
+    if guessed == right:
+        return "Yes"
+    return f"Not quite: {markdown.plain(right)}" if guessed else markdown.plain(right)
+
+
+def on_page(name: str) -> Question | None:
+    """What the page of this name asked when it was drawn last; None if it asks nothing."""
+    asked, question = memory.get(_QUESTION) or ("", None)
+    return question if asked == name else None
+
+
+def revealed() -> frozenset[str]:
+    """The lessons whose answers this visitor wanted to see."""
+    names: frozenset[str] = memory.get(_REVEALED, frozenset())
+    return names
+
+
+def reveal(names: frozenset[str]) -> None:
+    """Show the answers of these lessons, and cover those of all others."""
+    memory.put(_REVEALED, names)
