@@ -15,6 +15,7 @@ from tests.browser.visit import ANSWERS, DESKTOP, PHONE, Faults, forget
 from tests.browser.widgets import Widgets
 
 HERE = Path(__file__).parent
+LONGEST = ("test_room.py", "test_teachers_view.py", "test_printing.py")
 FAILED = pytest.StashKey[bool]()
 
 # Playwright's own five seconds are few where three browsers and three servers share two cores.
@@ -22,7 +23,11 @@ expect.set_options(timeout=30_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test in a browser that failed is tried once more: three share two cores. The summary names it."""
+    """The longest files begin first, so that no process waits for one of them at the end.
+
+    A test in a browser that failed is tried once more: three share two cores. The summary names it.
+    """
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.flaky(reruns=1))
