@@ -12,11 +12,11 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, controls, markdown
+from attnviz.app.components.arrow import NOTHING
 from attnviz.app.learn import choosing, lesson, plan
 from attnviz.app.learn.block import sections as block
 from attnviz.app.learn.cause import choices as cause_choices
 from attnviz.app.learn.cause import sections as cause
-from attnviz.app.learn.cause.arrow import NOTHING
 from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.cross_attention import sections as cross_attention

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -93,7 +94,7 @@ def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind,
             return written, f"“{edit}” named “{name_of(number, old)}”, which is no token here; {is_now} now."
         places[end] = place
     try:
-        return str(Edit(edit.kind, edit.layer, edit.head, **places)), ""
+        return str(replace(edit, **places)), ""
     except InvalidEdit as error:  # here the decoder reads those words in another order
         return written, str(error)
 
