@@ -92,7 +92,7 @@ class LogitLens:
 
 
 def logit_lens(model: Model, text: str | ModelInput, place: int, kind: Kind | None = None) -> LogitLens:
-    """Read a token's vector out after each layer, by the model's last norm and matrix (nostalgebraist 2020).
+    """Read a token's vector out after each layer, by the model's last norm and matrix (Nostalgebraist 2020).
 
     Arguments and errors as in `decomposition`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, cast, get_args
 
 import numpy as np
@@ -75,7 +75,7 @@ class Edit:
     query: int | None = None
     source: int | None = None
     target: int | None = None
-    exchange: bool = False
+    exchange: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         numbers = (self.layer, self.head, self.query, self.source, self.target)

@@ -152,9 +152,10 @@ def edit_weights(
                 rows.append((*head, edit.query))
                 if edit.target is not None:
                     pointed_rows.append((*head, edit.query, edit.target))
+            elif edit.exchange:
+                exchanged.append((*head, edit.query, edit.source, edit.target))
             else:
-                some = exchanged if edit.exchange else moved
-                some.append((*head, edit.query, edit.source, edit.target))
+                moved.append((*head, edit.query, edit.source, edit.target))
         changed[_columns(heads, 2)] = 0
         changed[_columns(rows, 3)] = 0
         changed.transpose(-1, -2)[_columns(pointed_heads, 3)] = 1

@@ -165,12 +165,13 @@ def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
         (0, 0, 1, 1, None),
         (0, 0, None, 1, None),
         (0, 0, 1, 1, -1),
-        (0, 0, 1, None, 1, True),
     ],
 )
 def test_what_makes_no_sense_is_no_edit(numbers: tuple[int, ...]) -> None:
     with pytest.raises(InvalidEdit):
         Edit("encoder", *numbers)
+    with pytest.raises(InvalidEdit):
+        Edit("encoder", 0, 0, 1, None, 1, exchange=True)
 
 
 @pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])

@@ -80,8 +80,8 @@ def _in_words(chosen: TokenSelection, found: Shares) -> str:
     add = f"of what {networks} feed-forward networks add, " if networks else ""
     have = f"all feed-forward networks **{decimal(parts.feed_forward.sum())}**, " if networks else ""
     return (
-        f"Of its embedding, of what {heads[..., 0].size} heads take from the tokens that they see, {add}and of "
-        "biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
+        f"Of its embedding, of what {heads[..., 0].size} heads take from the tokens that they see, {add}and "
+        "of biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
         f"together are 1. All heads have **{decimal(heads.sum())}**, {have}"
         f"the embedding **{decimal(parts.embeddings)}**, the biases "
         f"**{decimal(parts.biases)}**. The largest share, up or down, of what one head takes from one "

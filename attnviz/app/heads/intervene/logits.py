@@ -132,5 +132,5 @@ def _lens(likely: _Likely, one: int) -> None:
     )
     st.markdown(
         ":small[The vector of this place is read out early, by the model’s own last norm and matrix (logit "
-        "lens, nostalgebraist 2020). The last row is the model’s own. No layer was trained to be read so.]"
+        "lens, Nostalgebraist 2020). The last row is the model’s own. No layer was trained to be read so.]"
     )
