@@ -5,7 +5,7 @@ import pytest
 
 from attnviz.app.learn.who_gets_the_book import choices, compute
 from attnviz.text import percent
-from tests.app.shown import all_sent, buttons, clean, press, sent, try_page, visit, words
+from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
 
 PAGE = "who_gets_the_book"
 
@@ -45,7 +45,7 @@ def test_both_heads_exchange_their_weights_and_another_text_undoes_it() -> None:
     assert data["now"] == found.row_now.tolist()
     assert [choice["now"] for choice in data["choices"]] == list(found.now)
     assert f"→ **{percent(found.now[1], 1)}**" in words(app)
-    clean(press(app, "she or he"))
+    clean(app.text_input(key="unfinished").set_value(choices.EXAMPLES["she or he"]).run())
     assert app.text_input(key="edit").value == ""
     assert sent(app, "arrow")["interference"]["change"] == "none"
 
@@ -83,7 +83,6 @@ def test_names_that_do_not_do_are_kept_and_answered_with_a_sentence(text: str, s
     app = try_page(PAGE, unfinished=text)
     assert said in app.error[0].value
     assert app.text_input(key="unfinished").value == text
-    assert "John gives" in buttons(app)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import torch
 from attnviz.app.learn.who_gets_the_book import compute
 from attnviz.capture import loading
 from attnviz.capture.storyteller import StorytellerModel
-from attnviz.errors import AttnvizError, InvalidEdit, UnknownWords
+from attnviz.errors import AttnvizError, InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.trained.storyteller.grammar import VOCABULARY
-from attnviz.trained.storyteller.measures import ITEMS
+from attnviz.trained.storyteller.tasks import ITEMS
 
 GIFT = "When Mary and John went to the shop, John gave a book to"
 TEXTS = (GIFT, "John called Mary because", "The keys near the book")
@@ -52,7 +52,6 @@ def test_a_third_person_gives() -> None:
     ("text", "said"),
     [
         ("Mary and Mary were friends. Mary gave a book to", "Both people are “Mary”"),
-        ("The dog", ""),
         ("Mary gave a book to", "Name two people"),
         ("Mary and John and Karim were friends. John gave a book to", "Three people, and “John” gives"),
         ("John called Jack because", "go with “he”. Take a woman and a man"),
@@ -63,7 +62,7 @@ def test_a_third_person_gives() -> None:
     ],
 )
 def test_what_asks_for_no_two_words_is_answered_with_a_sentence(text: str, said: str) -> None:
-    with pytest.raises(UnknownWords if not said else AttnvizError, match=said):
+    with pytest.raises(AttnvizError, match=said):
         compute.read(text)
 
 

@@ -24,8 +24,8 @@ from attnviz.models import catalogue
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.grammar import MEN, NOUNS, VOCABULARY, WOMEN
-from attnviz.trained.storyteller.measures import ITEMS, items
 from attnviz.trained.storyteller.storyteller import Storyteller
+from attnviz.trained.storyteller.tasks import ITEMS, items
 from attnviz.trained.vocabulary import START
 from attnviz.transformer.decoder_only import DecoderOnlySteps
 
@@ -393,7 +393,7 @@ class _Batch:
         found = []
         for projection, its in zip(output_projections(model).values(), steps.layers, strict=True):
             outputs = self.last(its.attention.attention.output.transpose(1, 2))
-            added = torch.einsum("thd,hdm,tm->th", outputs, projection, direction)
+            added = torch.einsum("thd,hdm,tm->th", outputs, torch.tensor(projection), direction)
             found.append(added.mean(dim=0))
         return torch.stack(found)
 
