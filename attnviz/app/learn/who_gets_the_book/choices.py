@@ -43,6 +43,9 @@ EXAMPLES = {
 }
 _ABOUT = "the text that the exchanges were made in"
 _ENTRY = catalogue.entry(catalogue.STORYTELLER)
+_HEADS = [
+    head_name(layer, head) for layer in range(_ENTRY.layers_of("decoder")) for head in range(_ENTRY.heads)
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,20 +124,21 @@ def _built(dice: Random) -> str:
     return text.strip()
 
 
+def first_head(text: str) -> str:
+    """The head that adds most to the likelier of the two words."""
+    parts = direct(text)
+    return _HEADS[int((parts.heads * parts.difference).argmax())]
+
+
 def choose(text: str) -> UnfinishedText:
     """Draw the choice of the head and the changes as text; return them with what the model makes of them.
 
-    At first it is the head that adds most to the likelier word. Where something cannot be changed, this is
+    Where something cannot be changed, this is
     said, and nothing is.
     """
-    names = [
-        head_name(layer, head) for layer in range(_ENTRY.layers_of("decoder")) for head in range(_ENTRY.heads)
-    ]
     left, right = st.columns([2, 5])
-    parts = direct(text)
-    most = names[int((parts.heads * parts.difference).argmax())]
     with left:
-        name = BOOK_HEAD.select("Head", names, most)
+        name = BOOK_HEAD.select("Head", _HEADS, first_head(text))
     with right:
         typed = EDIT.draw(
             "What is changed, as text",
@@ -143,15 +147,25 @@ def choose(text: str) -> UnfinishedText:
             "Without “3<>5”, its row is silenced; without “15” too, the whole head. Several changes have "
             "commas between them.",
         )
-    layer, head = (int(number) - 1 for number in name.split("-"))
     read = _read(text)
     try:
-        edits = tuple(_parsed(each.strip(), read) for each in typed.split(",") if each.strip())
-        found = _experiment(text, layer, head, tuple(map(str, edits)))
+        return selected(
+            text, name, tuple(_parsed(each.strip(), read) for each in typed.split(",") if each.strip())
+        )
     except InvalidEdit as error:
         st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
-        edits, found = (), _experiment(text, layer, head)
-    return UnfinishedText(text, read, layer, head, edits, found)
+        return selected(text, name)
+
+
+def selected(text: str, name: str, edits: tuple[Edit, ...] = ()) -> UnfinishedText:
+    """This head and these changes in a text.
+
+    Raises:
+        AttnvizError: as `compute.experiment`.
+    """
+    layer, head = (int(number) - 1 for number in name.split("-"))
+    found = _experiment(text, layer, head, tuple(map(str, edits)))
+    return UnfinishedText(text, _read(text), layer, head, edits, found)
 
 
 def _parsed(written: str, read: compute.Unfinished) -> Edit:
