@@ -670,12 +670,12 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
         pin.press("ArrowRight")
     pin.press("Enter")
     shows(exchanged)
-    assert_asked(page, edit=exchanged)
+    assert_asked(page, exchanged=exchanged)
     page.get_by_role("button", name=re.compile("^Exchange the weights in")).click()
     pair = book.held_out("gift").pair
     both = [f"decoder {layer + 1}-{head + 1}{exchanged[11:]}" for layer, head in pair]
     shows(*both)
-    assert_asked(page, edit=", ".join(both))
+    assert_asked(page, exchanged=", ".join(both))
     everybody_can_use(page)
     assert_link_reproduces(page)
 

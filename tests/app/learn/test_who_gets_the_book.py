@@ -36,23 +36,23 @@ def test_the_opening_picture_shows_the_head_that_adds_most() -> None:
 def test_both_heads_exchange_their_weights_and_another_text_undoes_it() -> None:
     app = visit(PAGE)
     clean(press(app, "Exchange the weights in"))
-    edits = app.text_input(key="edit").value
+    edits = str(app.text_input(key="exchanged").value)
     assert len(edits.split(", ")) == 2
     assert "15 3<>5" in edits
     data = sent(app, "arrow")
-    layer, head = (int(number) - 1 for number in app.selectbox(key="book_head").value.split("-"))
+    layer, head = (int(number) - 1 for number in str(app.selectbox(key="book_head").value).split("-"))
     found = compute.experiment(choices.OPENING, layer, head, edits.split(", "))
     assert data["now"] == found.row_now.tolist()
     assert [choice["now"] for choice in data["choices"]] == list(found.now)
     assert f"→ **{percent(found.now[1], 1)}**" in words(app)
     clean(app.text_input(key="unfinished").set_value(choices.EXAMPLES["she or he"]).run())
-    assert app.text_input(key="edit").value == ""
+    assert app.text_input(key="exchanged").value == ""
     assert sent(app, "arrow")["interference"]["change"] == "none"
 
 
 @pytest.mark.parametrize(("edit", "change"), [("decoder 2-2 15", "row"), ("decoder 2-2", "head")])
 def test_a_row_or_a_head_is_silenced(edit: str, change: str) -> None:
-    data = sent(visit(PAGE, edit=edit, book_head="2-2"), "arrow")
+    data = sent(visit(PAGE, exchanged=edit, book_head="2-2"), "arrow")
     assert data["interference"]["change"] == change
     assert not any(data["now"])
 
@@ -95,7 +95,7 @@ def test_names_that_do_not_do_are_kept_and_answered_with_a_sentence(text: str, s
     ],
 )
 def test_changes_that_cannot_be_made_are_named_and_nothing_is_changed(edit: str, said: str) -> None:
-    app = visit(PAGE, edit=edit)
+    app = visit(PAGE, exchanged=edit)
     assert "Nothing is changed" in app.warning[0].value
     assert said in app.warning[0].value
     assert sent(app, "arrow")["interference"]["change"] == "none"

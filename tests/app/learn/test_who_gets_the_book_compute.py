@@ -10,7 +10,7 @@ from attnviz.capture.storyteller import StorytellerModel
 from attnviz.errors import AttnvizError, InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.trained.storyteller.grammar import VOCABULARY
-from attnviz.trained.storyteller.tasks import ITEMS
+from attnviz.trained.storyteller.tasks import ITEMS, items
 
 GIFT = "When Mary and John went to the shop, John gave a book to"
 TEXTS = (GIFT, "John called Mary because", "The keys near the book")
@@ -116,10 +116,10 @@ def test_the_parts_add_up_to_the_difference_and_patching_all_heads_gives_all_of_
 def test_what_heads_do_in_many_texts_is_what_they_do_in_each(
     task: compute.Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every, few = compute.items, 3
-    monkeypatch.setattr(compute, "items", lambda name: every(name)[:few])
+    few = 3
+    monkeypatch.setattr(f"{compute.__name__}.items", lambda name: items(name)[:few])
     found = compute.held_out(task)
-    texts = [" ".join(item.words[1:]) for item in every(compute._TASKS[task])[:few]]
+    texts = [" ".join(item.words[1:]) for item in items(compute._TASKS[task])[:few]]
     reads = [compute.read(text) for text in texts]
     direct = [compute.direct(text) for text in texts]
     np.testing.assert_allclose(found.direct, np.mean([each.heads for each in direct], axis=0), atol=1e-4)

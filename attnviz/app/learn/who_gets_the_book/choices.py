@@ -15,7 +15,7 @@ from attnviz.app.learn import story
 from attnviz.app.learn.computed import COMPUTING, later
 from attnviz.app.page import stop
 from attnviz.app.state import memory
-from attnviz.app.state.choices import BOOK_HEAD, EDIT, UNFINISHED
+from attnviz.app.state.choices import BOOK_HEAD, EXCHANGED, UNFINISHED
 from attnviz.errors import AttnvizError, InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -112,7 +112,7 @@ def choose_text() -> str:
     except AttnvizError as error:
         stop(error)
     if memory.get(_ABOUT, text) != text:
-        EDIT.set("")
+        EXCHANGED.set("")
     memory.put(_ABOUT, text)
     return text
 
@@ -133,14 +133,13 @@ def first_head(text: str) -> str:
 def choose(text: str) -> UnfinishedText:
     """Draw the choice of the head and the changes as text; return them with what the model makes of them.
 
-    Where something cannot be changed, this is
-    said, and nothing is.
+    Where something cannot be changed, this is said, and nothing is.
     """
     left, right = st.columns([2, 5])
     with left:
         name = BOOK_HEAD.select("Head", _HEADS, first_head(text))
     with right:
-        typed = EDIT.draw(
+        typed = EXCHANGED.draw(
             "What is changed, as text",
             placeholder="nothing is changed",
             help="“decoder 2-2 15 3<>5”: in layer 2, head 2, word 15 exchanges its weights of words 3 and 5. "
@@ -149,9 +148,8 @@ def choose(text: str) -> UnfinishedText:
         )
     read = _read(text)
     try:
-        return selected(
-            text, name, tuple(_parsed(each.strip(), read) for each in typed.split(",") if each.strip())
-        )
+        edits = [_parsed(each.strip(), read) for each in typed.split(",") if each.strip()]
+        return selected(text, name, tuple(edits))
     except InvalidEdit as error:
         st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
         return selected(text, name)
@@ -193,15 +191,15 @@ def change(chosen: UnfinishedText, interference: Interference) -> None:
         made.append(replace(row, source=ends[0], target=ends[1], exchange=True))
     elif interference["change"] != "none":
         made.append(whole if interference["change"] == "head" else row)
-    EDIT.set(", ".join(map(str, made)))
+    EXCHANGED.set(", ".join(map(str, made)))
 
 
 def exchange_in(chosen: UnfinishedText, heads: list[tuple[int, int]]) -> None:
     """Let these heads, and no others, exchange their weights of the two words."""
     edits = [replace(chosen.exchange, layer=layer, head=head) for layer, head in heads]
-    EDIT.set(", ".join(map(str, edits)))
+    EXCHANGED.set(", ".join(map(str, edits)))
 
 
 def undo() -> None:
     """Change nothing any more."""
-    EDIT.set("")
+    EXCHANGED.set("")

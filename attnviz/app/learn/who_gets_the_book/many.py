@@ -47,7 +47,7 @@ def draw(chosen: UnfinishedText) -> None:
         {
             "head": [head_name(*head) for head in heads],
             "adds directly": found.direct.ravel(),
-            **{name: 100 * shares.ravel() for name, shares in columns.items()},
+            **{name: np.round(100 * shares.ravel()) + 0.0 for name, shares in columns.items()},  # no −0
         },
         hide_index=True,
         column_config={
