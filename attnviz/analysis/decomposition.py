@@ -94,6 +94,8 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
     (embeddings,), (biases,) = found.pop("embeddings"), found.pop("biases")
     feed_forward = np.array(found.pop("feed-forward", []), dtype=direction.dtype)
     attention = {kind: np.stack(each) for kind, each in found.items()}
+    for array in (feed_forward, *attention.values()):
+        array.setflags(write=False)
     return Contributions(attention, feed_forward, float(embeddings), float(biases))
 
 
