@@ -677,7 +677,7 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
     shows(*both)
     assert_asked(page, exchanged=", ".join(both))
     everybody_can_use(page)
-    assert_link_reproduces(page)
+    assert_link_reproduces(page, controls)
 
 
 def test_long_distances(page: Page, server: Server) -> None:
