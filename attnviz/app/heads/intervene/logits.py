@@ -85,12 +85,13 @@ def draw(chosen: Intervention, place: int) -> None:
     found, bias = _parts(chosen.entry.name, chosen.given, place, likely.ids[one], likely.ids[other])
     first, second = (markdown.code(likely.labels[at]) for at in (one, other))
     whole = found.total + bias
+    where = words.where(chosen, place)
     st.markdown(
-        f"{words.where(chosen, place).capitalize()}, {first} has a logit that is **{decimal(whole)}** higher "
-        f"than that of {second}; a negative number: lower. It is a sum of what the model’s parts add: direct "
-        "logit attribution (Elhage et al. 2021). All norms are taken as they were. The changes that are "
-        "chosen above are not made here. What a part does through later ones is in theirs: patch it, to see "
-        "all that it does."
+        f"{where[0].upper()}{where[1:]}, {first} has a logit that is **{decimal(abs(whole))}** "
+        f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is a sum of what the "
+        "model’s parts add: direct logit attribution (Elhage et al. 2021). All norms are taken as they were. The "
+        "changes that are chosen above are not made here. What a part does through later ones is in theirs: "
+        "patch it, to see all that it does."
     )
     groups = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
