@@ -89,9 +89,9 @@ def draw(chosen: Intervention, place: int) -> None:
     st.markdown(
         f"{where[0].upper()}{where[1:]}, {first} has a logit that is **{decimal(abs(whole))}** "
         f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is a sum of what the "
-        "model’s parts add: direct logit attribution (Elhage et al. 2021). All norms are taken as they were. The "
-        "changes that are chosen above are not made here. What a part does through later ones is in theirs: "
-        "patch it, to see all that it does."
+        "model’s parts add: direct logit attribution (Elhage et al. 2021). All norms are taken as they were. "
+        "The changes that are chosen above are not made here. What a part does through later ones is in "
+        "theirs: patch it, to see all that it does."
     )
     groups = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
