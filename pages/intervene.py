@@ -4,7 +4,17 @@ import streamlit as st
 
 from attnviz.app import caches, frame
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import choices, effect, mending, outputs, patched, picture, ranking, together
+from attnviz.app.heads.intervene import (
+    choices,
+    effect,
+    logits,
+    mending,
+    outputs,
+    patched,
+    picture,
+    ranking,
+    together,
+)
 from attnviz.app.heads.tool import tool
 from attnviz.capture.model import ModelInput
 
@@ -34,4 +44,7 @@ with tool("intervene"):
         together.draw(chosen, place, by)
     with st.container(border=True):
         patched.draw(chosen, place)
+    if place is not None:
+        with st.container(border=True):
+            logits.draw(chosen, place)
     effect.limits()

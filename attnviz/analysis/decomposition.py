@@ -7,7 +7,7 @@ all later norms alone (Kobayashi et al. 2021).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -58,6 +58,45 @@ class Part(NamedTuple):
     kind: PartKind
     layer: int
     vectors: Floats
+
+
+class Contributions(NamedTuple):
+    """What each part adds to a number that is linear in the output: direct logit attribution, for a logit.
+
+    Attributes:
+        attention: of each kind, [layer, head, key].
+        feed_forward: [layer].
+        embeddings, biases: one number each.
+    """
+
+    attention: Mapping[PartKind, Floats]
+    feed_forward: Floats
+    embeddings: float
+    biases: float
+
+    @property
+    def total(self) -> float:
+        """All of them added: the number itself, but for a bias of its own."""
+        parts = (self.feed_forward, *self.attention.values())
+        return self.embeddings + self.biases + sum(float(part.sum()) for part in parts)
+
+
+def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
+    """Each part's share of output @ direction.
+
+    Args:
+        parts: of one output.
+        direction: [d_model]: a row of the unembedding, or the difference of two.
+    """
+    found: dict[PartKind, list[Floats]] = {}
+    for part in parts:
+        found.setdefault(part.kind, []).append(part.vectors @ direction)
+    (embeddings,), (biases,) = found.pop("embeddings"), found.pop("biases")
+    feed_forward = np.array(found.pop("feed-forward", []), dtype=direction.dtype)
+    attention = {kind: np.stack(each) for kind, each in found.items()}
+    for array in (feed_forward, *attention.values()):
+        array.setflags(write=False)
+    return Contributions(attention, feed_forward, float(embeddings), float(biases))
 
 
 def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:

@@ -216,6 +216,11 @@ REFERENCES = {
         "Locating and Editing Factual Associations in GPT", _NIPS, "arXiv:2202.05262"
     ),
     "Michel et al. 2019": Reference("Are Sixteen Heads Really Better than One?", _NIPS, "arXiv:1905.10650"),
+    "Nostalgebraist 2020": Reference(
+        "interpreting GPT: the logit lens",
+        "LessWrong",
+        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+    ),
     "Olsson et al. 2022": Reference(
         "In-context Learning and Induction Heads", "Transformer Circuits Thread", "arXiv:2209.11895"
     ),

@@ -2,7 +2,7 @@
 
 export { default as aligned_matrices } from "./heads/compare/aligned_matrices.js";
 export { default as arithmetic } from "./components/arithmetic.js";
-export { default as arrow } from "./learn/cause/arrow.js";
+export { default as arrow } from "./components/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
 export { default as average } from "./learn/weighted_average/average.js";
 export { default as candidates } from "./components/candidates.js";

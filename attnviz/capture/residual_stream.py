@@ -31,6 +31,10 @@ TOLERANCE = 1e-5
 """How far what is put together may be from the model's own, as a share of its largest number (at least 1)."""
 
 _MOST_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
+_NO_LOGITS = (
+    "This model has no logits here, or computes them by more than one matrix, so they are no sum of the same "
+    "parts. Its output is."
+)
 _NOT_EXACT = "What cannot be put together exactly from its parts is not shown."
 
 
@@ -55,7 +59,7 @@ class Decomposition:
     output: Floats
     parts: tuple[Part, ...]
     residual: float
-    _unembedding: Callable[[int], tuple[Floats, float]] | None
+    _unembedding: _Unembedding | None
 
     def logit(self, token_id: int) -> tuple[Floats, float]:
         """The direction w, [d_model], and the bias b with which the token's logit is output · w + b.
@@ -68,11 +72,42 @@ class Decomposition:
             ModelNotSupported: the model has no logits here, or they are not linear in the output.
         """
         if self._unembedding is None:
-            raise ModelNotSupported(
-                "This model has no logits here, or computes them by more than one matrix, so they are no sum "
-                "of the same parts. Its output is."
-            )
-        return self._unembedding(token_id)
+            raise ModelNotSupported(_NO_LOGITS)
+        return self._unembedding.row(token_id)
+
+
+@dataclass(frozen=True, eq=False)
+class LogitLens:
+    """What a token's vector would predict, were it read out after each layer already.
+
+    Attributes:
+        tokens, place: as in `Decomposition`.
+        logits: [layer + 1, vocabulary]: of the embeddings, after the first layer, …, and the model's own. A
+            model that norms its vectors only at the end does so here after each layer.
+    """
+
+    tokens: tuple[Token, ...]
+    place: int
+    logits: Floats
+
+
+def logit_lens(model: Model, text: str | ModelInput, place: int, kind: Kind | None = None) -> LogitLens:
+    """Read a token's vector out after each layer, by the model's last norm and matrix (Nostalgebraist 2020).
+
+    Arguments and errors as in `decomposition`.
+
+    Raises:
+        ModelNotSupported: the model has no logits here, too, or computes them by more than one matrix.
+    """
+    heard = _heard(model, text, kind)
+    tokens = heard.blocks[0].query_tokens
+    checked_place(place, len(tokens))
+    unembedding = _unembedding(heard)
+    if unembedding is None:
+        raise ModelNotSupported(_NO_LOGITS)
+    with torch.inference_mode():
+        after = torch.stack(heard.after_each_layer(heard.stream(place)))
+        return LogitLens(tokens, place, owned(unembedding.logits(torch.vstack([after, heard.output[place]]))))
 
 
 def decomposition(
@@ -118,6 +153,25 @@ class _Call(NamedTuple):
     module: Any
     given: Tensor
     returned: Tensor
+
+
+class _Unembedding(NamedTuple):
+    """How logits are made of outputs: output · weightᵀ · scale + bias."""
+
+    weight: Tensor
+    scale: Tensor
+    bias: Tensor
+
+    def logits(self, outputs: Tensor) -> Tensor:
+        return outputs @ self.weight.T * self.scale + self.bias
+
+    def row(self, token: int) -> tuple[Floats, float]:
+        """See `Decomposition.logit`."""
+        if token not in range(len(self.weight)):
+            raise AttnvizError(
+                f"There is no token {token} in the vocabulary: its last row is {len(self.weight) - 1}."
+            )
+        return owned(self.weight[token] * self.scale), float(self.bias[token])
 
 
 class _Heard(NamedTuple):
@@ -169,6 +223,23 @@ class _Heard(NamedTuple):
         if waiting:
             raise self._refusal()
         return ResidualStream(owned(start[place]), steps)
+
+    def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
+        """A token's vector before each layer, ready to be read out; the last layer's is the output."""
+        added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
+        only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
+        found, vector = [], stream.embeddings
+        for step in stream.steps:
+            if isinstance(step, FrozenNorm):
+                vector = step.linear(vector) + step.shift
+                continue
+            if step.block is not None and step.block.kind != "cross":
+                found.append(torch.tensor(vector))
+            vector = vector + step.vector
+        if not only_at_the_end:
+            return found
+        last = next(call for call in reversed(self.calls) if _is_norm(call.module))
+        return [last.module(each) for each in found]
 
     def _explained(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
@@ -263,8 +334,8 @@ def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[
     raise ModelNotSupported("This model reads no words.")
 
 
-def _unembedding(heard: _Heard) -> Callable[[int], tuple[Floats, float]] | None:
-    """From a row of the vocabulary to `Decomposition.logit`; None if the logits are anything else."""
+def _unembedding(heard: _Heard) -> _Unembedding | None:
+    """None if the logits are anything else."""
     own, output = heard.network, heard.output
     if heard.logits is None:
         return None
@@ -280,17 +351,8 @@ def _unembedding(heard: _Heard) -> Callable[[int], tuple[Floats, float]] | None:
         bias = bias if its is None else bias + its.detach().flatten()
     plain = output @ weight.T
     scale = ((logits - bias) * plain).sum() / plain.square().sum()  # 1, or T5's 1 / √d_model
-    if not _close(plain * scale + bias, logits):
-        return None
-
-    def of(row: int) -> tuple[Floats, float]:
-        if row not in range(len(weight)):
-            raise AttnvizError(
-                f"There is no token {row} in the vocabulary: its last row is {len(weight) - 1}."
-            )
-        return owned(weight[row] * scale), float(bias[row])
-
-    return of
+    found = _Unembedding(weight, scale, bias)
+    return found if _close(found.logits(output), logits) else None
 
 
 def _side_by_side(block: Block) -> Tensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, cast, get_args
 
 import numpy as np
@@ -18,11 +18,13 @@ Edits: TypeAlias = "Sequence[Edit | HeadOutput]"
 
 _NUMBER = "([1-9][0-9]{0,3})"
 _WRITTEN = re.compile(
-    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
+    f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?"
+    f"(?: (?(4)(?:{_NUMBER}(<)?)?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row: only where one is named can a key be named from which a weight moves
 _ALMOST = re.compile(
-    f"({'|'.join(get_args(Kind))}) ?{_NUMBER} ?- ?{_NUMBER}(?: {_NUMBER})?(?: ?{_NUMBER}? ?> ?{_NUMBER})?",
+    f"({'|'.join(get_args(Kind))}) ?{_NUMBER} ?- ?{_NUMBER}(?: {_NUMBER})?"
+    f"(?: ?{_NUMBER}? ?(<)? ?> ?{_NUMBER})?",
     re.ASCII | re.IGNORECASE,
 )
 """What differs from an edit only in its spaces and capitals."""
@@ -41,13 +43,16 @@ class Edit:
 
     Move: what a query gave to one key goes to another one; the row’s sum stays.
 
+    Exchange: two keys of a row take each other's weight.
+
     Written, everything counts from 1:
 
     - "encoder 2-1" silences the first head of the encoder's second layer,
     - "encoder 2-1 9" silences its row of the ninth token only,
     - "encoder 2-1 9 >7" points that row at the seventh token,
     - "encoder 2-1 >7" points all of the head's rows there,
-    - "encoder 2-1 9 2>7" moves what the row gave to the second token to the seventh.
+    - "encoder 2-1 9 2>7" moves what the row gave to the second token to the seventh,
+    - "encoder 2-1 9 2<>7" exchanges the two.
 
     Several edits are made one after the other, each of what the one before it left: of two that silence or
     point the same row, the last one counts.
@@ -57,6 +62,7 @@ class Edit:
         query: whose row; None: every row of the head.
         source: the key that a move takes from; None: there is none, or the row is pointed at `target`.
         target: the key that gets the weight; None: nothing does, that is silence.
+        exchange: whether `source` gets the weight of `target`, too.
 
     Raises:
         InvalidEdit: a number is negative, a move has no row or only one of its ends, or the decoder is made
@@ -69,12 +75,14 @@ class Edit:
     query: int | None = None
     source: int | None = None
     target: int | None = None
+    exchange: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         numbers = (self.layer, self.head, self.query, self.source, self.target)
         if self.kind not in get_args(Kind) or any(number is not None and number < 0 for number in numbers):
             raise InvalidEdit("An edit names encoder, decoder or cross, and counts from 0.")
-        if self.source is not None and (self.query is None or self.target is None):
+        ends = self.query, self.target
+        if (self.source is not None and None in ends) or (self.exchange and self.source is None):
             raise InvalidEdit(
                 "An edit that moves a weight names a row, the key it takes from, and the key it gives to."
             )
@@ -84,7 +92,7 @@ class Edit:
     def __str__(self) -> str:
         row = "" if self.query is None else f" {self.query + 1}"
         source = "" if self.source is None else self.source + 1
-        target = "" if self.target is None else f" {source}>{self.target + 1}"
+        target = "" if self.target is None else f" {source}{'<' * self.exchange}>{self.target + 1}"
         return f"{self.kind} {head_name(self.layer, self.head)}{row}{target}"
 
     @classmethod
@@ -140,9 +148,9 @@ class HeadOutput:
 
 
 def _edit(match: re.Match[str]) -> Edit:
-    kind, layer, head, *found = match.groups()
-    row = (None if number is None else int(number) - 1 for number in found)
-    return Edit(cast("Kind", kind.lower()), int(layer) - 1, int(head) - 1, *row)
+    kind, layer, head, query, source, both, target = match.groups()
+    row = (None if number is None else int(number) - 1 for number in (query, source, target))
+    return Edit(cast("Kind", kind.lower()), int(layer) - 1, int(head) - 1, *row, exchange=bool(both))
 
 
 def _remedy(text: str) -> str:

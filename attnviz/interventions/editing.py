@@ -137,7 +137,7 @@ def edit_weights(
     """
     changed = weights.clone().reshape(-1, *weights.shape[-3:])
     for turn in zip_longest(*edits):  # the first edit of every sentence at once, then the second …
-        heads, rows, pointed_heads, pointed_rows, moved = [], [], [], [], []
+        heads, rows, pointed_heads, pointed_rows, moved, exchanged = [], [], [], [], [], []
         for sentence, edit in enumerate(turn):
             if not isinstance(edit, Edit):
                 continue
@@ -152,6 +152,8 @@ def edit_weights(
                 rows.append((*head, edit.query))
                 if edit.target is not None:
                     pointed_rows.append((*head, edit.query, edit.target))
+            elif edit.exchange:
+                exchanged.append((*head, edit.query, edit.source, edit.target))
             else:
                 moved.append((*head, edit.query, edit.source, edit.target))
         changed[_columns(heads, 2)] = 0
@@ -162,6 +164,9 @@ def edit_weights(
         given = changed[(*row, source)]
         changed[(*row, source)] = 0
         changed[(*row, target)] += given
+        *row, source, target = _columns(exchanged, 5)
+        both = changed[(*row, source)], changed[(*row, target)]
+        changed[(*row, target)], changed[(*row, source)] = both
     return changed.reshape(weights.shape)
 
 

@@ -71,6 +71,7 @@ IN_NO_LINK = (
     "example",
     "english_example",
     "prompt_example",
+    "unfinished_example",
     "heads ",
     "pairs alike",
     "ranked",

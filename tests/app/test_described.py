@@ -50,6 +50,7 @@ SHOW_NONE = {
     "scale",
     "sounds",
     "weighted_average",
+    "who_gets_the_book",
 }
 SHOW_ANOTHER = {"long_distances", "write"}  # networks that nobody told anything
 

@@ -103,6 +103,7 @@ IN_VAIN = {
         "live_seed": "-1",
         "watched": "9",
     },
+    "who_gets_the_book": {"book_head": "9-9"},
     "long_distances": {"clauses": "many", "clauses_seed": "-1"},
     "write": {"written_word": "99", "top_p": "0", "temperature": "cold", "write": "101", "seed": "-1"},
 }

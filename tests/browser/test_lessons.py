@@ -26,6 +26,7 @@ from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
+from attnviz.app.learn.who_gets_the_book import compute as book
 from attnviz.app.learn.write.sections import EXAMPLES as STORIES
 from attnviz.app.state.choices import CLAUSES_SEED
 from attnviz.capture.model import Writing
@@ -643,6 +644,40 @@ def test_cause(page: Page, server: Server) -> None:
     page.mouse.up()
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     everybody_can_use(page)
+
+
+def test_who_gets_the_book(page: Page, server: Server) -> None:
+    text = "When Lena and Hugo went to the park, Hugo gave a kite to"
+    lesson(page, server, "who_gets_the_book", unfinished=text, book_head="2-2")
+    picture = page.locator(".root.arrow")
+    lena, hugo, end = 2, 4, 14
+    exchanged = f"decoder 2-2 {end + 1} {lena + 1}<>{hugo + 1}"
+
+    @eventually
+    def shows(*edits: str) -> None:
+        """Both probabilities, and the word that is written."""
+        expect(page.locator("[data-pending]")).to_have_count(0)
+        found = book.experiment(text, 1, 1, edits)
+        expect(picture.locator(".writes.now p")).to_have_text(found.written_now)
+        for word, exact in zip(("Lena", "Hugo"), found.now, strict=True):
+            shown = picture.locator(f'[data-word="{word}"] .is[data-value]').get_attribute("data-value")
+            assert float(shown or "nan") == pytest.approx(exact, abs=1e-5)
+
+    shows()
+    pin = picture.get_by_role("slider").first
+    expect(pin).to_have_attribute("aria-valuetext", re.compile("^Lena, "))
+    for _ in range(hugo - lena):
+        pin.press("ArrowRight")
+    pin.press("Enter")
+    shows(exchanged)
+    assert_asked(page, exchanged=exchanged)
+    page.get_by_role("button", name=re.compile("^Exchange the weights in")).click()
+    pair = book.held_out("gift").pair
+    both = [f"decoder {layer + 1}-{head + 1}{exchanged[11:]}" for layer, head in pair]
+    shows(*both)
+    assert_asked(page, exchanged=", ".join(both))
+    everybody_can_use(page)
+    assert_link_reproduces(page, controls)
 
 
 def test_long_distances(page: Page, server: Server) -> None:

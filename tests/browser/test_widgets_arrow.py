@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, expect
 
-from attnviz.app.learn.cause.arrow import NOTHING, Interference, arrow
+from attnviz.app.components.arrow import NOTHING, Interference, arrow
 from tests.browser.widgets import Widgets, sent_by
 
 BEGIN = ["the", "dog", "did", "not", "cross", "the"]

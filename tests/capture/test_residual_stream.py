@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attnviz.analysis.decomposition import Part, around_attention
+from attnviz.analysis.decomposition import Part, around_attention, contributions
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import Model, ModelInput
-from attnviz.capture.residual_stream import decomposition, residual_stream
+from attnviz.capture.residual_stream import decomposition, logit_lens, residual_stream
+from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import AttnvizError, InvalidTrace, ModelNotSupported
 from attnviz.trace import Floats, Kind
@@ -257,3 +258,54 @@ def test_other_threads_are_not_heard(minilm: Model) -> None:
     finally:
         stop.set()
         other.join()
+
+
+def test_the_logit_lens_of_the_storyteller_by_its_own_layers() -> None:
+    """Each layer's sums through the last norm and the table; the last row is what the model says."""
+    model = loading.load("storyteller")
+    assert isinstance(model, StorytellerModel)
+    text = "Mary and John were friends. John gave a book to"
+    found = logit_lens(model, text, 10)
+    own = model.storyteller.model
+    steps = model.storyteller.steps(torch.tensor([token.id for token in found.tokens]))
+    sums = [steps.words[10], *(layer.output[10] for layer in steps.layers)]
+    expected = torch.stack([own.norm(each) @ own.table.weight.T for each in sums])
+    np.testing.assert_allclose(found.logits, expected.detach().numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "t5", "bart", "translator"])
+def test_the_logit_lens_ends_with_the_model_s_own_logits(family: str, folder_of: FolderOf) -> None:
+    model, given = opened(family, folder_of)
+    found = logit_lens(model, given, IT)
+    predicted = model.outcomes(given, [()], position=IT).probabilities
+    assert predicted is not None
+    own = torch.tensor(found.logits).softmax(dim=1)
+    np.testing.assert_allclose(own[-1], predicted[0], atol=1e-5)
+    layers = max(block.layer for block in model.trace(given).blocks if block.kind == "decoder") + 1
+    assert len(own) == layers + 1
+
+
+def test_gpt2_is_read_out_early_by_its_last_norm(folder_of: FolderOf) -> None:
+    model = loading.load(str(folder_of("gpt2")))
+    assert isinstance(model, HuggingFaceModel)
+    ids = torch.tensor([[token.id for token in model.tokens(SENTENCE)]])
+    head, norm = model.network.lm_head, model.network.get_submodule("transformer.ln_f")
+    with torch.inference_mode():
+        *early, _ = model.network(ids, output_hidden_states=True).hidden_states
+        expected = [head(norm(state[0, IT])).numpy() for state in early]
+    np.testing.assert_allclose(logit_lens(model, SENTENCE, IT).logits[:-1], np.stack(expected), atol=1e-5)
+
+
+def test_no_logit_lens_without_logits(minilm: Model) -> None:
+    with pytest.raises(ModelNotSupported, match="no logits here"):
+        logit_lens(minilm, TIRED, IT)
+
+
+def test_contributions_add_up_to_the_difference_of_two_logits(folder_of: FolderOf) -> None:
+    model, given = opened("t5", folder_of)
+    found = decomposition(model, given, IT)
+    (one, bias), (other, other_bias) = found.logit(7), found.logit(11)
+    parts = contributions(found.parts, one - other)
+    assert set(parts.attention) == {"decoder", "cross"}
+    logits = logit_lens(model, given, IT).logits[-1]
+    assert parts.total + bias - other_bias == pytest.approx(logits[7] - logits[11], abs=1e-4)

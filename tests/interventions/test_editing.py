@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ indices = st.integers(min_value=0, max_value=9998)
 def any_edit(draw: st.DrawFn) -> Edit:
     kind: Kind = draw(st.sampled_from(["encoder", "decoder", "cross"]))
     layer, head, query, *keys = (draw(indices) for _ in range(5))
-    what = draw(st.sampled_from(["head", "row", "pointed head", "pointed row", "move"]))
+    what = draw(st.sampled_from(["head", "row", "pointed head", "pointed row", "move", "exchange"]))
     if what == "head":
         return Edit(kind, layer, head)
     if what == "row":
@@ -48,7 +48,7 @@ def any_edit(draw: st.DrawFn) -> Edit:
     if what == "pointed row":
         return Edit(kind, layer, head, query, target=keys[0] % (query + 1))
     assume(kind != "decoder" or max(keys) <= query)
-    return Edit(kind, layer, head, query, *keys)
+    return Edit(kind, layer, head, query, *keys, exchange=what == "exchange")
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +82,7 @@ def test_an_edit_survives_being_written(edit: Edit) -> None:
         (Edit("encoder", 1, 0), "encoder 2-1"),
         (Edit("cross", 0, 3, 8), "cross 1-4 9"),
         (Edit("encoder", 1, 0, 8, 1, 6), "encoder 2-1 9 2>7"),
+        (Edit("encoder", 1, 0, 8, 1, 6, exchange=True), "encoder 2-1 9 2<>7"),
         (Edit("encoder", 1, 0, 8, None, 6), "encoder 2-1 9 >7"),
         (Edit("encoder", 1, 0, None, None, 6), "encoder 2-1 >7"),
         (Edit("decoder", 0, 1, None, None, 0), "decoder 1-2 >1"),
@@ -102,6 +103,8 @@ def test_an_edit_is_written_counting_from_one(edit: Edit, written: str) -> None:
         "encoder 2-1 9 2>",
         "encoder 2-1 2>7",
         "encoder 2-1 9>7",
+        "encoder 2-1 9 <>7",
+        "encoder 2-1 <>7",
         "encoder 2-1 9 >",
         "encoder 2-1 > 7",
         "encoder 2-1 >0",
@@ -130,6 +133,7 @@ def test_rubbish_is_answered_with_a_sentence(text: str) -> None:
         ("encoder 4-2 10>8", "A space is missing before the >: “encoder 4-2 10 >8”."),
         ("encoder 4-2 10  >8", "Mind the spaces and small letters: “encoder 4-2 10 >8”."),
         (" Encoder 4-2\t10 3 > 10", "Mind the spaces and small letters: “encoder 4-2 10 3>10”."),
+        ("encoder 4-2 10 3 <> 8", "Mind the spaces and small letters: “encoder 4-2 10 3<>8”."),
         ("encoder 4-2 3 13 >8", "Mind the spaces and small letters: “encoder 4-2 3 13>8”."),
         ("encoder 4-2 10 8", "Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1"),
         ("encoder 4-2" + " " * 10_000, "Write “encoder 2-1 9 2>7”"),
@@ -143,8 +147,8 @@ def test_what_is_almost_an_edit_is_answered_with_the_edit(text: str, said: str) 
 
 
 @given(
-    st.text(alphabet="encodrs 0123->٣\n", max_size=12)
-    | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?( [0-9]?>[0-9])?")
+    st.text(alphabet="encodrs 0123-<>٣\n", max_size=12)
+    | st.from_regex(r"cross [0-9]-[0-9]( [0-9])?( [0-9]?<?>[0-9])?")
 )
 def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
     with contextlib.suppress(InvalidEdit):
@@ -166,6 +170,8 @@ def test_any_text_is_an_edit_or_is_refused(text: str) -> None:
 def test_what_makes_no_sense_is_no_edit(numbers: tuple[int, ...]) -> None:
     with pytest.raises(InvalidEdit):
         Edit("encoder", *numbers)
+    with pytest.raises(InvalidEdit):
+        Edit("encoder", 0, 0, 1, None, 1, exchange=True)
 
 
 @pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])
@@ -181,17 +187,20 @@ def test_moving_a_weight_to_where_it_was_changes_no_bit(translator: Translator, 
     assert same_bits(run(translator, same).logits, run(translator).logits)
 
 
-@pytest.mark.parametrize("what", ["move", "silence", "point"])
+@pytest.mark.parametrize("what", ["move", "exchange", "silence", "point"])
 @pytest.mark.parametrize("edit", ROWS, ids=str)
 def test_the_row_of_an_edit_changes_and_all_else_is_untouched(
     translator: Translator, edit: Edit, what: str
 ) -> None:
-    kind, layer, head, query, source, target = astuple(edit)
+    kind, layer, head, query, source, target, _ = astuple(edit)
     before = attention(run(translator), kind, layer)
     expected = before.attention.weights.clone()
     row = expected[head, query]
     if what == "move":
         row[target], row[source] = row[target] + row[source], 0
+    elif what == "exchange":
+        edit = replace(edit, exchange=True)
+        row[[source, target]] = row[[target, source]]
     else:
         edit = Edit(kind, layer, head, query, target=target if what == "point" else None)
         row[:] = torch.eye(len(row))[target] if what == "point" else 0

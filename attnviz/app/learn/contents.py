@@ -6,7 +6,7 @@ from typing import Any, Literal
 from attnviz.app import cards
 from attnviz.app.cards import Card
 from attnviz.app.state.choice import Choice
-from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, PROMPT, STAGE, TEXT, VIEW
+from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, PROMPT, STAGE, TEXT, UNFINISHED, VIEW
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 
 Group = Literal["attention", "translator", "storyteller"]
@@ -154,6 +154,16 @@ LESSONS = (
         ((MODEL.name, STORYTELLER),),
         "See every head of the storyteller",
         sentence=PROMPT,
+        group="storyteller",
+    ),
+    Lesson(
+        "who_gets_the_book",
+        "Who gets the book?",
+        "Who gets the book?",
+        "Two names, one answer: find the heads that decide it, and make them write the other name.",
+        ((MODEL.name, STORYTELLER),),
+        "See every head of the storyteller",
+        sentence=UNFINISHED,
         group="storyteller",
     ),
 )

@@ -12,11 +12,11 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, controls, markdown
+from attnviz.app.components.arrow import NOTHING
 from attnviz.app.learn import choosing, lesson, plan
 from attnviz.app.learn.block import sections as block
 from attnviz.app.learn.cause import choices as cause_choices
 from attnviz.app.learn.cause import sections as cause
-from attnviz.app.learn.cause.arrow import NOTHING
 from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.cross_attention import sections as cross_attention
@@ -34,6 +34,8 @@ from attnviz.app.learn.watch_it_learn import sections as watch_it_learn
 from attnviz.app.learn.watch_it_learn.in_training import TAUGHT
 from attnviz.app.learn.weighted_average import sections as weighted_average
 from attnviz.app.learn.weighted_average.averages_compared import LEFT_OUT, WeighedToken
+from attnviz.app.learn.who_gets_the_book import choices as book_choices
+from attnviz.app.learn.who_gets_the_book import sections as book
 from attnviz.app.learn.write import sections as write
 from attnviz.app.question import Question
 from attnviz.app.saving import save_file
@@ -458,6 +460,18 @@ def _write(_text: str) -> Sheet:
     )
 
 
+def _who_gets_the_book(_text: str) -> Sheet:
+    chosen = book_choices.selected(book_choices.OPENING, book_choices.first_head(book_choices.OPENING))
+    return _sheet(
+        "who_gets_the_book",
+        lesson.asked(book.question, chosen),
+        f"What the last word looks at in head {chosen.name}",
+        _numbered(chosen.read.words),
+        [_weights("weight", chosen.found.row_before)],
+        _about(chosen.text, catalogue.entry(catalogue.STORYTELLER).title, f"head {chosen.name}"),
+    )
+
+
 def _names(text: str) -> list[str]:
     groups = choosing.tokens(text)
     return [name_of(at, groups) for at in range(len(groups))]
@@ -481,5 +495,6 @@ SHEETS: dict[str, Callable[[str], Sheet]] = {
     "watch_it_learn": _watch_it_learn,
     "long_distances": _long_distances,
     "write": _write,
+    "who_gets_the_book": _who_gets_the_book,
 }
 """The sheet of each lesson that can be handed out."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from random import Random
 
 import streamlit as st
 
@@ -13,6 +14,7 @@ from attnviz.app.state.choice import Text
 from attnviz.models import catalogue
 from attnviz.text import joined
 from attnviz.trained.storyteller import grammar
+from attnviz.trained.storyteller.reading import beginning
 
 _KINDS = {
     "Women": grammar.WOMEN,
@@ -26,11 +28,13 @@ _KINDS = {
 }
 
 
-def prompt(label: str, box: Text, examples: Mapping[str, str]) -> str:
+def prompt(
+    label: str, box: Text, examples: Mapping[str, str], build: Callable[[Random], str] = beginning
+) -> str:
     """Draw the box for a text, and examples, of which the first is open at first; return what stands in it.
 
     Stops the page with a kind word and the words that the model knows, and keeps what was typed, where the
-    text is empty, too long, or has a word that is not in the vocabulary.
+    text is empty, too long, or has a word that is not in the vocabulary. A button builds another text.
     """
     opening = next(iter(examples.values()))
     typed = link.said(box) or opening
@@ -38,7 +42,7 @@ def prompt(label: str, box: Text, examples: Mapping[str, str]) -> str:
     pressed = next((name for name, text in examples.items() if text == typed), None)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         buttons("Examples", examples, f"{box.name}_example", box.set, pressed, width="content")
-        build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set)
+        build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set, build)
     return sentence(label, box, opening, catalogue.STORYTELLER, known_words)
 
 

@@ -21,11 +21,12 @@ _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
+_BOOK = _on("who_gets_the_book")
 _WITH_OWN_MODEL = _MASKS | _POSITIONS
 _WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _WITH_OWN_MODEL
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
-READ_BY_STORYTELLER = _WRITE
+READ_BY_STORYTELLER = _WRITE | _BOOK
 LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
@@ -54,6 +55,7 @@ OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, c
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
+UNFINISHED = Text(name="unfinished", pages=_BOOK)
 ENGLISH = Text(
     name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE | _ASSIGNED, always=True, carried=True
 )
@@ -117,6 +119,8 @@ ASKED_AT = Token(name="asked", pages=_INTERVENE)
 RANKED_BY = OneOf(name="by", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
 PATCHED_INTO = OneOf(name="into", pages=_INTERVENE)
+LOGIT_OF = OneOf(name="logit_of", pages=_INTERVENE)
+LOGIT_AGAINST = OneOf(name="logit_against", pages=_INTERVENE)
 KEEPS = OneOf(name="keeps", pages=_PLANE)
 PART = OneOf(name="part", pages=_PRONOUNS)
 PAIRS = OneOf(name="pairs", pages=_PRONOUNS)
@@ -184,6 +188,8 @@ LIVE_VARIANT = OneOf(name="live_told", pages=_WATCH)
 LIVE_SEED = Number(name="live_seed", pages=_WATCH, least=0, most=9999)
 LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
 WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
+BOOK_HEAD = OneOf(name="book_head", pages=_BOOK)
+EXCHANGED = Text(name="exchanged", pages=_BOOK)
 CLAUSES = Number(name="clauses", pages=_LONG, least=0, default=5)
 CLAUSES_SEED = Number(name="clauses_seed", pages=_LONG, least=0, most=9999, default=0)
 

@@ -19,6 +19,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.lesson import source_of
+from attnviz.app.learn.who_gets_the_book import choices as who_gets_the_book
 from attnviz.app.learn.write import sections as write
 from attnviz.app.references import linked
 from attnviz.app.state.choices import TEXT
@@ -46,12 +47,14 @@ GUESSES = {
     "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
     "long_distances": ("other words of the sentence", "the LSTM goes from"),
     "write": ("red", "these are the likeliest: `red` **9"),
+    "who_gets_the_book": ("John", "`Mary` goes from 99.6 % to 39.7 %, `John` from < 0.1 % to 50.5 %"),
 }
 
 OPENINGS = {
     "text": OPENING.text,
     "english": english.OPENING,
     "probe": english.OPENING,
+    "unfinished": who_gets_the_book.OPENING,
     "prompt": next(iter(write.EXAMPLES.values())),
 }
 
@@ -148,6 +151,8 @@ def assert_only_text(app: AppTest) -> None:
     [
         ("cross_attention", "reader", " ", "nothing here"),
         ("write", "prompt", " ", "nothing here"),
+        ("who_gets_the_book", "unfinished", "Mary gave the <b>zebra</b> to", "zebra"),
+        ("who_gets_the_book", "unfinished", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
         ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.decomposition import Contributions, contributions
 from attnviz.app import caches, controls, markdown
-from attnviz.app.components.head_map import head_map
-from attnviz.app.components.token_bars import token_bars
+from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.text import decimal, head_name
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Kind
 
-_LISTED = 12  # parts
+_OF = "of the output"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,17 +25,12 @@ class Shares:
     """Each part's share of an output o, part · o / o · o: together they are 1, and some are below 0.
 
     Attributes:
-        heads: [layer, head, key].
-        feed_forward: [layer]; empty: the model is attention alone.
-        embeddings, biases: one number each.
+        parts: the shares.
         residual: how far the sum of all parts is from the output, in the worst of its numbers.
         d_model: how many numbers that are.
     """
 
-    heads: Floats
-    feed_forward: Floats
-    embeddings: float
-    biases: float
+    parts: Contributions
     residual: float
     d_model: int
 
@@ -49,11 +43,7 @@ def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
 
     found = decomposition(loading.load(model), given, place, kind)
     direction = found.output / (found.output @ found.output)
-    of = {(part.kind, part.layer): part.vectors @ direction for part in found.parts}
-    heads = np.stack([share for (which, _), share in of.items() if which == kind])
-    feed_forward = np.array([share for (which, _), share in of.items() if which == "feed-forward"])
-    embeddings, biases = (float(of[name, 0]) for name in ("embeddings", "biases"))
-    return Shares(heads, feed_forward, embeddings, biases, found.residual, len(found.output))
+    return Shares(contributions(found.parts, direction), found.residual, len(found.output))
 
 
 def draw(chosen: TokenSelection) -> None:
@@ -68,25 +58,34 @@ def draw(chosen: TokenSelection) -> None:
         st.markdown(_in_words(chosen, found))
         left, right = st.columns(2, gap="large")
         with left:
-            _largest(chosen, found)
+            keys = {chosen.kind: chosen.queries}
+            part_pictures.largest("largest parts", found.parts, keys, "shares", _OF)
         with right:
-            _heads(chosen, found)
+            part_pictures.heads(
+                "parts of heads",
+                found.parts,
+                chosen.kind,
+                "each head’s share of the output, from all tokens together",
+                _OF,
+                (chosen.layer + 1, chosen.head + 1),
+                lambda layer, head: controls.open_head(layer - 1, head - 1),
+            )
         st.markdown(f":small[{_how_exact(found)}]")
 
 
 def _in_words(chosen: TokenSelection, found: Shares) -> str:
-    layers, heads, _ = found.heads.shape
-    layer, head, key = np.unravel_index(int(np.abs(found.heads).argmax()), found.heads.shape)
-    networks = len(found.feed_forward)
+    parts, heads = found.parts, found.parts.attention[chosen.kind]
+    layer, head, key = np.unravel_index(int(np.abs(heads).argmax()), heads.shape)
+    networks = len(parts.feed_forward)
     add = f"of what {networks} feed-forward networks add, " if networks else ""
-    have = f"all feed-forward networks **{decimal(found.feed_forward.sum())}**, " if networks else ""
+    have = f"all feed-forward networks **{decimal(parts.feed_forward.sum())}**, " if networks else ""
     return (
-        f"Of its embedding, of what {layers * heads} heads take from the tokens that they see, {add}and of "
-        "biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
-        f"together are 1. All heads have **{decimal(found.heads.sum())}**, {have}"
-        f"the embedding **{decimal(found.embeddings)}**, the biases "
-        f"**{decimal(found.biases)}**. The largest share, up or down, of what one head takes from one "
-        f"token is {decimal(found.heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, "
+        f"Of its embedding, of what {heads[..., 0].size} heads take from the tokens that they see, {add}and "
+        "of biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
+        f"together are 1. All heads have **{decimal(heads.sum())}**, {have}"
+        f"the embedding **{decimal(parts.embeddings)}**, the biases "
+        f"**{decimal(parts.biases)}**. The largest share, up or down, of what one head takes from one "
+        f"token is {decimal(heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, "
         f"from {chosen.called(int(key))}."
     )
 
@@ -99,49 +98,4 @@ def _how_exact(found: Shares) -> str:
         "share tells how much of the output a part makes up itself, not what would happen without it: what "
         "later layers read of it is in their own parts. And from layer 2 on, what a head takes from a token "
         "can come from other words."
-    )
-
-
-def _largest(chosen: TokenSelection, found: Shares) -> None:
-    parts = [("embedding", found.embeddings), ("biases", found.biases)]
-    parts += [(f"FFN {at}", float(share)) for at, share in enumerate(found.feed_forward, start=1)]
-    parts += [
-        (f"{head_name(layer, head)} {name_of(key, chosen.queries)}", float(share))
-        for (layer, head, key), share in np.ndenumerate(found.heads)
-    ]
-    parts = sorted(parts, key=lambda part: -abs(part[1]))[:_LISTED]
-    longest = abs(parts[0][1])
-    token_bars(
-        "largest parts",
-        title=f"the {len(parts)} largest shares: a head and the token it takes from"
-        f"{', or the feed-forward network (FFN) of a layer' if len(found.feed_forward) else ''}; bars show "
-        "the size, without the sign",
-        bars=[
-            {
-                "number": rank,
-                "label": label,
-                "size": abs(share) / longest,
-                "written": decimal(share, 3),
-                "hint": f"{label}: {decimal(share, 4)} of the output",
-                "marked": False,
-            }
-            for rank, (label, share) in enumerate(parts, start=1)
-        ],
-    )
-
-
-def _heads(chosen: TokenSelection, found: Shares) -> None:
-    values = found.heads.sum(axis=2)
-    most = float(np.abs(values).max())
-    head_map(
-        "parts of heads",
-        title="each head’s share of the output, from all tokens together",
-        values=values,
-        texts=[f"{decimal(value, 4)} of the output" for value in values.ravel().tolist()],
-        printed=[decimal(value, 2) for value in values.ravel().tolist()],
-        low=(-most, decimal(-most)),
-        high=(most, decimal(most)),
-        kind="diverging",
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )

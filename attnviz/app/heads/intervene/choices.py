@@ -41,7 +41,7 @@ _SEEN_IN_A_LINK = (KIND, TEXT, LAYER, HEAD, QUERY, POINTS_AT, ASKED_AT, RANKED_B
 _HELP = (
     "As a link writes them: “encoder 4-2” silences a head, “encoder 4-2 10” its row of token 10, "
     "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
-    "moves what the row gives to token 3 to token 8. Type one, or take one away."
+    "moves what the row gives to token 3 to token 8; “3<>8” exchanges the two. Type one, or take one away."
 )
 
 
@@ -225,10 +225,10 @@ def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: ModelInput
         return f"in {head}, {who} looks at nothing"
     if edit.source is None:
         return f"in {head}, {who} looks at {markdown.token(edit.target, keys)} alone"
-    moved = (
-        f"what {who} gives to {markdown.token(edit.source, keys)} goes to {markdown.token(edit.target, keys)}"
-    )
-    return f"in {head}, {moved}"
+    source, target = (markdown.token(key, keys) for key in (edit.source, edit.target))
+    if edit.exchange:
+        return f"in {head}, {who} exchanges its weights of {source} and {target}"
+    return f"in {head}, what {who} gives to {source} goes to {target}"
 
 
 def _heads(entry: Entry) -> Iterator[tuple[Kind, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -81,8 +82,8 @@ def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind,
         return written, ""
     if edit.kind not in before or edit.kind not in now or before[edit.kind] == now[edit.kind]:
         return written, ""
-    places: dict[str, int | None] = {"query": edit.query, "source": edit.source, "target": edit.target}
-    for end, side in (("query", 0), ("source", 1), ("target", 1)):
+    places = [edit.query, edit.source, edit.target]
+    for end, side in enumerate((0, 1, 1)):
         number = places[end]
         old, new = before[edit.kind][side], now[edit.kind][side]
         if number is None or number >= len(old):
@@ -93,7 +94,7 @@ def followed_word(written: str, before: Mapping[Kind, Sides], now: Mapping[Kind,
             return written, f"“{edit}” named “{name_of(number, old)}”, which is no token here; {is_now} now."
         places[end] = place
     try:
-        return str(Edit(edit.kind, edit.layer, edit.head, **places)), ""
+        return str(replace(edit, query=places[0], source=places[1], target=places[2])), ""
     except InvalidEdit as error:  # here the decoder reads those words in another order
         return written, str(error)
 

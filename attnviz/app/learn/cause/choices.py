@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
-from attnviz.app.learn.cause.arrow import NOTHING, Change, Interference
+from attnviz.app.components.arrow import NOTHING, Change, Interference
 from attnviz.app.learn.computed import later, translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory

@@ -1,9 +1,9 @@
 /* arrow: one row of weights as arrows whose heads can be dragged to other words. */
 
-import { drawing, element, placeUnder } from "../../../widgets/dom.js";
-import { percent } from "../../../widgets/numbers.js";
-import { Choice } from "../../../widgets/selection.js";
-import { View, widget } from "../../../widgets/widget.js";
+import { drawing, element, placeUnder } from "../../widgets/dom.js";
+import { percent } from "../../widgets/numbers.js";
+import { Choice } from "../../widgets/selection.js";
+import { View, widget } from "../../widgets/widget.js";
 import styles from "./arrow.css";
 
 const PIN_LEAST = 0.1; // a smaller weight has no handle
@@ -13,13 +13,16 @@ const KEYBOARD_PAUSE = 600; // ms after the last arrow key before the model is r
 const PIN = 17; // radius in pixels
 const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
-/** The row as it is while Python has not answered yet: what `source` had goes to `target`, or all is silent. */
-function changedRow(before, { change, source, target }) {
+/**
+ * The row as it is while Python has not answered yet: what `source` had goes to `target`, or they exchange their
+ * weights, or all is silent.
+ */
+function changedRow(before, { change, source, target }, exchange) {
   if (change === "row" || change === "head") return before.map(() => 0);
   const row = [...before];
   if (change === "move") {
-    row[target] += row[source];
-    row[source] = 0;
+    row[target] = exchange ? before[source] : before[target] + before[source];
+    row[source] = exchange ? before[target] : 0;
   }
   return row;
 }
@@ -28,7 +31,7 @@ function changedRow(before, { change, source, target }) {
  * @typedef {{ title: string, words: string[], query: number | null, reader: string, open_to: boolean[], before:
  *   number[], now: number[], interference: { change: "none" | "move" | "row" | "head", source: number | null, target:
  *   number | null }, translation: { text: string, differs: boolean }[], translation_before: { text: string, differs:
- *   boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string, others: number }}
+ *   boolean }[], choices: { word: string, before: number, now: number }[], choice_label: string, others: number, exchange: boolean, lang: string }}
  *   Message what arrow.py sends, and describes
  */
 
@@ -81,7 +84,7 @@ class Arrow extends View {
   }
 
   get row() {
-    return this.choice.answered ? this.data.now : changedRow(this.data.before, this.interference);
+    return this.choice.answered ? this.data.now : changedRow(this.data.before, this.interference, this.data.exchange);
   }
 
   /** Where what stands at this word now came from. */
@@ -433,7 +436,7 @@ class Arrow extends View {
   // What the model writes
 
   buildResult() {
-    const { translation, translation_before: before, choices, choice_label: label, others } = this.data;
+    const { translation, translation_before: before, choices, choice_label: label, others, lang } = this.data;
     const pending = !this.choice.answered;
     const changed = this.interference.change !== "none" || others > 0;
     const line = (name, pieces, className) =>
@@ -443,7 +446,7 @@ class Arrow extends View {
         element("span", { class: "label", text: name }),
         element(
           "p",
-          { lang: "fr" },
+          { lang },
           ...pieces.flatMap(({ text, differs }) => {
             const [, word, end] = text.match(/^(.*?)([\s.]*)$/);
             return [differs ? element("mark", { text: word }) : word, end];
@@ -465,7 +468,7 @@ class Arrow extends View {
       return element(
         "div",
         { class: "choice", "data-word": word },
-        element("span", { class: "of", lang: "fr", text: word }),
+        element("span", { class: "of", lang, text: word }),
         element("span", { class: "track", "aria-hidden": "true" }, bar("is", now), ...(changed ? [bar("was", was)] : [])),
         numbers,
       );

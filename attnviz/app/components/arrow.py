@@ -60,6 +60,8 @@ def arrow(
     choices: Sequence[Choice],
     choice_label: str,
     others: int,
+    exchange: bool = False,
+    lang: str = "fr",
     about: str,
     on_change: Callable[[Interference], None],
     on_undo: Callable[[], None],
@@ -76,6 +78,9 @@ def arrow(
         translation, translation_before: what the model writes now, and wrote unchanged.
         choices: the words between which it chooses, at the place that `choice_label` names; may be empty.
         others: how much is changed in other rows.
+        exchange: whether an arrow that is dragged to a word exchanges its weight with that word's, and is not
+            added to it.
+        lang: the language of what is written.
         about: what the saved picture says; "" for the page's sentence and model.
         on_change: called with what the visitor changed in this row.
         on_undo: called if all changes are to be undone, in all rows.

@@ -1,0 +1,137 @@
+"""What each part adds to a token's logit, and what the model would expect after each layer already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.decomposition import Contributions, contributions
+from attnviz.app import controls, markdown
+from attnviz.app.caches import cached, named
+from attnviz.app.components.token_bars import token_bars
+from attnviz.app.heads import choosing, part_pictures
+from attnviz.app.heads.intervene import words
+from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.errors import AttnvizError
+from attnviz.text import decimal, percent
+from attnviz.trace import Floats, Kind
+
+_OFFERED = 10  # tokens
+_OF = "of the difference"
+
+
+@dataclass(frozen=True, eq=False)
+class _Likely:
+    """The likeliest tokens at a place, their numbers, and how probable they are after each layer.
+
+    Attributes:
+        ids: the likeliest first.
+        labels: of each.
+        after: [layer + 1, token], their probabilities, of the embeddings first.
+        best: after each layer, the likeliest token of all.
+    """
+
+    ids: tuple[int, ...]
+    labels: tuple[str, ...]
+    after: Floats
+    best: tuple[str, ...]
+
+
+@cached(named, "Reading out after each layer …")
+def _likely(model: str, given: ModelInput, place: int) -> _Likely:
+    with loading.gate:  # our own models come without transformers
+        from attnviz.capture.residual_stream import logit_lens
+
+    loaded = loading.load(model)
+    logits = logit_lens(loaded, given, place).logits
+    after = np.exp(logits - logits.max(axis=1, keepdims=True))
+    after /= after.sum(axis=1, keepdims=True)
+    ids = tuple(map(int, np.argsort(-after[-1], kind="stable")[:_OFFERED]))
+    best = loaded.words(after.argmax(axis=1).tolist())
+    return _Likely(ids, loaded.words(ids), after[:, ids], best)
+
+
+@cached(named, "Taking the logits apart …")
+def _parts(model: str, given: ModelInput, place: int, one: int, other: int) -> tuple[Contributions, float]:
+    """What each part adds to the difference of two logits, and the difference of their biases."""
+    with loading.gate:
+        from attnviz.capture.residual_stream import decomposition
+
+    found = decomposition(loading.load(model), given, place)
+    (first, bias), (second, other_bias) = found.logit(one), found.logit(other)
+    return contributions(found.parts, first - second), bias - other_bias
+
+
+def draw(chosen: Intervention, place: int) -> None:
+    """Draw what makes one token likelier than another at this place, and after which layer it is."""
+    st.header("What makes a word likely?", anchor=False)
+    try:
+        likely = _likely(chosen.entry.name, chosen.given, place)
+    except AttnvizError as error:
+        st.info(markdown.plain(str(error)), icon=":material/block:")
+        return
+    names = {f"{rank} {label}": at for at, (rank, label) in enumerate(enumerate(likely.labels, 1))}
+    left, right = st.columns(2)
+    with left:
+        one = names[LOGIT_OF.select("Token", list(names))]
+    with right:
+        others = [name for name, at in names.items() if at != one]
+        other = names[LOGIT_AGAINST.select("Against", others)]
+    found, bias = _parts(chosen.entry.name, chosen.given, place, likely.ids[one], likely.ids[other])
+    first, second = (markdown.code(likely.labels[at]) for at in (one, other))
+    whole = found.total + bias
+    where = words.where(chosen, place)
+    st.markdown(
+        f"{where[0].upper()}{where[1:]}, {first} has a logit that is **{decimal(abs(whole))}** "
+        f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is a sum of what the "
+        "model’s parts add: direct logit attribution (Elhage et al. 2021). All norms are taken as they were. "
+        "The changes that are chosen above are not made here. What a part does through later ones is in "
+        "theirs: patch it, to see all that it does."
+    )
+    groups = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
+    bars, heads = st.columns(2, gap="large")
+    with bars:
+        part_pictures.largest("logit parts", found, groups, "parts of that difference", _OF)
+    with heads:
+        kind: Kind = chosen.kind if chosen.kind in found.attention else "decoder"
+        here = (chosen.layer + 1, chosen.head + 1) if kind == chosen.kind else None
+        part_pictures.heads(
+            "logit heads",
+            found,
+            kind,
+            f"what each {kind} head adds to that difference, from all tokens together",
+            _OF,
+            here,
+            lambda layer, head: controls.open_head(layer - 1, head - 1),
+        )
+        _lens(likely, one)
+
+
+def _lens(likely: _Likely, one: int) -> None:
+    """Draw how probable a token would be after each layer."""
+    last = len(likely.best) - 1
+    token_bars(
+        "logit lens",
+        title=f"how probable “{likely.labels[one]}” would be, read out after each layer; beside the layer, "
+        "the token that would be likeliest",
+        bars=[
+            {
+                "number": layer,
+                "label": f"{'embedding' if not layer else f'layer {layer}'}: {best}",
+                "size": float(share),
+                "written": percent(float(share), 1),
+                "hint": f"after {f'layer {layer}' if layer else 'the embedding'}: {percent(float(share), 1)}",
+                "marked": layer == last,
+            }
+            for layer, (best, share) in enumerate(zip(likely.best, likely.after[:, one], strict=True))
+        ],
+    )
+    st.markdown(
+        ":small[The vector of this place is read out early, by the model’s own last norm and matrix (logit "
+        "lens, Nostalgebraist 2020). The last row is the model’s own. No layer was trained to be read so.]"
+    )

@@ -1,0 +1,205 @@
+"""What the page is about: a text that breaks off, a head, and what the visitor changed in the last row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.caches import cached
+from attnviz.app.components.arrow import NOTHING, Change, Interference
+from attnviz.app.learn import story
+from attnviz.app.learn.computed import COMPUTING, later
+from attnviz.app.page import stop
+from attnviz.app.state import memory
+from attnviz.app.state.choices import BOOK_HEAD, EXCHANGED, UNFINISHED
+from attnviz.errors import AttnvizError, InvalidEdit
+from attnviz.interventions.edit import Edit
+from attnviz.models import catalogue
+from attnviz.text import head_name
+from attnviz.trained.storyteller.grammar import VOCABULARY
+from attnviz.trained.storyteller.reading import written
+from attnviz.trained.storyteller.tasks import TASKS
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.who_gets_the_book import compute
+else:
+    compute = later("attnviz.app.learn.who_gets_the_book.compute")
+
+told = cached(catalogue.STORYTELLER, COMPUTING)
+"""For a computation with the storyteller."""
+
+_read, _experiment, direct = told(compute.read), told(compute.experiment), told(compute.direct)
+
+OPENING = "When Mary and John went to the shop, John gave a book to"
+EXAMPLES = {
+    "John gives": OPENING,
+    "Karim gives": "When Mary and John went to the shop, Karim gave a book to",
+    "she or he": "John called Mary because",
+    "was or were": "The keys near the book",
+}
+_ABOUT = "the text that the exchanges were made in"
+_ENTRY = catalogue.entry(catalogue.STORYTELLER)
+_HEADS = [
+    head_name(layer, head) for layer in range(_ENTRY.layers_of("decoder")) for head in range(_ENTRY.heads)
+]
+
+
+@dataclass(frozen=True, eq=False)
+class UnfinishedText:
+    """What the page is about.
+
+    Attributes:
+        text: as it was typed.
+        read: what it asks.
+        layer, head: whose row of the last word is shown, from 0.
+        edits: all that is changed, in this head and in others.
+        found: both runs.
+    """
+
+    text: str
+    read: compute.Unfinished
+    layer: int
+    head: int
+    edits: tuple[Edit, ...]
+    found: compute.Experiment
+
+    @property
+    def name(self) -> str:
+        """The head's: "2-2"."""
+        return head_name(self.layer, self.head)
+
+    @property
+    def last(self) -> str:
+        """The last word, in Markdown."""
+        return markdown.code(self.read.words[-1])
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The two words between which the model chooses, in Markdown."""
+        one, other = map(markdown.code, self.read.choices)
+        return one, other
+
+    @property
+    def exchange(self) -> Edit:
+        """This head's exchange of its weights of the two words that lead to either."""
+        end = len(self.read.words) - 1
+        return Edit("decoder", self.layer, self.head, end, *self.read.cues, exchange=True)
+
+    @property
+    def elsewhere(self) -> tuple[Edit, ...]:
+        """What is changed in other heads."""
+        return tuple(edit for edit in self.edits if (edit.layer, edit.head) != (self.layer, self.head))
+
+    @property
+    def interference(self) -> Interference:
+        """What is changed in this row."""
+        for edit in self.edits:
+            if edit not in self.elsewhere:
+                change: Change = "head" if edit.query is None else "row" if edit.source is None else "move"
+                return {"change": change, "source": edit.source, "target": edit.target}
+        return NOTHING
+
+
+def choose_text() -> str:
+    """Draw the box for the text; return one that breaks off where one of two words comes."""
+    text = story.prompt("Text that breaks off", UNFINISHED, EXAMPLES, _built)
+    try:
+        _read(text)
+    except AttnvizError as error:
+        stop(error)
+    if memory.get(_ABOUT, text) != text:
+        EXCHANGED.set("")
+    memory.put(_ABOUT, text)
+    return text
+
+
+def _built(dice: Random) -> str:
+    """A text of one of the three tasks, with a pair that no story to learn from has."""
+    task = dice.choice(("indirect object, lead-in", "pronoun", "agreement"))
+    text, _ = written("", (), VOCABULARY.ids(TASKS[task](dice).words[1:]))
+    return text.strip()
+
+
+def first_head(text: str) -> str:
+    """The head that adds most to the likelier of the two words."""
+    parts = direct(text)
+    return _HEADS[int((parts.heads * parts.difference).argmax())]
+
+
+def choose(text: str) -> UnfinishedText:
+    """Draw the choice of the head and the changes as text; return them with what the model makes of them.
+
+    Where something cannot be changed, this is said, and nothing is.
+    """
+    left, right = st.columns([2, 5])
+    with left:
+        name = BOOK_HEAD.select("Head", _HEADS, first_head(text))
+    with right:
+        typed = EXCHANGED.draw(
+            "What is changed, as text",
+            placeholder="nothing is changed",
+            help="“decoder 2-2 15 3<>5”: in layer 2, head 2, word 15 exchanges its weights of words 3 and 5. "
+            "Without “3<>5”, its row is silenced; without “15” too, the whole head. Several changes have "
+            "commas between them.",
+        )
+    read = _read(text)
+    try:
+        edits = [_parsed(each.strip(), read) for each in typed.split(",") if each.strip()]
+        return selected(text, name, tuple(edits))
+    except InvalidEdit as error:
+        st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
+        return selected(text, name)
+
+
+def selected(text: str, name: str, edits: tuple[Edit, ...] = ()) -> UnfinishedText:
+    """This head and these changes in a text.
+
+    Raises:
+        AttnvizError: as `compute.experiment`.
+    """
+    layer, head = (int(number) - 1 for number in name.split("-"))
+    found = _experiment(text, layer, head, tuple(map(str, edits)))
+    return UnfinishedText(text, _read(text), layer, head, edits, found)
+
+
+def _parsed(written: str, read: compute.Unfinished) -> Edit:
+    edit = Edit.parse(written)
+    if edit.query not in (None, len(read.words) - 1) or (edit.target is not None and not edit.exchange):
+        raise InvalidEdit(
+            f"“{edit}” does something else. Here the last word, {len(read.words)}, exchanges two weights, or "
+            "its row or a head is silenced."
+        )
+    return edit
+
+
+def without(chosen: UnfinishedText, edits: tuple[Edit, ...]) -> compute.Experiment:
+    """The same text and head, with these changes alone."""
+    return _experiment(chosen.text, chosen.layer, chosen.head, tuple(map(str, edits)))
+
+
+def change(chosen: UnfinishedText, interference: Interference) -> None:
+    """Put this change in place of what was changed in the same head."""
+    made = list(chosen.elsewhere)
+    whole = Edit("decoder", chosen.layer, chosen.head)
+    row = replace(whole, query=len(chosen.read.words) - 1)
+    if interference["change"] == "move":
+        ends = interference["source"], interference["target"]
+        made.append(replace(row, source=ends[0], target=ends[1], exchange=True))
+    elif interference["change"] != "none":
+        made.append(whole if interference["change"] == "head" else row)
+    EXCHANGED.set(", ".join(map(str, made)))
+
+
+def exchange_in(chosen: UnfinishedText, heads: list[tuple[int, int]]) -> None:
+    """Let these heads, and no others, exchange their weights of the two words."""
+    edits = [replace(chosen.exchange, layer=layer, head=head) for layer, head in heads]
+    EXCHANGED.set(", ".join(map(str, edits)))
+
+
+def undo() -> None:
+    """Change nothing any more."""
+    EXCHANGED.set("")

@@ -1,0 +1,49 @@
+"""What makes a word likely: the page's parts and early readings beside the model's own numbers."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.text import decimal, percent
+from tests.app.shown import all_sent, visit, words
+
+TOLD = "Mary and John were friends. John gave a book to"
+PLACE = 11  # [START] is a token, too
+HEADER = "What makes a word likely?"
+
+
+def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
+    [found] = [each for each in all_sent(app, widget) if title in str(each["title"])]
+    return found
+
+
+def test_the_parts_of_a_logit_add_up_to_it_and_the_last_layer_is_the_model_s_own() -> None:
+    app = visit("intervene", model="storyteller", text=TOLD)
+    probabilities = loading.load("storyteller").outcomes(ModelInput(TOLD), [()], PLACE).probabilities
+    assert probabilities is not None
+    first, second = (int(place) for place in np.argsort(-probabilities[0], kind="stable")[:2])
+    found = attnviz.decomposition(TOLD, "storyteller", PLACE)
+    direction = found.logit(first)[0] - found.logit(second)[0]
+    whole = float(found.output @ direction)
+    assert f"has a logit that is **{decimal(whole)}** higher" in words(app)
+    assert whole == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
+    heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
+    shown = drawn(app, "head_map", "adds to that difference")["values"]
+    np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
+    lens = drawn(app, "token_bars", "read out after each layer")["bars"]
+    assert isinstance(lens, list)
+    assert lens[-1]["written"] == percent(float(probabilities[0, first]), 1)
+    assert len(lens) == len(heads) + 1
+
+
+def test_the_translator_s_cross_attention_is_among_the_parts() -> None:
+    app = visit("intervene", model="translator")
+    labels = [bar["label"] for bar in drawn(app, "token_bars", "parts of that difference")["bars"]]  # type: ignore[attr-defined]
+    assert any(label.startswith("cross ") for label in labels)
+
+
+def test_a_model_without_logits_has_no_such_section() -> None:
+    assert HEADER not in [header.value for header in visit("intervene").header]
