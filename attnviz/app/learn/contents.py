@@ -6,7 +6,7 @@ from typing import Any, Literal
 from attnviz.app import cards
 from attnviz.app.cards import Card
 from attnviz.app.state.choice import Choice
-from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, PROMPT, STAGE, TEXT, VIEW
+from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, PROMPT, REPEATED, STAGE, TEXT, VIEW
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 
 Group = Literal["attention", "translator", "storyteller"]
@@ -154,6 +154,26 @@ LESSONS = (
         ((MODEL.name, STORYTELLER),),
         "See every head of the storyteller",
         sentence=PROMPT,
+        group="storyteller",
+    ),
+    Lesson(
+        "induction",
+        "Induction heads",
+        "What is an induction head?",
+        "Two heads copy words that make no sense; silence either, and the copying stops.",
+        ((MODEL.name, STORYTELLER),),
+        "See every head of the storyteller",
+        sentence=REPEATED,
+        group="storyteller",
+    ),
+    Lesson(
+        "watch_a_circuit_form",
+        "Watch a circuit form",
+        "How does a circuit form?",
+        "Slide through a training to the steps where induction heads appear, or train a model yourself.",
+        ((MODEL.name, STORYTELLER),),
+        "See the trained heads",
+        sentence=REPEATED,
         group="storyteller",
     ),
 )
