@@ -22,7 +22,7 @@ class RepeatedWords extends View {
     super();
     this.place = new Choice("repeated word");
     this.arrows = drawing("svg", { "aria-hidden": "true" });
-    this.stage = element("div", { class: "stage" });
+    this.stage = element("div", { class: "stage", "data-rows": true });
     this.roles = element("div", { class: "roles" });
     this.root = element("div", { class: "root repeated-words" }, this.stage, this.roles);
     this.onResize(() => this.data && this.drawArrows());
@@ -100,7 +100,10 @@ class RepeatedWords extends View {
       word.classList.toggle("same", place === at);
       word.classList.toggle("followed", place === at + 1);
     }
-    for (const [place, button] of this.again.entries()) button.setAttribute("aria-pressed", String(place === at));
+    for (const [place, button] of this.again.entries()) {
+      button.setAttribute("aria-pressed", String(place === at));
+      button.toggleAttribute("data-followed", place === at);
+    }
     this.keepTabStop(this.again, at);
     for (const { name, weights, silenced } of this.data.heads) {
       this.button(name).lastElementChild.textContent = silenced ? "silenced" : percent(weights[at]);
