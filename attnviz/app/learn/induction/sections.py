@@ -142,6 +142,7 @@ def picture(chosen: RepeatedWord) -> None:
     """Draw the words with their arrows, and which heads are silenced."""
     st.header("Two looks back, and the word is copied", anchor=False)
     names = [_name(head) for head in _HEADS]
+    drawn = st.container()
     silenced = tuple(sorted(SILENCED.draw("Silenced heads", names, placeholder="None")))
     found, roles = chosen.run(silenced), measured()
     heads = [
@@ -150,16 +151,17 @@ def picture(chosen: RepeatedWord) -> None:
     ]
     expected = zip(found.likeliest, found.right.tolist(), strict=True)
     changed = f"without {joined(silenced)}" if silenced else "no head silenced"
-    repeated_words(
-        "repeated words",
-        words=chosen.words,
-        heads=heads,
-        expected=[Next(word=word, right=right) for word, right in expected],
-        place=chosen.place,
-        about=f"“{' '.join(chosen.words)}”, said twice · {_ENTRY.title} · {changed}",
-        on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
-        on_silence=_silence,
-    )
+    with drawn:
+        repeated_words(
+            "repeated words",
+            words=chosen.words,
+            heads=heads,
+            expected=[Next(word=word, right=right) for word, right in expected],
+            place=chosen.place,
+            about=f"“{' '.join(chosen.words)}”, said twice · {_ENTRY.title} · {changed}",
+            on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
+            on_silence=_silence,
+        )
     st.markdown(_in_words(chosen, found, heads))
     if silenced:
         now = measured(silenced)
