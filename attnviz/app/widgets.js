@@ -21,6 +21,7 @@ export { default as passage } from "./explore/passage.js";
 export { default as patches } from "./pictures/patches.js";
 export { default as pieces } from "./learn/weighted_average/pieces.js";
 export { default as plane } from "./heads/plane/plane.js";
+export { default as repeated_words } from "./learn/induction/repeated_words.js";
 export { default as room_bar } from "./classroom/room_bar.js";
 export { default as shares } from "./learn/many_heads/shares.js";
 export { default as shuffle } from "./learn/positions/shuffle.js";

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ import typer
 from attnviz.atomic_file import atomic_file
 from attnviz.cli import app
 from attnviz.cli.output import AsJson, give, progress
+from attnviz.trained import live as telling
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.translator import distance, splits
 from attnviz.trained.translator.live import tell
@@ -30,14 +31,7 @@ _NICENESS = 10  # a server answers its other visitors first
 
 
 def _known(variant: str) -> str:
-    return _one_of(variant, VARIANTS)
-
-
-def _trainable(variant: str) -> str:
-    return _one_of(variant, (*VARIANTS, *SIZES))
-
-
-def _one_of(variant: str, names: Collection[str]) -> str:
+    names = (*VARIANTS, *SIZES)
     if variant not in names:
         raise typer.BadParameter(f"'{variant}' is none of {', '.join(names)}.")
     return variant
@@ -45,7 +39,11 @@ def _one_of(variant: str, names: Collection[str]) -> str:
 
 Variant = Annotated[
     str,
-    typer.Option(callback=_known, help=f"What the translator is told where to look: {', '.join(VARIANTS)}."),
+    typer.Option(
+        callback=_known,
+        help=f"A translator, by what it is told: {', '.join(VARIANTS)}; or a language model: "
+        f"{', '.join(SIZES)}.",
+    ),
 ]
 Out = Annotated[Path, typer.Option(metavar="FILE", help="The file to write.")]
 Threads = Annotated[int, typer.Option(help="How many cores to use.")]
@@ -65,14 +63,7 @@ def corpus(
 @app.command()
 def train(
     out: Out,
-    variant: Annotated[
-        str,
-        typer.Option(
-            callback=_trainable,
-            help=f"A translator, by what it is told: {', '.join(VARIANTS)}; or a language model: "
-            f"{', '.join(SIZES)}.",
-        ),
-    ] = "taught",
+    variant: Variant = "taught",
     seed: Annotated[
         int | None,
         typer.Option(help="Of everything that is random; without it, that of the shipped weights."),
@@ -195,7 +186,12 @@ def live(
     threading.Thread(target=_end_with_the_input, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
-    tell(variant, seed, steps)
+    if variant in SIZES:
+        from attnviz.trained.storyteller import copying, forming
+
+        telling.tell(copying.watch(variant, seed, steps, forming.steps_to_store(steps)), forming.line)
+    else:
+        tell(variant, seed, steps)
 
 
 def _end_with_the_input() -> None:
@@ -207,13 +203,16 @@ def _end_with_the_input() -> None:
 
 @app.command()
 def learning(out: Out, variant: Variant = "taught", threads: Threads = 1) -> None:
-    """Train a shipped translator again, and store its steps."""
+    """Train a shipped translator or language model again, and store its steps."""
     import torch
 
+    torch.set_num_threads(threads)
+    if variant in SIZES:
+        _forming(out, variant)
+        return
     from attnviz.trained.translator import learning, recording
     from attnviz.trained.translator.training import Settings
 
-    torch.set_num_threads(threads)
     settings = Settings.of(variant)
     examination = recording.Examination.of(learning.SENTENCES, learning.PROBES)
     snapshots = []
@@ -225,6 +224,23 @@ def learning(out: Out, variant: Variant = "taught", threads: Threads = 1) -> Non
     about = recording.about(settings, examination)
     found = learning.Learning(about, learning.PROBES, tuple(snapshots))
     learning.write(found, out)
+
+
+def _forming(out: Path, variant: str) -> None:
+    """Train a shipped storyteller again, and store its steps."""
+    from attnviz.trained.storyteller import copying, forming
+    from attnviz.trained.storyteller.training import STEPS
+
+    snapshots = []
+    for news in copying.watch(variant, 0, STEPS, forming.steps_to_store(STEPS)):
+        if isinstance(news, forming.Snapshot):
+            snapshots.append(news)
+            score, copied = news.copying.prefix_matching.max(), news.copying.right
+            sys.stdout.write(
+                f"{news.step} of {STEPS} steps: prefix matching {score:.3f}, copied {copied:.3f}\n"
+            )
+            sys.stdout.flush()
+    forming.write({"variant": variant, "seed": "0"}, snapshots, out)
 
 
 @app.command()

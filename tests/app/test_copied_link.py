@@ -44,6 +44,8 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("watch_it_learn", {}),
     ("long_distances", {}),
     ("write", {}),
+    ("induction", {"in_your_model": "true"}),
+    ("watch_a_circuit_form", {}),
     ("pictures", {}),
     ("sounds", {}),
 )
@@ -59,6 +61,7 @@ PICKED = {
     "english": "The dog did not cross the road as it was too narrow.",
     "reader": "A hound slept.",
     "prompt": "Emma and Ben were friends.",
+    "said_twice": "lamp key map",
     "read_with": "It slept.",
     "replacement": "cat",
 }

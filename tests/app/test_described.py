@@ -30,6 +30,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "pronouns": {"model": TAUGHT},
     "masks": OPEN,
     "positions": OPEN,
+    "induction": OPEN,
     "query_key_value": {"six_steps_of": "Translator: French reads English"},
     "cross_attention": {},
     "translate": {},
@@ -49,6 +50,7 @@ SHOW_NONE = {
     "references",
     "scale",
     "sounds",
+    "watch_a_circuit_form",
     "weighted_average",
     "who_gets_the_book",
 }

@@ -41,6 +41,8 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "watch_it_learn": ("segmented_control", "learning_view", "Matrix"),
     "long_distances": ("number_input", "clauses_seed", 3),
     "write": ("number_input", "written_word", 3),
+    "induction": ("multiselect", "silenced", ["1-4"]),
+    "watch_a_circuit_form": ("selectbox", "forming_head", "1-4"),
     "who_gets_the_book": ("selectbox", "book_head", "1-1"),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
     "sounds": ("selectbox", "looker", "1 <|startoftranscript|>"),

@@ -772,3 +772,23 @@ def test_until_python_answers_the_numbers_of_the_former_mask_are_gone(widgets: W
         editor.get_by_role("button", name="c: the whole column of c, key").click()
     editor.get_by_role("button", name="all: open every cell").click()
     assert [said["mask"] for _, said in widgets.said()[-3:]] == ["e-e-e", "c-c-c", "e-e-e"]
+
+
+def test_induction(page: Page, server: Server) -> None:
+    lesson(page, server, "induction", said_again="3 basket")
+    picture = page.locator(".root.repeated-words")
+    chosen = picture.get_by_role("button", name="basket", exact=True)
+    expect(chosen).to_have_attribute("aria-pressed", "true")
+    chosen.press("ArrowDown")
+    picture.get_by_role("button", name="thanked", exact=True).press("Enter")
+    assert_asked(page, said_again="4 thanked")
+    head = picture.get_by_role("button", name="Silence head 1-4")
+    head.press("Enter")
+    assert_asked(page, silenced="1-4")
+    expect(head).to_have_attribute("aria-pressed", "true")
+    expect(head).to_be_focused()
+    expect(picture.locator("path.closed")).to_have_count(1)
+    expect(page.get_by_text("without 1-4: the highest prefix-matching score")).to_be_visible()
+    picture.get_by_role("button", name="Leo", exact=True).click()
+    assert_asked(page, said_again="5 Leo", silenced="1-4")
+    everybody_can_use(page)

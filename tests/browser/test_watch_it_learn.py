@@ -60,3 +60,13 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
     page.get_by_role("link", name="About").click()
     assert_trainings(0)
     expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=COMPUTED_MS)
+
+
+def test_a_circuit_forms_step_by_step(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/watch_a_circuit_form?forming_step=0")
+    reveal(page)
+    expect(page.get_by_role("heading", name="Head 2-2 after 0 steps")).to_be_visible()
+    page.get_by_role("slider", name="After how many steps").press("End")
+    expect(page.get_by_role("heading", name="Head 2-2 after 2,400 steps")).to_be_visible(timeout=COMPUTED_MS)
+    expect(page).to_have_url(re.compile("forming_step=2400"))
+    everybody_can_use(page)

@@ -21,6 +21,9 @@ computed = cached(MODEL, COMPUTING)
 translated = cached(catalogue.TRANSLATOR, COMPUTING)
 """For a computation with the translator; it may import what needs torch."""
 
+storytold = cached(catalogue.STORYTELLER, COMPUTING)
+"""For a computation with the storyteller; it may import what needs torch."""
+
 
 @dataclass(frozen=True)
 class _Function:

@@ -6,7 +6,19 @@ from typing import Any, Literal
 from attnviz.app import cards
 from attnviz.app.cards import Card
 from attnviz.app.state.choice import Choice
-from attnviz.app.state.choices import ENGLISH, FIND, KIND, MODEL, PROBE, PROMPT, STAGE, TEXT, UNFINISHED, VIEW
+from attnviz.app.state.choices import (
+    ENGLISH,
+    FIND,
+    KIND,
+    MODEL,
+    PROBE,
+    PROMPT,
+    REPEATED,
+    STAGE,
+    TEXT,
+    UNFINISHED,
+    VIEW,
+)
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 
 Group = Literal["attention", "translator", "storyteller"]
@@ -157,6 +169,16 @@ LESSONS = (
         group="storyteller",
     ),
     Lesson(
+        "induction",
+        "Induction heads",
+        "What is an induction head?",
+        "Say random words twice, find the heads that copy them by measure, and silence these.",
+        ((MODEL.name, STORYTELLER),),
+        "See every head of the storyteller",
+        sentence=REPEATED,
+        group="storyteller",
+    ),
+    Lesson(
         "who_gets_the_book",
         "Who gets the book?",
         "Who gets the book?",
@@ -164,6 +186,16 @@ LESSONS = (
         ((MODEL.name, STORYTELLER),),
         "See every head of the storyteller",
         sentence=UNFINISHED,
+        group="storyteller",
+    ),
+    Lesson(
+        "watch_a_circuit_form",
+        "Watch a circuit form",
+        "How does a circuit form?",
+        "Slide through a training to the steps where induction heads appear, or train a model yourself.",
+        ((MODEL.name, STORYTELLER),),
+        "See the trained heads",
+        sentence=REPEATED,
         group="storyteller",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from attnviz.app.learn.cause import sections as cause
 from attnviz.app.learn.computed import MODEL, later
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.cross_attention import sections as cross_attention
+from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.long_distances import sections as long_distances
 from attnviz.app.learn.many_heads import sections as many_heads
 from attnviz.app.learn.masks import sections as masks
@@ -460,6 +462,25 @@ def _write(_text: str) -> Sheet:
     )
 
 
+def _induction(_text: str) -> Sheet:
+    words = tuple(induction.OPENING.split())
+    chosen = induction.RepeatedWord(words, len(words[:-1]) // 2)
+    found, roles = chosen.run(), induction.measured()
+    (back_layer, back), (layer, head) = roles.previous_word_heads[0], roles.induction_heads[0]
+    return _sheet(
+        "induction",
+        lesson.asked(induction.question, chosen),
+        "Random words said twice: where two heads look, and how sure the model is of the next word",
+        [f"{word}, then {following}" for word, following in pairwise(words)],
+        [
+            _weights(f"{back_layer}-{back}: from the second back", found.back[back_layer - 1, back - 1]),
+            _weights(f"{layer}-{head}: from the first, said again", found.match[layer - 1, head - 1]),
+            _column("the second comes next with", found.right, percent),
+        ],
+        catalogue.entry(catalogue.STORYTELLER).title,
+    )
+
+
 def _who_gets_the_book(_text: str) -> Sheet:
     chosen = book_choices.selected(book_choices.OPENING, book_choices.first_head(book_choices.OPENING))
     return _sheet(
@@ -495,6 +516,7 @@ SHEETS: dict[str, Callable[[str], Sheet]] = {
     "watch_it_learn": _watch_it_learn,
     "long_distances": _long_distances,
     "write": _write,
+    "induction": _induction,
     "who_gets_the_book": _who_gets_the_book,
 }
 """The sheet of each lesson that can be handed out."""

@@ -9,6 +9,7 @@ import pytest
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
+from attnviz.app.learn.induction import compute as induction
 from attnviz.app.learn.long_distances import compute as long_distances
 from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import compute as masks
@@ -52,6 +53,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "who gets the book": lambda: book.experiment(BOOK, 1, 1),
     "its parts": lambda: book.direct(BOOK),
     "its heads in many texts": lambda: book.held_out("pronoun"),
+    "said twice": lambda: induction.repeated(("lamp", "key", "map")),
+    "copied": induction.measured,
+    "said twice to BERT": lambda: induction.in_model("minilm"),
     "stretched": lambda: long_distances.stretch("The dog did not cross the road as it was tired.", 1, 0),
 }
 

@@ -18,6 +18,7 @@ from attnviz.app import caches, cards, question
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.learn.who_gets_the_book import choices as who_gets_the_book
 from attnviz.app.learn.write import sections as write
@@ -48,6 +49,8 @@ GUESSES = {
     "long_distances": ("other words of the sentence", "the LSTM goes from"),
     "write": ("red", "these are the likeliest: `red` **9"),
     "who_gets_the_book": ("John", "`Mary` goes from 99.6 % to 39.7 %, `John` from < 0.1 % to 50.5 %"),
+    "watch_a_circuit_form": ("75", "After 800 steps it copies 27 % of them, after 875 steps 76 %."),
+    "induction": ("at the word that followed it there", "which followed `drums` the first time"),
 }
 
 OPENINGS = {
@@ -56,6 +59,7 @@ OPENINGS = {
     "probe": english.OPENING,
     "unfinished": who_gets_the_book.OPENING,
     "prompt": next(iter(write.EXAMPLES.values())),
+    "said_twice": induction.OPENING,
 }
 
 HOSTILE = (
@@ -117,7 +121,8 @@ def test_a_page_opens_on_the_opening_sentence_and_judges_a_guess(name: str) -> N
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
     assert "What this picture does not show" in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
-    assert app.session_state[sentence.name] == OPENINGS[sentence.name]
+    # On one page nothing can be typed.
+    assert name == "watch_a_circuit_form" or app.session_state[sentence.name] == OPENINGS[sentence.name]
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
@@ -155,6 +160,9 @@ def assert_only_text(app: AppTest) -> None:
         ("who_gets_the_book", "unfinished", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
+        ("induction", "said_twice", "The <b>zebra</b> sat.", "zebra"),
+        ("induction", "said_twice", "lamp", "two words or more"),
+        ("induction", "said_twice", "lamp key " * 25, "101 tokens"),
         ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
         *(
             (name, "english", "The zebra was tired.", "zebra")
@@ -219,6 +227,7 @@ CHOICES: dict[str, list[dict[str, str]]] = {
 RAN_EARLIER = {
     *("translation_loss", "attention_loss", "Training.step"),
     *("watch", "glance", "Examination.snapshot"),
+    *("train", "look", "copying"),
     "reactions",
 }
 

@@ -8,8 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.jobs import Job, Jobs
-from attnviz.app.learn.watch_it_learn import compute, sections, train_it_live
-from attnviz.app.learn.watch_it_learn.compute import Learned, Training
+from attnviz.app.learn import film, live_training
+from attnviz.app.learn import training as compute
+from attnviz.app.learn.training import Learned, Training
+from attnviz.app.learn.watch_it_learn import sections, train_it_live
+from attnviz.trained.live import step_line
 from attnviz.trained.translator import learning, live
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import PROBES, Measures, Snapshot
@@ -35,7 +38,7 @@ def played(*lines: str, then: str = "") -> list[str]:
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     """What runs on the server; in the end, nothing."""
     jobs = Jobs()
-    monkeypatch.setattr(train_it_live, "JOBS", jobs)
+    monkeypatch.setattr(live_training, "JOBS", jobs)
     yield jobs
     jobs.close()
 
@@ -44,7 +47,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 def play(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [live.snapshot_line(snapshot(step, PROBES[:1])) for step in (0, 50)]
     monkeypatch.setattr(
-        Training, "command", property(lambda _: played(seen[0], live.step_line(17), seen[1], then=FOREVER))
+        Training, "command", property(lambda _: played(seen[0], step_line(17), seen[1], then=FOREVER))
     )
 
 
@@ -197,7 +200,7 @@ def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     press(app, "Play")
     assert "Pause" in buttons(app)
     assert app.select_slider(key="training_step").value == steps[-2]
-    monkeypatch.setattr(sections, "_EVERY_SECONDS", 0)  # the next picture is due at once
+    monkeypatch.setattr(film, "_EVERY_SECONDS", 0)  # the next picture is due at once
     app.run()
     clean(app)
     assert app.select_slider(key="training_step").value == steps[-1]

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from attnviz.trained.live import step_line
 from attnviz.trained.translator import live, training
 from attnviz.trained.translator.learning import Snapshot
 from attnviz.trained.translator.translator import Sizes
@@ -30,7 +31,7 @@ def test_a_snapshot_arrives_as_it_was_told() -> None:
 
 
 def test_a_step_arrives_as_it_was_told() -> None:
-    assert live.understood(live.step_line(17)) == 17
+    assert live.understood(step_line(17)) == 17
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_training_is_told_from_its_beginning_to_its_end(
 
     monkeypatch.setattr(training.Settings, "live", shorter)
     monkeypatch.setattr(live, "SENTENCES", 6)
-    monkeypatch.setattr(live, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr("attnviz.trained.live._PAUSE_SECONDS", 0)
     # Who learned for two steps never says [END], and would be asked for thirty words each time.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
     live.tell("candidates", 7, 2)

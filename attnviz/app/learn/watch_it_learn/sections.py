@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.learn.film import play
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
@@ -26,8 +25,6 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     weights,
 )
 from attnviz.app.page import stop
-from attnviz.app.state import memory
-from attnviz.app.state.choice import OneOf
 from attnviz.app.state.choices import LEARNER, LEARNING_VIEW, PROBE, TRAINING_STEP, WATCHED_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.text import percent
@@ -38,7 +35,6 @@ from attnviz.trained.translator.variants import VARIANTS, Variant
 
 GOOD = 0.95  # what the question asks for
 _NEARLY_ALL, _ALIKE = 0.8, 0.05  # of the weight from "it": for both nouns together, and between them
-_EVERY_SECONDS = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,37 +259,3 @@ def limits(chosen: ShownTraining) -> None:
   page before this one takes the weight away and sees what happens.
 """
     )
-
-
-def play(slider: OneOf, options: Sequence[int]) -> None:
-    """Draw the button; while it plays, the slider moves on through its places.
-
-    The slider must be drawn after the button: only before that may it be moved.
-    """
-    plays = memory.get(_plays(slider), False)
-    label, icon = ("Pause", ":material/pause:") if plays else ("Play", ":material/play_arrow:")
-    st.button(label, key=f"{slider.name} plays or pauses", icon=icon, on_click=_press, args=(slider, options))
-    if plays:
-        st.fragment(_move, run_every=_EVERY_SECONDS)(slider, options, time.monotonic())
-
-
-def _plays(slider: OneOf) -> str:
-    return f"{slider.name} moves by itself"
-
-
-def _press(slider: OneOf, options: Sequence[int]) -> None:
-    plays = not memory.get(_plays(slider), False)
-    memory.put(_plays(slider), plays)
-    if plays and slider.get(options[0]) == options[-1]:
-        slider.set(options[0])
-
-
-def _move(slider: OneOf, options: Sequence[int], drawn: float) -> None:
-    if time.monotonic() - drawn < _EVERY_SECONDS / 2:
-        return  # the page has just been drawn, and its picture wants to be seen
-    place = options.index(slider.get(options[0])) + 1
-    if place < len(options):
-        slider.set(options[place])
-    else:
-        memory.put(_plays(slider), False)
-    st.rerun()

@@ -7,10 +7,11 @@ from collections.abc import Generator
 import pytest
 
 from attnviz.app.jobs import Job
-from attnviz.app.learn.watch_it_learn import compute
-from attnviz.app.learn.watch_it_learn.compute import Learned, Training, switched_off, train
+from attnviz.app.learn import training as compute
+from attnviz.app.learn.training import Learned, Training, switched_off, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
+from attnviz.trained.live import step_line
 from attnviz.trained.translator import live
 from attnviz.trained.translator.learning import PROBES
 from tests.trained.translator.steps import snapshot
@@ -46,7 +47,7 @@ def play(monkeypatch: pytest.MonkeyPatch, *lines: str, then: str = "") -> Genera
 
 def test_what_it_tells_is_passed_on_and_it_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
     early, late = snapshot(0, PROBES[:1]), snapshot(40, PROBES[:1])
-    lines = ["a warning", live.snapshot_line(early), live.step_line(17), live.snapshot_line(late)]
+    lines = ["a warning", live.snapshot_line(early), step_line(17), live.snapshot_line(late)]
     steps = list(play(monkeypatch, *lines))
     assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))
     assert list(dict.fromkeys(step.done for step in steps)) == [0, 17, 40]
@@ -64,7 +65,7 @@ def test_a_fault_is_told_in_its_own_last_words(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("then", [FOREVER, f"{DEAF}\n{FOREVER}"])
 def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
     monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
-    steps = play(monkeypatch, live.step_line(1), then=then)
+    steps = play(monkeypatch, step_line(1), then=then)
     assert next(step for step in steps if step.done)
     next(steps)  # now and then, even if there is nothing new
     assert Started.latest.poll() is None

@@ -1,4 +1,4 @@
-"""A translator that learns while a visitor watches, in a process of its own."""
+"""A model that learns while a visitor watches, in a process of its own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO
+from typing import IO, Any, TypeAlias
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
+from attnviz.trained.storyteller import forming
+from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.translator import live
 from attnviz.trained.translator.learning import Snapshot
+
+AnySnapshot: TypeAlias = Snapshot | forming.Snapshot
 
 OFF = "ATTNVIZ_LIVE_TRAINING"
 """The environment variable with which who runs a server switches live training off: "off"."""
@@ -24,12 +28,12 @@ OFF = "ATTNVIZ_LIVE_TRAINING"
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
 _LISTEN_SECONDS = 0.25
 _GRACE_SECONDS = 2.0
-_ROOT = Path(__file__).parents[4]
+_ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a visitor wants to train: who is told what, from which seed, in how many batches."""
+    """What a visitor wants to train: which model, from which seed, in how many batches."""
 
     variant: str
     seed: int
@@ -42,13 +46,17 @@ class Training:
         options = [f"--{name}={value}" for name, value in settings.items()]
         return [sys.executable, "-m", "attnviz", "live", *options]
 
+    def understood(self, line: str) -> int | AnySnapshot | None:
+        """What a line of the process tells."""
+        return forming.understood(line) if self.variant in SIZES else live.understood(line)
+
 
 @dataclass(frozen=True)
 class Learned:
-    """What is trained, and what the model could do at some of its steps, in order."""
+    """What is trained, and what the model could do at some of its steps, in order: snapshots of its kind."""
 
     training: Training
-    snapshots: tuple[Snapshot, ...]
+    snapshots: tuple[Any, ...]
 
 
 def train(training: Training) -> Iterator[Progress[Learned]]:
@@ -75,16 +83,16 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
     lines.put("")  # it has begun
     listener = threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True)
     listener.start()
-    step, snapshots, last_words = 0, tuple[Snapshot, ...](), ""
+    step, snapshots, last_words = 0, tuple[AnySnapshot, ...](), ""
     try:
         while (line := _next(lines)) is not None:
-            told = live.understood(line)
-            if isinstance(told, Snapshot):
-                step, snapshots = told.step, (*snapshots, told)
-            elif told is not None:
+            told = training.understood(line)
+            if told is None:
+                last_words = line.strip() or last_words
+            elif isinstance(told, int):
                 step = told
             else:
-                last_words = line.strip() or last_words
+                step, snapshots = told.step, (*snapshots, told)
             yield Progress(step, training.steps, Learned(training, snapshots))
         if process.wait():
             raise AttnvizError(f"The training ended with an error: {last_words}")

@@ -1,0 +1,113 @@
+"""What is an induction head? Random words are said twice, with heads silenced, in any model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import torch
+
+from attnviz.analysis.repeated import RepeatedScores, repeated_scores
+from attnviz.capture import loading
+from attnviz.capture.arrays import owned
+from attnviz.capture.model import ModelInput
+from attnviz.capture.storyteller import StorytellerModel
+from attnviz.interventions.edit import Edit
+from attnviz.models import catalogue
+from attnviz.trace import Floats
+from attnviz.trained.storyteller.copying import TEXTS, copying
+from attnviz.trained.storyteller.forming import Copying
+from attnviz.trained.storyteller.grammar import CHANT, CONTAINERS, NOUNS, PLACES, VOCABULARY
+from attnviz.trained.storyteller.storyteller import Storyteller
+from attnviz.trained.storyteller.tasks import SAID_TWICE
+from attnviz.trained.storyteller.training import CHANTS
+
+MEASURED_ON = f"{TEXTS} texts of {SAID_TWICE} random words"
+SHARE_SAID_AGAIN = CHANTS
+"""How much of what the storyteller learned from was random words said again: at first, and later."""
+
+_COMMON = (*NOUNS, *CONTAINERS, *PLACES)
+_OTHER_MODELS_READ = 4  # texts
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """Words read twice by the storyteller, after [CHANT].
+
+    Attributes:
+        weights: [layer, head, query, key].
+        back: [layer, head, word], from the word that follows back to the word, both said first.
+        match: [layer, head, word], from the word said again to the one that followed it.
+        likeliest: the likeliest next word after each word that is said again; not after the last.
+        right: [word], how probable the right one is there.
+    """
+
+    weights: Floats
+    back: Floats
+    match: Floats
+    likeliest: tuple[str, ...]
+    right: Floats
+
+
+def repeated(words: Sequence[str], silenced: Sequence[str] = ()) -> Repeated:
+    """Let the storyteller read words of its vocabulary twice.
+
+    Args:
+        words: at least two.
+        silenced: heads, such as "1-2".
+
+    Raises:
+        InvalidEdit: the model has no such head.
+    """
+    ids = torch.tensor(VOCABULARY.ids([CHANT, *words, *words]))
+    edits = _edits(silenced)
+    steps = _storyteller().steps(ids, [edits] if edits else ())
+    weights = torch.stack([layer.attention.attention.weights for layer in steps.layers])
+    first, again = torch.arange(1, len(words)), torch.arange(1 + len(words), 2 * len(words))
+    expected = steps.logits[again].softmax(dim=-1)
+    return Repeated(
+        owned(weights),
+        owned(weights[..., first + 1, first]),
+        owned(weights[..., again, first + 1]),
+        tuple(VOCABULARY.word(number) for number in expected.argmax(dim=-1).tolist()),
+        owned(expected.gather(-1, ids[again + 1, None])[:, 0]),
+    )
+
+
+def measured(silenced: Sequence[str] = ()) -> Copying:
+    """How well the storyteller copies many random words, with these heads silenced.
+
+    Raises:
+        InvalidEdit: the model has no such head.
+    """
+    return copying(_storyteller(), _edits(silenced))
+
+
+def in_model(model: str) -> RepeatedScores:
+    """The scores of a model's heads in common English words said twice, on average over some texts.
+
+    Raises:
+        AttnvizError: the model cannot read them.
+    """
+    found = []
+    for seed in range(_OTHER_MODELS_READ):
+        words = Random(seed).sample(_COMMON, SAID_TWICE)  # noqa: S311 - words are no secret
+        text = " ".join(words)
+        trace = loading.trace(model, ModelInput(f"{text} {text}"))
+        found.append(repeated_scores(trace.of_kind(trace.blocks[0].kind), len(text) + 1))
+    mean = RepeatedScores(*(np.mean(part, axis=0) for part in zip(*found, strict=True)))
+    for scores in (mean.prefix_matching, mean.same_token):
+        scores.setflags(write=False)
+    return mean
+
+
+def _storyteller() -> Storyteller:
+    model = loading.load(catalogue.STORYTELLER)
+    assert isinstance(model, StorytellerModel)  # noqa: S101 - the catalogue says so; for the type checker
+    return model.storyteller
+
+
+def _edits(silenced: Sequence[str]) -> tuple[Edit, ...]:
+    return tuple(Edit.parse(f"decoder {head}") for head in silenced)

@@ -1,0 +1,67 @@
+"""Whether the bundled BERT, or a model of the visitor's choice, has an induction head."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from attnviz.app.caches import cached, named
+from attnviz.app.components.head_map import head_map
+from attnviz.app.learn.computed import COMPUTING, later
+from attnviz.app.learn.in_your_model import in_your_model
+from attnviz.models import catalogue
+from attnviz.text import head_name, percent
+from attnviz.trace import Floats
+from attnviz.trained.storyteller.figures import ROLE
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.induction import compute
+else:
+    compute = later("attnviz.app.learn.induction.compute")
+
+_in_model = cached(named, COMPUTING)(compute.in_model)
+
+
+def draw() -> None:
+    """Draw the scores of the bundled BERT, and those of a model of the visitor's choice."""
+    st.header("Has BERT an induction head?", anchor=False)
+    st.markdown(
+        "BERT fills gaps (Devlin et al. 2019); it never says which word is next. So there is no copying to "
+        "measure, only where its heads look in words that are said twice."
+    )
+    _scores("prefix matching in BERT", catalogue.FROM_SCRATCH)
+    with in_your_model("The same common English words, said twice, in a model of your choice.") as entry:
+        if entry is not None:
+            _scores("prefix matching in your model", entry.name)
+
+
+def _scores(key: str, model: str) -> None:
+    """Draw the prefix-matching score of each head, and say what is highest."""
+    found = _in_model(model)
+    values, (layer, head) = found.prefix_matching, _highest(found.prefix_matching)
+    percents = [percent(value) for value in values.ravel().tolist()]
+    head_map(
+        key,
+        title="prefix-matching score: the mean weight on what followed the last time",
+        values=values,
+        texts=percents,
+        printed=[f"{100 * value:.0f}" for value in values.ravel().tolist()],
+        low=(0.0, "0 %"),
+        high=(1.0, "100 %"),
+        selected=(layer + 1, head + 1),
+    )
+    verdict = "So it **has one**." if values.max() >= ROLE else f"**None** reaches {percent(ROLE)}."
+    same = _highest(found.same_token)
+    st.markdown(
+        f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "
+        f"would be {percent(found.even)}. {verdict} To look at the *same* token, where it stood first, is "
+        f"another thing: there, {head_name(*same)} gives the most, "
+        f"{percent(float(found.same_token[same]))}."
+    )
+
+
+def _highest(scores: Floats) -> tuple[int, int]:
+    layer, head = np.unravel_index(int(scores.argmax()), scores.shape)
+    return int(layer), int(head)

@@ -1,0 +1,60 @@
+"""Words said twice, the two arrows by which a model copies them, and what it expects next at each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypedDict
+
+from attnviz.app.components.component import widget
+
+Role = Literal["back", "match"]
+
+
+class ShownHead(TypedDict):
+    """A head with one of the two roles.
+
+    Attributes:
+        name: such as "1-2".
+        role: "back": from the word that follows to the word, both said first; "match": from the word said
+            again to the one that followed it.
+        weights: the weight of its arrow, for each word but the last.
+        silenced: whether the visitor has silenced it.
+    """
+
+    name: str
+    role: Role
+    weights: Sequence[float]
+    silenced: bool
+
+
+class Next(TypedDict):
+    """The likeliest word after a word that is said again, and how probable the right one is."""
+
+    word: str
+    right: float
+
+
+@widget
+def repeated_words(
+    name: str,
+    /,
+    *,
+    words: Sequence[str],
+    heads: Sequence[ShownHead],
+    expected: Sequence[Next],
+    place: int,
+    about: str,
+    on_pick: Callable[[int], None],
+    on_silence: Callable[[str], None],
+) -> None:
+    """Draws the words downwards, the first time on the left, and the arrows of one of them.
+
+    Args:
+        words: of one time.
+        heads: those with a role.
+        expected: for each word but the last.
+        place: the word whose arrows are drawn, from 0.
+        about: what the saved picture says.
+        on_pick: called with the place of a word that was clicked.
+        on_silence: called with the name of a head that is to be silenced, or no longer.
+    """

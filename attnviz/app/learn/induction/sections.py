@@ -1,0 +1,323 @@
+"""The page on induction heads: random words are said twice, and heads are silenced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.learn import choosing
+from attnviz.app.learn.computed import later, storytold
+from attnviz.app.learn.induction.repeated_words import Next, Role, ShownHead, repeated_words
+from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.story import known_words
+from attnviz.app.page import stop
+from attnviz.app.state import memory
+from attnviz.app.state.choices import REPEATED, REPEATED_WORD, SILENCED
+from attnviz.errors import AttnvizError
+from attnviz.models import catalogue
+from attnviz.text import joined, percent
+from attnviz.trace import Floats
+from attnviz.trained.storyteller import grammar, reading
+from attnviz.trained.storyteller.figures import ROLE, Heads
+from attnviz.trained.storyteller.forming import Copying
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.induction import compute
+else:
+    compute = later("attnviz.app.learn.induction.compute")
+
+_repeated, measured = storytold(compute.repeated), storytold(compute.measured)
+
+_COUNT = 12  # words of the opening, and of every draw
+_ENTRY = catalogue.entry(catalogue.STORYTELLER)
+_LAYERS = _ENTRY.layers_of("decoder")
+_HEADS: Heads = tuple((layer, head) for layer in range(1, _LAYERS + 1) for head in range(1, _ENTRY.heads + 1))
+_FEWEST = 5  # tokens of two words, said twice after [START]
+_DRAWN = "how often other words were drawn"
+
+
+def _name(head: tuple[int, int]) -> str:
+    return f"{head[0]}-{head[1]}"
+
+
+def _at(head: tuple[int, int]) -> tuple[int, int]:
+    """Layer and head from 0."""
+    return head[0] - 1, head[1] - 1
+
+
+def random_words(draw: int) -> str:
+    """Different random words of the storyteller's vocabulary."""
+    dice = Random(draw)  # noqa: S311 - words are no secret
+    return " ".join(grammar.said_twice(dice, _COUNT)[1 : _COUNT + 1])
+
+
+_OPENING_DRAW = 3
+OPENING = random_words(_OPENING_DRAW)
+
+
+@dataclass(frozen=True)
+class RepeatedWord:
+    """The words that are said twice, and the place of one of them, from 0; never the last one's."""
+
+    words: tuple[str, ...]
+    place: int
+
+    @property
+    def word(self) -> str:
+        """The chosen word, as Markdown."""
+        return markdown.code(self.words[self.place])
+
+    @property
+    def following(self) -> str:
+        """The word after it, as Markdown."""
+        return markdown.code(self.words[self.place + 1])
+
+    @property
+    def again(self) -> int:
+        """The place of its token where it is said again; that of [CHANT] is 0."""
+        return 1 + len(self.words) + self.place
+
+    def run(self, silenced: tuple[str, ...] = ()) -> compute.Repeated:
+        """What the storyteller makes of the words with these heads silenced."""
+        return _repeated(self.words, silenced)
+
+
+def choose() -> RepeatedWord:
+    """Draw the choice of the words and of one of them; return both."""
+    text = choosing.sentence("Words, to be said twice", REPEATED, OPENING, catalogue.STORYTELLER, known_words)
+    try:
+        read = reading.tokens(f"{text} {text}")
+    except AttnvizError as error:
+        stop(error)
+    if len(read) < _FEWEST:
+        stop(AttnvizError("After one word there is nothing to look at. Type two words or more."))
+    words = tuple(token.text for token in read[1 : 1 + len(read) // 2])
+    options = _options(words)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = REPEATED_WORD.select("Word that is said again", options, options[len(options) // 2])
+        st.button("Other random words", icon=":material/casino:", on_click=_draw_words)
+    return RepeatedWord(words, options.index(chosen))
+
+
+def _options(words: Sequence[str]) -> list[str]:
+    """All but the last, after which nothing follows."""
+    return [f"{number} {word}" for number, word in enumerate(words[:-1], start=1)]
+
+
+def _draw_words() -> None:
+    drawn = memory.get(_DRAWN, _OPENING_DRAW) + 1
+    memory.put(_DRAWN, drawn)
+    REPEATED.set(random_words(drawn))
+
+
+def question(chosen: RepeatedWord) -> None:
+    """Ask where the strongest induction head looks."""
+    head = measured().induction_heads[0]
+    found = chosen.run()
+    row, place = found.weights[_at(head)][chosen.again], 1 + chosen.place
+    options = {
+        "at the same word, where it was said first": place,
+        "at the word that followed it there": place + 1,
+        "at the word right before it": chosen.again - 1,
+        "at the first word of all": 1,
+    }
+    right = max(options, key=lambda option: float(row[options[option]]))
+    guess(
+        f"A model reads {len(chosen.words)} random words, then the same again. Now it is at {chosen.word} "
+        f"for the second time. Where does its head {_name(head)} look most, of these?",
+        list(options),
+        right=right,
+        because=f"It gives **{percent(float(row[place + 1]))}** to {chosen.following}, which followed "
+        f"{chosen.word} the first time, and the model finds {chosen.following} to be next with "
+        f"**{percent(float(found.right[chosen.place]))}**.",
+    )
+
+
+def picture(chosen: RepeatedWord) -> None:
+    """Draw the words with their arrows, and which heads are silenced."""
+    st.header("Two looks back, and the word is copied", anchor=False)
+    names = [_name(head) for head in _HEADS]
+    drawn = st.container()
+    silenced = tuple(sorted(SILENCED.draw("Silenced heads", names, placeholder="None")))
+    found, roles = chosen.run(silenced), measured()
+    heads = [
+        *_shown("back", roles.previous_word_heads, found.back, silenced),
+        *_shown("match", roles.induction_heads, found.match, silenced),
+    ]
+    expected = zip(found.likeliest, found.right.tolist(), strict=True)
+    changed = f"without {joined(silenced)}" if silenced else "no head silenced"
+    with drawn:
+        repeated_words(
+            "repeated words",
+            words=chosen.words,
+            heads=heads,
+            expected=[Next(word=word, right=right) for word, right in expected],
+            place=chosen.place,
+            about=f"“{' '.join(chosen.words)}”, said twice · {_ENTRY.title} · {changed}",
+            on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
+            on_silence=_silence,
+        )
+    st.markdown(_in_words(chosen, found, heads))
+    if silenced:
+        now = measured(silenced)
+        before, after = (percent(float(each.prefix_matching.max())) for each in (roles, now))
+        st.markdown(
+            f"In {compute.MEASURED_ON}, {changed}: the highest prefix-matching score goes from {before} to "
+            f"**{after}**, and of the words said again **{percent(now.right)}** are copied instead of "
+            f"{percent(roles.right)}."
+        )
+
+
+def _shown(role: Role, heads: Heads, weights: Floats, silenced: Sequence[str]) -> list[ShownHead]:
+    """These heads as the picture shows them, with their weights, [layer, head, word]."""
+    return [
+        ShownHead(
+            name=_name(head),
+            role=role,
+            weights=weights[_at(head)].tolist(),
+            silenced=_name(head) in silenced,
+        )
+        for head in heads
+    ]
+
+
+def _silence(head: str) -> None:
+    silenced = list(SILENCED.get([]))
+    SILENCED.set([other for other in silenced if other != head] if head in silenced else [*silenced, head])
+
+
+def _in_words(chosen: RepeatedWord, found: compute.Repeated, heads: Sequence[ShownHead]) -> str:
+    """The chosen word's arrows, and what the model expects after it, in Markdown."""
+
+    def said(role: Role) -> str:
+        return ", ".join(
+            f"{head['name']} {'silenced' if head['silenced'] else percent(head['weights'][chosen.place])}"
+            for head in heads
+            if head["role"] == role
+        )
+
+    likeliest = found.likeliest[chosen.place]
+    copied = likeliest == chosen.words[chosen.place + 1]
+    right = percent(float(found.right[chosen.place]))
+    expects = (
+        f"expects {chosen.following} next, with **{right}**"
+        if copied
+        else f"expects {markdown.code(likeliest)} next, and gives {chosen.following} **{right}**"
+    )
+    return (
+        f"From {chosen.following} back to {chosen.word}: {said('back')}. From the second {chosen.word} to "
+        f"{chosen.following}: {said('match')}. The model {expects}."
+    )
+
+
+def text() -> None:
+    """Say what the two heads do, and how they are found."""
+    found = measured()
+    back, match = (
+        _listed(heads, scores)
+        for heads, scores in (
+            (found.previous_word_heads, found.previous_word),
+            (found.induction_heads, found.prefix_matching),
+        )
+    )
+    st.header("What followed it last time?", anchor=False)
+    st.markdown(
+        "No grammar and no story says which of these words is next. Only the first time does. That takes two "
+        "looks, in two layers:\n\n"
+        f"1. **Previous-word heads** ({back}) look one word back. So each word's vector also tells which "
+        "word stood before it.\n"
+        f"2. **Induction heads** ({match}) look at the word that has *this word as the one before it*: at "
+        "what followed. The model then says it.\n\n"
+        "Nobody gave heads these roles. They are found by measure, in "
+        f"{compute.MEASURED_ON}: the mean weight on the word before, and that on the word that followed the "
+        f"last time, the **prefix-matching score** (Olsson et al. 2022). With {percent(ROLE)} or more, a "
+        "head has the role.\n\n"
+        "Press a head below the picture to silence it. Which one is needed?"
+    )
+
+
+def _listed(heads: Heads, scores: Floats) -> str:
+    return ", ".join(f"{_name(head)} {percent(float(scores[_at(head)]))}" for head in heads)
+
+
+def tried() -> None:
+    """Draw what silencing does to many random words: each head alone, and each role together."""
+    st.header("Is it the cause? Heads silenced, in many words", anchor=False)
+    whole = measured()
+    together = [heads for heads in (whole.previous_word_heads, whole.induction_heads) if len(heads) > 1]
+    rows = [
+        f"| {joined([_name(head) for head in heads]) or 'none'} | {_role(heads, whole)} | "
+        f"{percent(float(found.prefix_matching.max()))} | {percent(found.right)} |"
+        for heads in ((), *((head,) for head in _HEADS), *together)
+        for found in [measured(tuple(_name(head) for head in heads))]
+    ]
+    st.markdown(
+        "\n".join(
+            ["| silenced | role | highest prefix-matching score | copied |", "|:--|:--|--:|--:|", *rows]
+        )
+    )
+    st.markdown(f"Measured in {compute.MEASURED_ON}, said twice. {_shared(whole)}")
+
+
+def _role(heads: Heads, whole: Copying) -> str:
+    if set(heads) & set(whole.previous_word_heads):
+        return "previous word"
+    return "induction" if set(heads) & set(whole.induction_heads) else ""
+
+
+def _shared(whole: Copying) -> str:
+    """How heads of one role stand in for each other, in Markdown."""
+
+    def copied(heads: Heads) -> float:
+        return measured(tuple(_name(head) for head in heads)).right
+
+    told = []
+    for role, heads in (
+        ("one word back", whole.previous_word_heads),
+        ("at what followed", whole.induction_heads),
+    ):
+        names = joined([_name(head) for head in heads])
+        if len(heads) == 1:
+            told.append(f"Only {names} looks {role}: without it, {percent(copied(heads))} are copied.")
+        else:
+            alone = [copied((head,)) for head in heads]
+            told.append(
+                f"**{names} share one role**, to look {role}: with one of them silenced, "
+                f"{percent(min(alone))} to {percent(max(alone))} are still copied; with all of them, "
+                f"{percent(copied(heads))}."
+            )
+    return " ".join(told)
+
+
+def code() -> None:
+    """Show the functions behind the pictures."""
+    the_code(
+        ("attnviz.app.learn.induction.compute", "repeated"),
+        ("attnviz.trained.storyteller.measures", "head_scores"),
+        ("attnviz.trained.storyteller.copying", "copying"),
+        ("attnviz.analysis.repeated", "repeated_scores"),
+    )
+
+
+def limits() -> None:
+    """Say what one could wrongly conclude."""
+    first, later = compute.SHARE_SAID_AGAIN
+    not_shown(
+        f"""
+- **A surprise.** Some of the texts that this model learned from were random words said again: at first
+  {percent(first)} of them, later {percent(later)}. They began with the sign [CHANT], and so it reads
+  the words here.
+- **Every language model.** This one has {_LAYERS} layers of {_ENTRY.heads} heads and no feed-forward
+  networks. Olsson et al. 2022 found induction heads in models of many sizes; of the large ones they say that
+  their evidence is weaker.
+- **One head, one job.** A role is a mean weight in random words. In a story the same head may do something
+  else.
+- **A fair test of every head.** A silenced head adds nothing, which no layer above it has learned to read. A
+  fall in copying can come from that, too.
+"""
+    )

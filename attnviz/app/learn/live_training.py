@@ -1,0 +1,102 @@
+"""A training in the page: a visitor starts it, others watch, and one at a time runs on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import streamlit as st
+
+from attnviz.app.job_view import show_job
+from attnviz.app.jobs import JOBS, Job, Lane, State
+from attnviz.app.learn import training
+from attnviz.app.learn.training import Learned, Training
+from attnviz.app.state import memory
+from attnviz.experiments.progress import Progress
+
+_TRAINING = Lane(1)
+_KEY = "live training"
+_MINE = "the training that this visitor started"
+
+
+def train_live(
+    told: str,
+    choose: Callable[[], Training],
+    titles: Mapping[str, str],
+    draw: Callable[[Progress[Learned]], None],
+) -> None:
+    """Draw the settings, the button and, while one runs and after it, the training.
+
+    Args:
+        told: what is trained, as Markdown.
+        choose: draws the settings.
+        titles: of what this page trains, by the names of the variants; another page may train others.
+        draw: draws what was learned so far, as soon as there is a snapshot.
+    """
+    st.header("Train one yourself", anchor=False)
+    if training.switched_off():
+        st.info(
+            "Live training is switched off on this server. Start attnviz on your own machine to train there.",
+            icon=":material/power_off:",
+        )
+        return
+    st.markdown(
+        f"{told} It runs on this server, and stops some seconds after you leave this page. The **seed** "
+        "chooses the random numbers: another seed, another training; the same seed, the same once more."
+    )
+    settings = choose()
+    mine, running = _mine(titles), JOBS.running(_KEY)
+    here = running if running and (running is mine or _is_of(running, titles)) else None
+    if running is None:
+        label = "Train another one" if mine else "Start training"
+        st.button(label, icon=":material/play_arrow:", on_click=_start, args=(settings,))
+    elif running is not mine:
+        watch = "here you watch theirs; yours" if here else "yours"
+        st.info(
+            f"Another visitor is training. This server trains one model at a time, so {watch} can start when "
+            "it is done.",
+            icon=":material/groups:",
+        )
+    if job := here or mine:
+        show_job(
+            job,
+            partial(_words, job, titles),
+            lambda latest: draw(latest) if latest.found.snapshots else None,
+            key="live training",
+            mine=job is mine,
+        )
+
+
+def _mine(titles: Mapping[str, str]) -> Job[Learned] | None:
+    """The latest training that this visitor started, if it is of this page."""
+    settings, job = memory.get(_MINE, (None, None))
+    return job if settings and settings.variant in titles else None
+
+
+def _is_of(job: Job[Learned], titles: Mapping[str, str]) -> bool:
+    return job.latest is not None and job.latest.found.training.variant in titles
+
+
+def _start(settings: Training) -> None:
+    job = Job(partial(training.train, settings), lane=_TRAINING, resumes=False)
+    # Or another visitor was quicker: the page then says so.
+    if JOBS.begin(_KEY, job, memory.visitor()) is job:
+        memory.put(_MINE, (settings, job))
+
+
+def _words(
+    job: Job[Learned], titles: Mapping[str, str], state: State, latest: Progress[Learned] | None
+) -> str:
+    """How far a training is, and what became of it, as Markdown."""
+    if latest is None:
+        return "Starting"
+    settings, seconds = latest.found.training, job.seconds
+    told = {
+        "finished": "Done",
+        "stopped": "Stopped",
+        "left alone": "Stopped, because nobody was watching",
+    }.get(state, "Learning" if latest.done else "Starting")
+    far = f"{latest.done:,} of {latest.total:,} steps in {seconds:.0f} s"
+    if job.running and latest.done:
+        far += f", about {seconds / latest.done * (latest.total - latest.done):.0f} s to go"
+    return f"{told} · {titles[settings.variant]}, seed {settings.seed} · {far}"

@@ -1,0 +1,61 @@
+"""The page on induction heads without a browser: its sentences say what compute returns."""
+
+from attnviz.app.learn.induction.compute import measured, repeated
+from attnviz.app.learn.induction.sections import OPENING, random_words
+from attnviz.text import percent
+from tests.app.shown import buttons, clean, press, sent, visit, words
+
+WORDS = ("lamp", "key", "map", "pen", "toy", "rope")
+
+
+def test_the_picture_has_the_heads_that_were_found_by_measure() -> None:
+    message, found, roles = (
+        sent(visit("induction"), "repeated_words"),
+        repeated(tuple(OPENING.split())),
+        measured(),
+    )
+    for role, heads, weights in (
+        ("back", roles.previous_word_heads, found.back),
+        ("match", roles.induction_heads, found.match),
+    ):
+        shown = {head["name"]: head["weights"] for head in message["heads"] if head["role"] == role}
+        assert shown == {f"{layer}-{head}": weights[layer - 1, head - 1].tolist() for layer, head in heads}
+    assert [each["right"] for each in message["expected"]] == found.right.tolist()
+
+
+def test_own_words_and_another_of_them() -> None:
+    app = visit("induction", said_twice="Lamp key  map pen TOY rope", said_again="2 key")
+    message, found = sent(app, "repeated_words"), repeated(WORDS)
+    assert (tuple(message["words"]), message["place"]) == (WORDS, 1)
+    layer, head = measured().induction_heads[0]
+    assert f"It gives **{percent(float(found.match[layer - 1, head - 1, 1]))}** to `map`" in words(
+        press(app, "Reveal")
+    )
+
+
+def test_silenced_heads_add_nothing_and_the_page_tells_what_is_left() -> None:
+    names = [f"{layer}-{head}" for layer, head in measured().previous_word_heads]
+    told, now = words(visit("induction", silenced=names)), measured(tuple(sorted(names)))
+    assert f"{names[0]} silenced" in told
+    assert f"goes from {percent(float(measured().prefix_matching.max()))} to" in told
+    assert f"to **{percent(float(now.prefix_matching.max()))}**, and of the words said again" in told
+
+
+def test_every_head_was_silenced_alone() -> None:
+    told = words(visit("induction"))
+    for head in ("1-1", "1-4", "2-2"):
+        left = measured((head,))
+        assert f"{percent(float(left.prefix_matching.max()))} | {percent(left.right)} |" in told
+
+
+def test_other_words_are_drawn() -> None:
+    app = visit("induction")
+    assert "Other random words" in buttons(app)
+    assert clean(press(app, "Other random words")).session_state["said_twice"] == random_words(4)
+
+
+def test_the_same_is_asked_of_bert_and_of_the_visitors_model() -> None:
+    told = words(visit("induction"))
+    assert "**None** reaches 40 %." in told
+    assert "it has one" not in told
+    assert "**has one**" in words(visit("induction", in_your_model="true", model="storyteller"))

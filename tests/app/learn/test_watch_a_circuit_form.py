@@ -1,0 +1,81 @@
+"""The page on how a circuit forms, without a browser: stored steps, and a training that is only played."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from attnviz.app.jobs import Jobs
+from attnviz.app.learn import live_training
+from attnviz.app.learn.training import Training
+from attnviz.text import percent
+from attnviz.trained.live import step_line
+from attnviz.trained.storyteller import forming
+from tests.app.shown import buttons, charts, press, sent, until, visit, words
+
+PAGE = "watch_a_circuit_form"
+
+
+@pytest.fixture(autouse=True)
+def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
+    """What runs on the server; in the end, nothing."""
+    jobs = Jobs()
+    monkeypatch.setattr(live_training, "JOBS", jobs)
+    yield jobs
+    jobs.close()
+
+
+def play(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """A process says what a training would say, and goes on for ever."""
+    said = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), "import time", "time.sleep(60)"])
+    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", said]))
+
+
+def test_it_opens_where_the_circuit_has_just_formed_and_tells_its_numbers() -> None:
+    stored = forming.shipped().snapshots
+    found = forming.formed(stored)
+    assert found
+    app = visit(PAGE)
+    assert app.select_slider(key="forming_step").value == found.step
+    layer, head = stored[-1].copying.induction_heads[0]
+    score = percent(float(found.copying.prefix_matching[layer - 1, head - 1]))
+    assert f"it gives **{score}** to what followed the last time" in words(app)
+    assert f"the model copies **{percent(found.copying.right)}**" in words(app)
+
+
+def test_another_step_and_another_head() -> None:
+    app = visit(PAGE, forming_step="0", forming_head="1-4")
+    assert "Head 1-4 after 0 steps" in [header.value for header in app.header]
+    assert sent(app, "head_view")["heading"] == "Head 1-4 after 0 steps"
+    assert "copies **< 1 %**" in words(app)
+
+
+def test_the_curves_are_the_stored_measures() -> None:
+    stored, shown = forming.shipped().snapshots, charts(visit(PAGE))
+    copied, matching, *_ = shown["What forms when"]["lines"]
+    assert copied["x"] == [each.step for each in stored]
+    assert copied["y"] == pytest.approx([100 * each.copying.right for each in stored])
+    assert matching["y"] == pytest.approx([100 * each.copying.prefix_matching.max() for each in stored])
+    again = shown["The loss on random words"]["lines"][1]
+    assert again["y"] == pytest.approx([each.copying.second_loss for each in stored])
+
+
+def test_a_training_is_watched_here_and_waited_for_on_the_page_of_the_translator(
+    monkeypatch: pytest.MonkeyPatch, jobs: Jobs
+) -> None:
+    stored = forming.shipped().snapshots
+    play(monkeypatch, forming.line(stored[0]), step_line(7), forming.line(stored[1]))
+    app = visit(PAGE, live_seed="7", forming_steps="600")
+    press(app, "Start training")
+    job = jobs.running("live training")
+    assert job
+    until(lambda: job.latest is not None and job.latest.done == stored[1].step)
+    assert job.latest is not None
+    assert job.latest.found.training == Training("storyteller", 7, 600)
+    app.run()
+    assert "What this training learned when" in charts(app)
+    assert "seed 7 · 100 of 600 steps in" in app.get("progress")[0].proto.text
+    other = visit("watch_it_learn")
+    assert "This server trains one model at a time, so yours can start" in other.info[0].value
+    assert not {"Start training", "Stop"} & set(buttons(other))
+    assert not other.get("progress")
