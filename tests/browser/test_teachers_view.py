@@ -2,12 +2,13 @@
 
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
-from tests.browser.visit import axe, press, visit, wait_idle
+from tests.browser.visit import axe, eventually, press, visit, wait_idle
 
 PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
 LEAST = 24  # pixels of type that is read from afar
@@ -134,6 +135,27 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
     followed = page.locator(".st-key-mask-editor [data-followed]")
     expect(followed.get_by_role("rowheader")).to_be_in_viewport()
     assert seen(page) == "picture"
+
+
+def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/induction?teacher=true&said_again=10+jar")
+    for _ in range(2):
+        press(page, "PageDown")
+        wait_idle(page)
+    picture = page.locator(".root.repeated-words")
+
+    @eventually
+    def check() -> None:
+        assert picture.locator(".stage").evaluate("stage => stage.scrollTop") > 0
+        arrow = picture.locator("path").last.bounding_box()
+        words = [
+            picture.locator(place).bounding_box() for place in ('[aria-pressed="true"] bdi', ".followed")
+        ]
+        middles = [box["y"] + box["height"] / 2 for box in (*words, arrow) if box]
+        assert middles[2] == pytest.approx((middles[0] + middles[1]) / 2, abs=20)
+
+    check()
 
 
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:

@@ -46,9 +46,9 @@ class RepeatedWords extends View {
       ),
     );
     const head = tr(...["said first", "said again", "expected next", "the right one"].map((text) => element("th", { scope: "col", text })));
-    const list = table({ head: [head], body: rows });
-    list.onkeydown = (event) => moveFocus(event, this.again, 1);
-    this.stage.replaceChildren(list, this.arrows);
+    this.list = table({ head: [head], body: rows });
+    this.list.onkeydown = (event) => moveFocus(event, this.again, 1);
+    this.stage.replaceChildren(this.list, this.arrows);
     this.roles.replaceChildren(
       this.role("back", "Look one word back"),
       this.role("match", "Look at what followed the last time"),
@@ -113,11 +113,11 @@ class RepeatedWords extends View {
 
   drawArrows() {
     const { place: at } = this.place.value;
-    const { width, height } = boxIn(this.stage, this.stage);
+    const { width, height } = boxIn(this.list, this.list); // the stage may scroll, and the list and the arrows with it
     if (!width) return;
     this.arrows.setAttribute("width", String(width));
     this.arrows.setAttribute("height", String(height));
-    const [same, followed, again] = [this.first[at], this.first[at + 1], this.again[at]].map((node) => boxIn(node, this.stage));
+    const [same, followed, again] = [this.first[at], this.first[at + 1], this.again[at]].map((node) => boxIn(node, this.list));
     const middle = ({ y, height: tall }) => y + tall / 2;
     const drawn = (role, path) => {
       const heads = this.data.heads.filter((head) => head.role === role);
