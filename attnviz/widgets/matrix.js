@@ -10,6 +10,8 @@ const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
 const TALLEST_MATRIX = 720;
 const ON_A_PROJECTOR = 169; // thirteen rows whose labels are all written
+const MANY_ON_A_PROJECTOR = 125; // of more rows only some have a label: this leaves room for a slider
+const MANY = 20; // rows
 export const LEGEND = 44; // the height of a colour scale with its numbers
 
 /** Where everything goes in a picture of this width: margins, cells, and how many labels go unwritten. */
@@ -122,7 +124,8 @@ export class Panel {
   show(head, width, several) {
     const { view, queries, keys } = this.matrix;
     this.head = head;
-    const tallest = this.root.closest("[data-teacher]") ? ON_A_PROJECTOR : TALLEST_MATRIX;
+    const projected = queries.length > MANY ? MANY_ON_A_PROJECTOR : ON_A_PROJECTOR;
+    const tallest = this.root.closest("[data-teacher]") ? projected : TALLEST_MATRIX;
     const layout = matrixLayout(width, queries, keys, view.theme.font, tallest);
     this.layout = layout;
     const place = { left: layout.left, top: layout.top, width: layout.width, height: layout.height };

@@ -14,7 +14,7 @@ import styles from "./candidates.css";
 class Candidates extends View {
   constructor() {
     super();
-    this.root = element("div", { class: "root candidates" });
+    this.root = element("div", { class: "root candidates", "data-rows": true });
   }
 
   update({ title, columns, rows }) {

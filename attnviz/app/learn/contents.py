@@ -182,7 +182,7 @@ LESSONS = (
         "who_gets_the_book",
         "Who gets the book?",
         "Who gets the book?",
-        "Two names, one answer: find the heads that decide it, and make them write the other name.",
+        "Two words, one answer: find the heads that add to it, and make them write the other word.",
         ((MODEL.name, STORYTELLER),),
         "See every head of the storyteller",
         sentence=UNFINISHED,

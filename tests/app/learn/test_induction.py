@@ -58,4 +58,6 @@ def test_the_same_is_asked_of_bert_and_of_the_visitors_model() -> None:
     told = words(visit("induction"))
     assert "**None** reaches 40 %." in told
     assert "it has one" not in told
-    assert "**has one**" in words(visit("induction", in_your_model="true", model="storyteller"))
+    assert "**has a head that looks like one**" in words(
+        visit("induction", in_your_model="true", model="storyteller")
+    )

@@ -161,8 +161,9 @@ def assert_only_text(app: AppTest) -> None:
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
         ("induction", "said_twice", "The <b>zebra</b> sat.", "zebra"),
-        ("induction", "said_twice", "lamp", "two words or more"),
-        ("induction", "said_twice", "lamp key " * 25, "101 tokens"),
+        ("induction", "said_twice", "lamp", "3 to 47 words"),
+        ("induction", "said_twice", "lamp key " * 25, "50 words"),
+        ("induction", "said_twice", "lamp key lamp", "different words"),
         ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
         *(
             (name, "english", "The zebra was tired.", "zebra")

@@ -59,7 +59,7 @@ def test_a_row_or_a_head_is_silenced(edit: str, change: str) -> None:
 
 def test_agreement_has_causes_that_the_picture_does_not_show() -> None:
     told = words(visit(PAGE, unfinished="The keys near the book"))
-    assert "Causes that the last word’s picture does not show" in told
+    assert "Causes with no arrow from the deciding word" in told
     assert "And in GPT-2?" not in told
 
 
@@ -77,6 +77,7 @@ def test_a_third_giver_is_guessed_and_nothing_is_patched() -> None:
         ("When Mary and Mary went to the shop, Mary gave a book to", "Both people are “Mary”"),
         ("When Mary and Zoe went to the shop, Zoe gave a book to", "Zoe"),
         ("Mary and John were friends.", "Let the text break off"),
+        ("One day Mary met John at the park. Karim went to", "Nobody gives here. Let “Karim” give"),
     ],
 )
 def test_names_that_do_not_do_are_kept_and_answered_with_a_sentence(text: str, said: str) -> None:

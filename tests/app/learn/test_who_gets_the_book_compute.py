@@ -144,6 +144,9 @@ def test_what_heads_do_in_many_texts_is_what_they_do_in_each(
     shares = np.sum([each.shares * each.whole for each in patched], axis=0)
     shares = shares / np.sum([each.whole for each in patched])
     np.testing.assert_allclose(found.carries.ravel(), shares, atol=1e-3)
+    rows = [compute.patched(text, "decoder 1-2") for text in texts]
+    last = np.sum([each.shares[-1] * each.whole for each in rows]) / np.sum([each.whole for each in rows])
+    assert found.last_row[0, 1] == pytest.approx(last, abs=1e-3)
 
 
 def test_what_the_page_tells_of_the_shipped_storyteller() -> None:

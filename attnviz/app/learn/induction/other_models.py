@@ -52,7 +52,11 @@ def _scores(key: str, model: str) -> None:
         high=(1.0, "100 %"),
         selected=(layer + 1, head + 1),
     )
-    verdict = "So it **has one**." if values.max() >= ROLE else f"**None** reaches {percent(ROLE)}."
+    verdict = (
+        "So it **has a head that looks like one**; whether it copies is not measured here."
+        if values.max() >= ROLE
+        else f"**None** reaches {percent(ROLE)}."
+    )
     same = _highest(found.same_token)
     st.markdown(
         f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "

@@ -18,13 +18,14 @@ from attnviz.app.learn.story import known_words
 from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import REPEATED, REPEATED_WORD, SILENCED
-from attnviz.errors import AttnvizError
+from attnviz.errors import AttnvizError, quoted
 from attnviz.models import catalogue
-from attnviz.text import joined, percent
+from attnviz.text import joined, percent, plural
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.figures import ROLE, Heads
 from attnviz.trained.storyteller.forming import Copying
+from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
 
 if TYPE_CHECKING:
     from attnviz.app.learn.induction import compute
@@ -37,7 +38,7 @@ _COUNT = 12  # words of the opening, and of every draw
 _ENTRY = catalogue.entry(catalogue.STORYTELLER)
 _LAYERS = _ENTRY.layers_of("decoder")
 _HEADS: Heads = tuple((layer, head) for layer in range(1, _LAYERS + 1) for head in range(1, _ENTRY.heads + 1))
-_FEWEST = 5  # tokens of two words, said twice after [START]
+_FEWEST, _MOST = 3, (TOKEN_LIMIT - 1) // 2  # words
 _DRAWN = "how often other words were drawn"
 
 
@@ -91,17 +92,34 @@ def choose() -> RepeatedWord:
     """Draw the choice of the words and of one of them; return both."""
     text = choosing.sentence("Words, to be said twice", REPEATED, OPENING, catalogue.STORYTELLER, known_words)
     try:
-        read = reading.tokens(f"{text} {text}")
+        words = _to_be_repeated(text)
     except AttnvizError as error:
         stop(error)
-    if len(read) < _FEWEST:
-        stop(AttnvizError("After one word there is nothing to look at. Type two words or more."))
-    words = tuple(token.text for token in read[1 : 1 + len(read) // 2])
     options = _options(words)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = REPEATED_WORD.select("Word that is said again", options, options[len(options) // 2])
         st.button("Other random words", icon=":material/casino:", on_click=_draw_words)
     return RepeatedWord(words, options.index(chosen))
+
+
+def _to_be_repeated(text: str) -> tuple[str, ...]:
+    """The words of a text that can be said twice, each of which stands there once.
+
+    Raises:
+        AttnvizError: there are too few or too many, one stands there twice, or the storyteller knows it not.
+    """
+    words = tuple(token.text for token in reading.tokens(text)[1:])
+    if not _FEWEST <= len(words) <= _MOST:
+        raise AttnvizError(
+            f"{plural(len(words), 'word')}, to be read twice: that does not do. Type {_FEWEST} to {_MOST} "
+            "words."
+        )
+    if twice := [word for word in words if words.count(word) > 1]:
+        raise AttnvizError(
+            f"{quoted(twice[0])} stands there more than once, so it would not be known which one is said "
+            "again. Type different words."
+        )
+    return words
 
 
 def _options(words: Sequence[str]) -> list[str]:
@@ -227,8 +245,8 @@ def text() -> None:
     )
     st.header("What followed it last time?", anchor=False)
     st.markdown(
-        "No grammar and no story says which of these words is next. Only the first time does. That takes two "
-        "looks, in two layers:\n\n"
+        "Of random words, only the first time tells which one is next. That takes two looks, in two "
+        "layers:\n\n"
         f"1. **Previous-word heads** ({back}) look one word back. So each word's vector also tells which "
         "word stood before it.\n"
         f"2. **Induction heads** ({match}) look at the word that has *this word as the one before it*: at "
@@ -250,18 +268,33 @@ def tried() -> None:
     st.header("Is it the cause? Heads silenced, in many words", anchor=False)
     whole = measured()
     together = [heads for heads in (whole.previous_word_heads, whole.induction_heads) if len(heads) > 1]
+    control = _control(whole)
     rows = [
         f"| {joined([_name(head) for head in heads]) or 'none'} | {_role(heads, whole)} | "
         f"{percent(float(found.prefix_matching.max()))} | {percent(found.right)} |"
-        for heads in ((), *((head,) for head in _HEADS), *together)
+        for heads in ((), *((head,) for head in _HEADS), *together, control)
         for found in [measured(tuple(_name(head) for head in heads))]
     ]
     st.markdown(
         "\n".join(
-            ["| silenced | role | highest prefix-matching score | copied |", "|:--|:--|--:|--:|", *rows]
+            [
+                "| silenced | role | highest prefix-matching score that is left | copied |",
+                "|:--|:--|--:|--:|",
+                *rows,
+            ]
         )
     )
-    st.markdown(f"Measured in {compute.MEASURED_ON}, said twice. {_shared(whole)}")
+    st.markdown(
+        f"Measured in {compute.MEASURED_ON}, said twice. {_shared(whole)} As a control, "
+        f"{joined([_name(head) for head in control])}, which share the layers of the previous-word heads and "
+        f"have no role: without them, {percent(measured(tuple(map(_name, control))).right)}."
+    )
+
+
+def _control(whole: Copying) -> Heads:
+    """The heads beside the previous-word heads that have no role."""
+    layers = {layer for layer, _ in whole.previous_word_heads}
+    return tuple(head for head in _HEADS if head[0] in layers and not _role((head,), whole))
 
 
 def _role(heads: Heads, whole: Copying) -> str:

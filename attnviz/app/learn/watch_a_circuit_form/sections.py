@@ -72,7 +72,7 @@ def question(chosen: ShownForming) -> None:
     )
     steps, took = chosen.snapshots[-1].step, most.step - some.step
     guess(
-        f"A model learns stories in {steps:,} steps. Now and then it meets random words that are said again. "
+        f"A model learns stories in {steps:,} steps. Some texts are random words that are said again. "
         f"Once it copies {percent(_QUARTERS[0])} of them, how many steps later does it copy "
         f"{percent(_QUARTERS[1])}?",
         [f"{count:,}" for count in sorted({took, *(steps // part for part in (8, 4, 2))})],
@@ -108,17 +108,17 @@ def text(chosen: ShownForming) -> None:
     before, after, last = snapshots[chosen.formed - 1], snapshots[chosen.formed], snapshots[-1]
     st.header("All at once", anchor=False)
     st.markdown(
-        f"Until step **{before.step:,}** the highest prefix-matching score is "
+        f"At step **{before.step:,}** the highest prefix-matching score is "
         f"{percent(float(before.copying.prefix_matching.max()))}; at step **{after.step:,}** it is "
         f"**{percent(float(after.copying.prefix_matching.max()))}**. The *loss* (−ln of the right word's "
         f"probability) on words that are said **again** falls from {before.copying.second_loss:.1f} to "
         f"{after.copying.second_loss:.1f}, and in the end to {last.copying.second_loss:.2f}. On words said "
         f"**first**, nothing can be known: there it is {before.copying.first_loss:.1f}, then "
         f"{after.copying.first_loss:.1f}.\n\n"
-        f"Both scores rise together: the one on the word *before* from "
+        f"The score on the word *before* rises in these steps, too: from "
         f"{percent(float(before.copying.previous_word.max()))} to "
-        f"{percent(float(after.copying.previous_word.max()))}. Without the heads that look one word back, "
-        "nothing is copied: the page before this one silences them. Olsson et al. 2022 saw such a sudden "
+        f"{percent(float(after.copying.previous_word.max()))}. What copying is left without these "
+        "heads is measured on *Induction heads*. Olsson et al. 2022 saw such a sudden "
         "change in larger language models, too."
     )
     lines = _lines(
@@ -286,7 +286,7 @@ def limits(chosen: ShownForming) -> None:
 - **A surprise for the model.** Random words that are said again are a part of what it learns from, a larger
   one at first.
 - **What happened between two stored steps.** {len(chosen.snapshots)} of {steps + 1:,} are stored.
-- **The cause.** That the heads and the copying come together does not show that the heads copy: the page
-  before this one silences them.
+- **The cause.** That the heads and the copying come together does not show that the heads copy.
+  *Induction heads* silences them.
 """
     )

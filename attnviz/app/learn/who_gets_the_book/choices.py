@@ -113,6 +113,7 @@ def choose_text() -> str:
         stop(error)
     if memory.get(_ABOUT, text) != text:
         EXCHANGED.set("")
+        BOOK_HEAD.set(first_head(text))
     memory.put(_ABOUT, text)
     return text
 

@@ -113,6 +113,8 @@ def _gift(words: tuple[str, ...]) -> Unfinished:
             "Name two people, then who gives: “When Mary and John went to the shop, John gave a book to”."
         )
     giver = words[named[-1]]
+    if "gave" not in words[named[-1] :]:
+        raise AttnvizError(f"Nobody gives here. Let {quoted(giver)} give: “… {giver} gave a book to”.")
     if len(first) == 3:
         if giver != first[2]:
             raise AttnvizError(
@@ -221,6 +223,7 @@ class HeldOut:
         looks: the weight of the last word, on average, of a word by what that is.
         direct: what the head adds to the difference of the two logits, on average; `whole` is that.
         carries: the share of that difference that its output brings into the exchanged text.
+        last_row: the same of its output at the last word alone.
         turned: the share of texts in which the other word is written if the head exchanges its weights of
             the two words that lead there.
         pair, turned_together: the two heads that add most, and that share if both of them do.
@@ -233,6 +236,7 @@ class HeldOut:
     direct: Floats
     whole: float
     carries: Floats
+    last_row: Floats
     turned: Floats
     pair: tuple[tuple[int, int], tuple[int, int]]
     turned_together: float
@@ -274,15 +278,20 @@ def held_out(task: Task) -> HeldOut:
         name: _mean(read.weights(clean, [text.cues[at] for text in texts]))
         for at, name in enumerate(LOOKS[task])
     }
-    carries, turned = torch.zeros(directly.shape), torch.zeros(directly.shape)
+    carries, last_row, turned = (torch.zeros(directly.shape) for _ in range(3))
     for layer, head in torch.cartesian_prod(*map(torch.arange, directly.shape)).tolist():
-        outputs = clean.layers[layer].attention.attention.output[:, head].numpy()
-        puts_out = [
-            [HeadOutput("decoder", layer, head, output[: len(text.words)])]
-            for text, output in zip(texts, outputs, strict=True)
-        ]
-        moved = read.difference(read.run(puts_out, exchanged=True)) - after
-        carries[layer, head] = moved.mean() / (whole - after.mean())
+        outputs, others = (
+            run.layers[layer].attention.attention.output[:, head] for run in (clean, exchanged)
+        )
+        at_the_end = others.clone()
+        at_the_end[torch.arange(len(texts)), read.ends] = read.last(outputs)
+        for share, put in ((carries, outputs), (last_row, at_the_end)):
+            puts_out = [
+                [HeadOutput("decoder", layer, head, output[: len(text.words)])]
+                for text, output in zip(texts, put.numpy(), strict=True)
+            ]
+            moved = read.difference(read.run(puts_out, exchanged=True)) - after
+            share[layer, head] = moved.mean() / (whole - after.mean())
         turned[layer, head] = read.says(read.run(read.exchanges([(layer, head)])), 1)
     order = directly.flatten().argsort(descending=True)[:2].tolist()
     one, other = (divmod(at, directly.shape[1]) for at in order)
@@ -308,6 +317,7 @@ def held_out(task: Task) -> HeldOut:
         owned(directly),
         float(whole),
         owned(carries),
+        owned(last_row),
         owned(turned / len(texts)),
         (one, other),
         read.says(read.run(read.exchanges([one, other])), 1) / len(texts),

@@ -42,11 +42,15 @@ def draw(chosen: UnfinishedText) -> None:
         "head, means over these texts:"
     )
     columns = {f"looks at: {name}": weights for name, weights in found.looks.items()}
-    columns |= {"carries, patched": found.carries, "exchanged, other word written": found.turned}
+    columns |= {
+        "carries, patched": found.carries,
+        "– its last row alone": found.last_row,
+        "exchanged, other word written": found.turned,
+    }
     st.dataframe(
         {
             "head": [head_name(*head) for head in heads],
-            "adds directly": found.direct.ravel(),
+            "adds directly": np.round(found.direct.ravel(), 2) + 0.0,
             **{name: np.round(100 * shares.ravel()) + 0.0 for name, shares in columns.items()},  # no −0
         },
         hide_index=True,
@@ -75,6 +79,11 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     seen = np.stack(list(found.looks.values())[:2])
     added = decimal(sum(float(found.direct[head]) for head in found.pair))
     alone = joined([percent(float(found.turned[head])) for head in found.pair])
+    cancel = [
+        f"**Rows that cancel**: patched at the last word alone, {head_name(*head)} carries "
+        f"**{percent(float(found.last_row[head]))}**; in all its rows, {percent(float(found.carries[head]))}."
+        for head in map(tuple, np.argwhere(found.last_row - found.carries >= _LOOKS).tolist())
+    ]
     together = (
         f"**The two heads that add most**, {_listed(found.pair)}, add {added} of {decimal(found.whole)}. If "
         "both exchange their two weights, the other word is written in "
@@ -94,11 +103,11 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
         for head in map(tuple, hidden)
     ]
     unseen = (
-        f"**Causes that the last word’s picture does not show**: {joined(each)}. At which word they do it, "
-        "is to be seen above."
+        f"**Causes with no arrow from the deciding word**: {joined(each)}. What they look at instead, and at "
+        "which word they act, is to be seen above, head by head."
     )
     none = "Here no head looks at the deciding word in vain, and none carries much unseen."
-    return [together, *in_vain, *([unseen] if each else [] if in_vain else [none])]
+    return [together, *cancel, *in_vain, *([unseen] if each else [] if in_vain else [none])]
 
 
 def _rule(found: compute.HeldOut) -> None:
@@ -127,7 +136,7 @@ def _rule(found: compute.HeldOut) -> None:
     if third.giver < _SELDOM < min(first, second):
         told_of += " So the rule is **not the giver**: a name that came once is left out, too, if it gives."
     st.markdown(told_of)
-    here = f"Here, {pair} look at the other name and add to it"
+    here = f"Here, on average, {pair} look at the other name and add to it"
     here += (
         f", and what {reader} reads turns them from the giver. " if giver.right < found.right / 2 else ". "
     )

@@ -179,12 +179,12 @@ def carried(chosen: UnfinishedText) -> None:
                 for at, (word, share) in enumerate(zip(words, rows.shares, strict=True))
             ],
         )
-    best, where = np.unravel_index(int(shares.argmax()), shares.shape), int(rows.shares.argmax())
+    best, where = np.unravel_index(int(shares.argmax()), shares.shape), int(np.abs(rows.shares).argmax())
     st.markdown(
         f"Most is carried by head **{head_name(int(best[0]), int(best[1]))}**, "
-        f"**{signed_share(float(shares.max()))}**. Head {chosen.name} alone carries "
-        f"{signed_share(float(shares[chosen.layer, chosen.head]))}, most of it at "
-        f"`{words[where]}` (word {where + 1})."
+        f"**{signed_share(float(shares.max()))}**. Head {chosen.name} carries "
+        f"{signed_share(float(shares[chosen.layer, chosen.head]))}; at `{words[where]}` (word {where + 1}) "
+        f"alone, {signed_share(float(rows.shares[where]))}."
     )
 
 
