@@ -24,27 +24,25 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.analysis import shapes, stages
+from attnviz.analysis import shapes
 from attnviz.app.caches import MOST_WEIGHTS
 from attnviz.app.classroom import rooms, socket
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads import contents as tools
 from attnviz.app.heads.behaviour.texts import MOST_LINES
-from attnviz.app.learn import contents as lessons
 from attnviz.app.learn.translate.compute import translate
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit
 from attnviz.experiments import behaviour, pairs
 from attnviz.export.report import contents as report
 from attnviz.interventions.edit import Edit
-from attnviz.models import catalogue, config, limits
+from attnviz.models import catalogue, config
 from attnviz.readable import MOST_CHARACTERS
 from attnviz.text import percent
 from attnviz.trained.translator import contest, distance
 from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from attnviz.trained.translator.vocabulary import ENGLISH
 
 ROOT = Path(__file__).parents[1]
 LEDGER: dict[str, Any] = tomllib.loads((ROOT / "docs" / "claims.toml").read_text("utf-8"))
@@ -149,11 +147,7 @@ def pairs_of_sentences() -> str:
 
 def counts() -> str:
     """Small numbers that are spelled."""
-    own = [lesson for lesson in lessons.LESSONS if lesson.group == "translator"]
-    return (
-        f"{len(shapes.SHAPES)} shapes, {len(stages.STAGES)} stages, {len(tools.TOOLS)} tools, "
-        f"{len(own)} pages on the translator and its like"
-    )
+    return f"{len(shapes.SHAPES)} shapes, {len(tools.TOOLS)} tools"
 
 
 def forms_of_edits() -> str:
@@ -194,11 +188,6 @@ def limits_of_texts() -> str:
     )
 
 
-def memory_of_a_model() -> str:
-    """The limit where none is set."""
-    return f"{limits.DEFAULT_GB:g} GB"
-
-
 def weights_that_do_not_matter() -> str:
     """In how many directions weights can go without moving the output of random values; their sum stays."""
     size = MINILM.d_head
@@ -216,11 +205,6 @@ def it_in_french() -> str:
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
 
 
-def english_words() -> str:
-    """Those of the translator, without signs such as [END]."""
-    return f"{sum(word.isalpha() for word in ENGLISH.words)} words"
-
-
 def taught_until() -> str:
     """The share of its training."""
     return f"the first {VARIANTS['training-wheels'].taught_until:.0%}"
@@ -235,14 +219,6 @@ def _measured(variant: str) -> tuple[dict[str, Any], ...]:
 
 def _finds(run: dict[str, Any]) -> float:
     return min(float(run["subject"]["found"]), float(run["object"]["found"]))
-
-
-def arrow_found_untold() -> str:
-    """By the trainings' measures; `untold_trained_again` repeats two of them."""
-    runs = _measured("untold")
-    found = [run for run in runs if _finds(run) > 0.5]
-    right = ", ".join(percent(run["silenced"]["pronoun"]) for run in found)
-    return f"{len(found)} of {len(runs)} trainings; with the row silenced, the pronoun is right in {right}"
 
 
 def head_that_decides() -> str:
@@ -373,7 +349,6 @@ def numbers(text: str) -> list[str]:
 
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
-    from attnviz.app.classroom.socket import DEFAULT_SIZE
     from attnviz.app.patches import MOST_UPLOADS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
@@ -382,7 +357,7 @@ def limits_of_a_visitor() -> str:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     return (
         f"{MOST_CHARACTERS:,} characters, {settings['server']['maxUploadSize']} MB, {MOST_UPLOADS} files, "
-        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {DEFAULT_SIZE} students"
+        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB"
     )
 
 

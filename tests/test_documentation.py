@@ -6,6 +6,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
 import attnviz
 from attnviz import __main__ as command_line
@@ -16,6 +18,7 @@ ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "docs" / "index.md"
 GALLERY = ROOT / "docs" / "gallery.md"
 COMING_FROM = ROOT / "docs" / "coming_from.md"
+PYTHON = ROOT / "docs" / "python.md"
 OUR_CALL = re.compile(r"^\| .* \| `(.+)` \| .*\|$", re.MULTILINE)
 
 
@@ -25,7 +28,7 @@ def keeps_its_word(page: str) -> bool:
     return results.attempted > 0 and results.failed == 0
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", INDEX, GALLERY], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", INDEX, GALLERY, PYTHON], ids=lambda page: page.name)
 def test_the_python_examples_give_what_they_say(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,12 +54,31 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert {file.name for file in tmp_path.iterdir()} == {"dog.npz", "dog.html", "handout.html"}
 
 
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", ROOT / "docs" / "commands.md"], ids=lambda page: page.name
+)
+def test_the_commands_exist_with_their_options(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fenced = [block for block in page.read_text("utf-8").split("```")[1::2] if block.startswith("\n")]
+    commands = re.findall(r"attnviz ([a-z].*)$", "".join(fenced), re.MULTILINE)
+    assert len(commands) > 3
+    assert command_line.main(["--version"]) == 0  # imports what adds the commands
+    group = typer.main.get_command(command_line.app)
+    assert isinstance(group, TyperGroup)
+    for name, *options in (shlex.split(command, comments=True) for command in commands):
+        command = group.get_command(group.make_context("attnviz", [name]), name)
+        assert command
+        command.make_context(name, options)  # an unknown option is an error
+    capsys.readouterr()
+
+
 def test_no_page_has_code_that_is_not_run() -> None:
-    pages = [file for file in (ROOT / "docs").glob("*.md") if file not in {INDEX, GALLERY, COMING_FROM}]
+    pages = [
+        file for file in (ROOT / "docs").glob("*.md") if file not in {INDEX, GALLERY, COMING_FROM, PYTHON}
+    ]
     fences = {page.name: re.findall(r"^```(.+)", page.read_text("utf-8"), re.MULTILINE) for page in pages}
     assert [page for page, kinds in fences.items() if kinds] == []
     assert set(re.findall(r"^```(.+)", INDEX.read_text("utf-8"), re.MULTILINE)) == {"pycon", "console"}
-    for page in (GALLERY, COMING_FROM):
+    for page in (GALLERY, COMING_FROM, PYTHON):
         assert set(re.findall(r"^```(.+)", page.read_text("utf-8"), re.MULTILINE)) == {"pycon"}
 
 
