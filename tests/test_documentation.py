@@ -13,6 +13,7 @@ import attnviz
 from attnviz import __main__ as command_line
 from attnviz import analysis, experiments
 from attnviz.app import serve
+from attnviz.cli import app
 
 ROOT = Path(__file__).parents[1]
 INDEX = ROOT / "docs" / "index.md"
@@ -62,7 +63,7 @@ def test_the_commands_exist_with_their_options(page: Path, capsys: pytest.Captur
     commands = re.findall(r"attnviz ([a-z].*)$", "".join(fenced), re.MULTILINE)
     assert len(commands) > 3
     assert command_line.main(["--version"]) == 0  # imports what adds the commands
-    group = typer.main.get_command(command_line.app)
+    group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     for name, *options in (shlex.split(command, comments=True) for command in commands):
         command = group.get_command(group.make_context("attnviz", [name]), name)
