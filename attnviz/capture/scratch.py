@@ -14,6 +14,8 @@ from attnviz.interventions.editing import OurModel, attention_at, edited, places
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Floats, Kind, Token, Trace
 from attnviz.transformer.bert import Bert
+from attnviz.transformer.decoder_only import PreNormLayerSteps
+from attnviz.transformer.layers import EncoderLayerSteps
 from attnviz.transformer.masks import causal_mask, no_mask
 from attnviz.transformer.multi_head import MultiHeadSteps
 
@@ -42,12 +44,7 @@ class ScratchModel(Model):
         return Trace(
             model=self.name,
             text=given.text,
-            blocks=tuple(
-                block_of_steps("encoder", number, layer.attention, tokens, tokens, projection)
-                for number, (layer, projection) in enumerate(
-                    zip(steps.layers, self._projections, strict=True)
-                )
-            ),
+            blocks=self_attention("encoder", steps.layers, tokens, self._projections),
             edits=tuple(str(edit) for edit in edits),
         )
 
@@ -81,6 +78,19 @@ def output_projections(network: OurModel) -> dict[tuple[Kind, int], Floats]:
         place: owned(attention_at(network, path).output_projections().detach())
         for place, path in places(network).items()
     }
+
+
+def self_attention(
+    kind: Kind,
+    layers: Sequence[EncoderLayerSteps | PreNormLayerSteps],
+    tokens: tuple[Token, ...],
+    projections: Sequence[Floats],
+) -> tuple[Block, ...]:
+    """All layers of a stack that reads one text."""
+    return tuple(
+        block_of_steps(kind, number, layer.attention, tokens, tokens, projection)
+        for number, (layer, projection) in enumerate(zip(layers, projections, strict=True))
+    )
 
 
 def block_of_steps(
