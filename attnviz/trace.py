@@ -723,8 +723,6 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
     """What was given, if it is an array of weights with these axes, the last of which is "key".
 
     Args:
-        given: of the caller.
-        name: what the caller calls it.
         axes: "...": any number of axes in its place.
         sink: whether what a row lacks of 1 counts as a sink's.
 

@@ -54,7 +54,6 @@ def groups(squared: Distances, count: int) -> NDArray[np.intp]:
 
     Args:
         squared: [point, point], the squares of the distances; symmetric.
-        count: how many groups to leave.
 
     Returns:
         [point], the number of each point's group: 0 is the largest; of equal ones, that with the first point.

@@ -84,7 +84,6 @@ def rows_on(
 
     Args:
         weights: [..., query, key] of this text.
-        rows, columns: the aligned places of queries and keys.
         side: "first" or "second": whose weights these are.
         rescale: leave out the columns that only one text has, and divide each row by what is left of it.
 
@@ -110,8 +109,6 @@ def changes(
 
     Args:
         first, second: [layer, head, query, key].
-        rows, columns: the aligned places of queries and keys.
-        measure: of two rows.
         rescale: measure only what goes to words that both have, each row rescaled to it.
 
     Returns:
@@ -150,7 +147,6 @@ def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) ->
     Args:
         head: [row, column].
         heads: [layer, head, row, column].
-        measure: of two rows.
 
     Returns:
         float32 [layer, head].

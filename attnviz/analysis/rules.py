@@ -317,7 +317,6 @@ def measured(
 
     Args:
         rules: some of `RULES`.
-        layout: of the texts.
         weights: of each layer, [text, head, query, key], special tokens included.
         masks: of each layer, [query, key], True where a query may look.
     """

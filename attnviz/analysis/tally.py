@@ -205,8 +205,6 @@ def tally(
     """Count sentences of equal length, whose special tokens stand in the same places.
 
     Args:
-        texts: the sentences.
-        tokens: each one's tokens.
         weights: of each layer, [sentence, head, query, key], as the model computed them.
         masks: of each layer, [query, key], True where a query may look.
 

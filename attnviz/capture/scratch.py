@@ -104,9 +104,6 @@ def block_of_steps(
     """One attention of our own Transformer, as it told its steps.
 
     Args:
-        kind, layer: which one it is.
-        steps: its numbers.
-        queries, keys: who looks, and who is looked at.
         projection: W_O, as its heads' slices [head, d_head, d_model].
     """
     mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))

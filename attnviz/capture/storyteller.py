@@ -42,10 +42,6 @@ class _Read(NamedTuple):
 class StorytellerModel(Model):
     """A trained storyteller; safe to share among threads.
 
-    Args:
-        name: the catalogue's.
-        file: its weights.
-
     Raises:
         ModelFilesDamaged: the file is missing or damaged.
     """

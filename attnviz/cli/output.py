@@ -129,7 +129,6 @@ def give(
         said: the table and what belongs to it, in words.
         header, rows: the table itself; an empty cell becomes null.
         out: a file for the table, which is written first: whoever stops reading loses no file.
-        as_json: whether it is asked for.
         beside: lines of `said` that no row tells, such as what could not be read: standard error gets them.
 
     Raises:

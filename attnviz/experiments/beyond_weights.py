@@ -218,7 +218,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 
     try:
         around = around_attention(residual_stream(model, text, place, kind))
-        norms = [surrounded_norms(block, place, *rest) for block, *rest in around if block.kind != "cross"]
+        norms = [surrounded_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
         found = found.plus({NORMS_AROUND: np.stack(norms)})
     except AttnvizError as error:
         found = found.without((NORMS_AROUND,), error)

@@ -209,7 +209,6 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
 
     Args:
         pairs: what is read; a pair of which a sentence cannot be read, or cannot be known, is left out.
-        trace: one forward pass over a text.
         kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     read: list[Pair] = []

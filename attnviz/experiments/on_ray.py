@@ -33,7 +33,6 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
     other machines.
 
     Args:
-        workers: how many actors.
         address: of a cluster that runs already, on whose machines attnviz is installed; or `HERE`.
 
     Raises:

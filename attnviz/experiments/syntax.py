@@ -185,7 +185,6 @@ def measure(
 
     Args:
         sentences: what is read; one that cannot be read, or of which a word is lost, is left out.
-        trace: one forward pass over a text.
         kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     found: Grammar | None = None

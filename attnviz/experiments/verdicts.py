@@ -321,9 +321,6 @@ class Effects:
         """What each head with this label does, silenced and with its mean in its place, by (layer, head).
 
         Empty where there were fewer than `LEAST` sentences.
-
-        Args:
-            confidence: of each interval.
         """
         if len(self.distances) < LEAST:
             return {}
@@ -434,7 +431,6 @@ def _measure(
     """Add what the tokens do that each label points one token at; the token is drawn among all that have any.
 
     Args:
-        blocks: the model's attention over the text.
         number: the sentence's, by which the token is drawn.
         means: [layer, head, d_head], what heads put out on average.
     """
@@ -471,8 +467,6 @@ def draw(rule: Rule, layout: Layout, mask: Mask, draws: np.random.Generator) -> 
     a special token where it is about these, if there is such a one.
 
     Args:
-        rule: the label.
-        layout: of one text.
         mask: [query, key] of all tokens, True where a query may look.
 
     Returns:

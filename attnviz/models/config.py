@@ -83,7 +83,6 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     """A small JSON file that holds one table.
 
     Args:
-        file: where it is.
         name: what a message calls the model.
 
     Raises:
@@ -167,7 +166,6 @@ def facts_of(
     """What the config of a model says, once transformers has understood it.
 
     Args:
-        config: the model's.
         name: what a message calls the model.
         longest: how many tokens its tokenizer says that it reads, if it says so.
         processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
@@ -217,7 +215,6 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
     """(height, width) in pixels that each picture has when a model cuts it into patches.
 
     Args:
-        config: the model's.
         processor: how its pictures are prepared, as `image_processor` returns it.
         name: what a message calls the model.
 

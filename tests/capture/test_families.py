@@ -16,7 +16,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers import CONFIG_MAPPING, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
 from attnviz.capture import inspection, loading, recorder, weights_alone
@@ -38,7 +38,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families
+from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families, untrained
 from tests.formula import attention
 
 
@@ -107,9 +107,7 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
 def test_falcons_heads_may_share_keys_in_three_ways(variant: dict[str, Any], shared: int) -> None:
     torch.manual_seed(2)
     sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 2}
-    config = AutoConfig.for_model("falcon", **sizes, **variant)
-    auto: Any = AutoModelForCausalLM
-    model = auto.from_config(config, attn_implementation="eager").eval()
+    model = untrained("falcon", AutoModelForCausalLM, **sizes, **variant)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter.data, std=0.3)
     ids = torch.arange(3, 17)[None]
@@ -127,9 +125,8 @@ def test_falcon_with_alibi_is_refused_as_transformers_computes_it_in_two_ways() 
     for implementation in ("eager", "sdpa"):
         torch.manual_seed(2)
         sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 1}
-        config = AutoConfig.for_model("falcon", **sizes, alibi=True, initializer_range=0.5)
-        auto: Any = AutoModelForCausalLM
-        model = auto.from_config(config, attn_implementation=implementation).eval()
+        more = {"alibi": True, "initializer_range": 0.5}
+        model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **more)
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
     assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # if they agree, it can be shown
@@ -293,7 +290,7 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 ) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
     auto: Any = AutoModelForCausalLM if family == "openai-gpt" else AutoModelForMaskedLM
-    auto.from_config(AutoConfig.for_model(family, **sizes)).save_pretrained(tmp_path)
+    untrained(family, auto, **sizes).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
     with pytest.warns(match="in a way of its own, which attnviz cannot read"):

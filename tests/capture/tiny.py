@@ -353,6 +353,12 @@ def tiny(family: str, folder: Path) -> Path:
     return folder
 
 
+def untrained(family: str, head: Any = AutoModel, attention: Any = "eager", **sizes: Any) -> Any:
+    """A network of that family as `from_config` makes it, of random numbers, in memory alone."""
+    config = AutoConfig.for_model(family, **sizes)
+    return head.from_config(config, attn_implementation=attention, dtype=torch.float32).eval()
+
+
 def _spread(network: nn.Module, spread: float) -> None:
     """Random weights that keep a unit input's size about `spread`; biases that cannot be overlooked."""
     with torch.no_grad():

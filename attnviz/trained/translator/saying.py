@@ -74,7 +74,6 @@ def phrase(
     """Says "the road" or "a narrow road".
 
     Args:
-        kind: the sort of the noun.
         gender: of the noun; None for any.
         avoided: adjectives that do not fit here.
         other_than: a noun that is in the sentence already.
