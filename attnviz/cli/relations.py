@@ -9,16 +9,7 @@ import typer
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, wilson
 from attnviz.cli import app
-from attnviz.cli.output import (
-    AsJson,
-    Force,
-    TableFile,
-    aligned,
-    begins_with,
-    check_out,
-    give,
-    left_out,
-)
+from attnviz.cli.output import AsJson, Force, TableFile, aligned, begins_with, check_out, give, left_out
 from attnviz.cli.reading import Device, Model, Numbers, reader_of
 from attnviz.experiments import syntax
 from attnviz.experiments.sentences import need_some

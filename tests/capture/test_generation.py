@@ -209,12 +209,7 @@ SCORES = st.lists(st.integers(-300, 300), min_size=2, max_size=17).map(
 )
 
 
-@given(
-    scores=SCORES,
-    temperature=st.floats(0.1, 5),
-    top_k=st.integers(0, 20),
-    top_p=st.floats(0.01, 1),
-)
+@given(scores=SCORES, temperature=st.floats(0.1, 5), top_k=st.integers(0, 20), top_p=st.floats(0.01, 1))
 def test_the_filters_are_those_of_transformers(
     scores: Tensor, temperature: float, top_k: int, top_p: float
 ) -> None:

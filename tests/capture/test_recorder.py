@@ -9,12 +9,7 @@ from transformers import AttentionMaskInterface
 
 from attnviz.capture import custom_attention
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import (
-    AttentionLayer,
-    kinds_and_layers,
-    linear_layers,
-    mixer_of,
-)
+from attnviz.capture.inspection import AttentionLayer, kinds_and_layers, linear_layers, mixer_of
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported

@@ -135,12 +135,7 @@ def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) ->
     shutil.copytree(bert, bert / "t5")
     change_config(bert / "t5", model_type="bloom", n_head=3, hidden_size=15, max_position_embeddings=None)
     settings, most = bert / "t5" / "tokenizer_config.json", isqrt(config.MOST_WEIGHTS // 6)
-    for told, limit in (
-        (37, 37),
-        (1e30, most),
-        (-1, most),
-        ("many", most),
-    ):
+    for told, limit in ((37, 37), (1e30, most), (-1, most), ("many", most)):
         settings.write_text(json.dumps({"model_max_length": told}))
         assert folder.entry(bert / "t5", "t5").token_limit == limit
 

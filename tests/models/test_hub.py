@@ -11,13 +11,7 @@ from transformers import AutoModel
 
 import attnviz
 from attnviz.capture import loading
-from attnviz.errors import (
-    AttnvizError,
-    ModelFilesDamaged,
-    ModelNotReachable,
-    ModelTooLarge,
-    UnknownModel,
-)
+from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, ModelTooLarge, UnknownModel
 from attnviz.models import folder, hub, hub_files, limits, resolve
 from attnviz.models.catalogue import MINILM, Downloaded, Folder, Hub
 from tests.capture.tiny import FolderOf
