@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["encoder", "decoder", "cross"]
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])

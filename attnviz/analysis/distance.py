@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.aligned import Place, Side, on_places, to_shared
 from attnviz.analysis.entropy import with_sink
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Floats, checked_array
+from attnviz.trace import Doubles, Floats, checked_array
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
@@ -165,7 +164,7 @@ def ranked(values: Floats, largest_first: bool = True) -> tuple[tuple[int, int],
     return tuple((int(at) // values.shape[1], int(at) % values.shape[1]) for at in order)
 
 
-def _relative_entropy(rows: Floats, middle: NDArray[np.float64]) -> NDArray[np.float64]:
+def _relative_entropy(rows: Floats, middle: Doubles) -> Doubles:
     # 0 · log 0 = 0; where a row is not 0 its middle is not 0 either.
     ratio = np.divide(
         rows, middle, out=np.ones(np.broadcast_shapes(rows.shape, middle.shape)), where=rows > 0

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.text import percent
-from attnviz.trace import Floats, Mask
-
-Sums = NDArray[np.float64]
+from attnviz.trace import Doubles, Floats, Mask
 
 STRONGEST = 2
 """How many columns count as the strongest: [CLS] and [SEP], say."""
@@ -74,9 +72,9 @@ class ShapeSums:
     """
 
     sentences: int
-    given: Sums
-    even: Sums
-    whole: Sums
+    given: Doubles
+    even: Doubles
+    whole: Doubles
 
     def __add__(self, other: ShapeSums) -> ShapeSums:
         """That of both."""
@@ -88,7 +86,7 @@ class ShapeSums:
         )
 
     @property
-    def beyond_even(self) -> Sums:
+    def beyond_even(self) -> Doubles:
         """float64 [measure, layer, head], Σ (given − even) / Σ (1 − even): 0: even attention; 1: all of it.
 
         The measures are columns, diagonals and blocks. Not a number where nothing could differ from even
@@ -133,7 +131,7 @@ def shapes(weights: Sequence[Floats], masks: Sequence[Mask], sentence_of: Sequen
     return ShapeSums(sentences, np.stack(given, axis=1), each_even * whole, whole)
 
 
-def _measured(weights: Floats, own: Mask) -> Sums:
+def _measured(weights: Floats, own: Mask) -> Doubles:
     """[measure, …], the shares of [..., query, key] on columns, diagonals and blocks; 0 without pairs."""
     size = weights.shape[-1]
     received = weights.mean(axis=-2, dtype=np.float64)

@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
 from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
@@ -19,6 +18,7 @@ from attnviz.cli import app
 from attnviz.cli.output import (
     AsJson,
     Force,
+    as_text,
     begins_with,
     check_out,
     give,
@@ -111,7 +111,7 @@ def run(
     with progress() as tell:
         entry = loading.open_model(model, tell)
     with resumable(corpus, entry, worker, keep, out) as found:
-        said = "".join(f"{visible_text(line)}\n" for line in summary(found, entry, corpus, top))
+        said = as_text(summary(found, entry, corpus, top))
         if not found.tally.sentences:
             pass
         elif out is None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
-from attnviz.cli.output import AsJson, aligned, give
+from attnviz.cli.output import AsJson, aligned, as_text, give, wrapped
 from attnviz.models import catalogue, resolve, weights
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
 from attnviz.models.tokenizer import tokenizer_of
 from attnviz.text import in_bytes
-
-_WIDTH = 100  # characters of a line
 
 _COLUMNS = (
     *("name", "title", "family", "attention", "encoder_layers", "decoder_layers", "heads", "d_model"),
@@ -83,10 +79,10 @@ def described(entry: Entry) -> str:
     }
     lines = [
         entry.title,
-        *textwrap.wrap(entry.description, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+        *wrapped(entry.description, initial_indent="  ", subsequent_indent="  "),
     ]
     lines += [f"  {name:12}{fact}" for name, fact in facts.items()]
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    return as_text(lines)
 
 
 def _layers(entry: Entry) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.cli import app
 from attnviz.cli.output import (
@@ -16,11 +14,13 @@ from attnviz.cli.output import (
     Force,
     TableFile,
     aligned,
+    as_text,
     begins_with,
     check_out,
     give,
     left_out,
     progress,
+    wrapped,
 )
 from attnviz.cli.reading import Device, Model, Numbers, reader_of
 from attnviz.errors import AttnvizError
@@ -29,8 +29,6 @@ from attnviz.experiments.coreference import COLUMNS, Looks, Scores, Verdicts
 from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, interval, part_of, percent, plural
-
-_WIDTH = 100  # characters of a line
 
 
 @app.command(
@@ -115,8 +113,8 @@ def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) ->
         f"Baseline, {each.name}: both right {percent(each.pairs, 1)}, sentences {percent(each.sentences, 1)}."
         for each in coreference.baselines(found.pairs)
     ]
-    lines += [""] + [part for line in by_chance(scores) for part in textwrap.wrap(line, _WIDTH)]
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    lines += [""] + [part for line in by_chance(scores) for part in wrapped(line)]
+    return as_text(lines)
 
 
 def by_chance(scores: Scores) -> list[str]:

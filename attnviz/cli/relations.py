@@ -6,10 +6,19 @@ from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, wilson
 from attnviz.cli import app
-from attnviz.cli.output import AsJson, Force, TableFile, aligned, begins_with, check_out, give, left_out
+from attnviz.cli.output import (
+    AsJson,
+    Force,
+    TableFile,
+    aligned,
+    as_text,
+    begins_with,
+    check_out,
+    give,
+    left_out,
+)
 from attnviz.cli.reading import Device, Model, Numbers, reader_of
 from attnviz.experiments import syntax
 from attnviz.experiments.sentences import need_some
@@ -69,7 +78,7 @@ def summary(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str
                 )
             )
     who = "the dependent word looks" if looks == LOOKS[0] else "the word that it depends on looks"
-    unread = "".join(f"{visible_text(line)}\n" for line in left_out(grammar.unread))
+    unread = as_text(left_out(grammar.unread))
     return (
         f"{model}: {plural(grammar.sentences, 'sentence')}; {who}.\n{unread}\n{aligned(table)}\n"
         f"INTERVAL: Wilson, {100 * CONFIDENCE:g} %. OFFSET: the best fixed distance, in words, in these very "

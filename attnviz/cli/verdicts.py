@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.capture import loading
 from attnviz.cli import app
 from attnviz.cli.output import (
     AsJson,
     Force,
     aligned,
+    as_text,
     begins_with,
     check_out,
     give,
     progress,
     readable,
+    wrapped,
     write_table,
     written,
 )
@@ -29,7 +29,6 @@ from attnviz.experiments.verdicts import HeadVerdicts, Part, Removed, Verdict
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, decimal, head_name, percent
 
-_WIDTH = 100  # characters of a line
 _COLUMNS = (
     *("HEAD", "LABEL", "SHARE", "EFFECT"),
     *(("LOST", "INTERVAL", "OTHERS", "BEYOND", "KEPT", "INTERVAL") * 2),
@@ -87,15 +86,14 @@ def summary(model: str, found: HeadVerdicts) -> str:
         *aligned(table).splitlines(),
         "",
     ]
-    lines += textwrap.wrap(
+    lines += wrapped(
         "SHARE: what the head scores by its label. EFFECT: how far a token’s output turns (1 − cosine) if "
         "what the label points it at is replaced. LOST: how much less of that without the head; OTHERS: "
         "the median of the other heads of its layer; BEYOND: the interval of how much larger LOST is than "
         "what is lost of the control’s effect; KEPT: of what the layer adds to it, what the head alone "
-        f"keeps. First with silent heads, then with their mean. {verdicts.METHOD}",
-        _WIDTH,
+        f"keeps. First with silent heads, then with their mean. {verdicts.METHOD}"
     )
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    return as_text(lines)
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:

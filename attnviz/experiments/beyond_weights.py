@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.decomposition import around_attention
 from attnviz.analysis.flow import flow, mixed, rollout
@@ -17,7 +16,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
-from attnviz.trace import Floats, Kind, Mask
+from attnviz.trace import Doubles, Floats, Kind, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.stack import ExpectedToken, Stack
@@ -107,7 +106,7 @@ class Row:
 
     measure: str
     values: Floats
-    ranks: NDArray[np.float64]
+    ranks: Doubles
     agreements: Floats
     way: Way | None = None
 
@@ -132,7 +131,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
         counted: [token], those that are ranked.
     """
 
-    def ranked(values: Floats) -> NDArray[np.float64]:
+    def ranked(values: Floats) -> Doubles:
         all_ranks = np.zeros(len(values))
         all_ranks[counted] = ranks(values[counted])
         return all_ranks

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import DisplayTokens, merged_weights, only
 from attnviz.analysis.intervals import wilson
@@ -19,7 +18,7 @@ from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, UnusableSentence
-from attnviz.trace import Floats, Kind, Mask, Trace
+from attnviz.trace import Counts, Floats, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
 """The sentences that come with attnviz; how they are annotated stands at its beginning."""
@@ -46,8 +45,6 @@ COLUMNS = (
     *("best_offset", "offset_share"),
 )
 """The columns of the CSV table of all heads; shares are 0 to 1, layer and head count from 1."""
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

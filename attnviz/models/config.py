@@ -223,7 +223,7 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         ModelNotSupported: its pictures have no size in common.
     """
     if config.model_type not in families.OF_ANY_SIZE:
-        return _pair(config, "image_size", name)
+        return pair(config, "image_size", name)
     size = processor.get("crop_size" if processor.get("do_center_crop") else "size")
     if isinstance(size, int) and processor.get("do_center_crop"):
         return size, size
@@ -243,7 +243,7 @@ def patch_size(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     Raises:
         ModelFilesDamaged: the config says nothing sensible.
     """
-    return _pair(config, "patch_size", name)
+    return pair(config, "patch_size", name)
 
 
 def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
@@ -343,12 +343,17 @@ def _window(config: PreTrainedConfig) -> int | None:
     return window if type(window) is int and window > 0 and kinds == {"sliding_attention"} else None
 
 
-def _pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
+def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
+    """(height, width) of what a config gives as one number where they are equal.
+
+    Raises:
+        ModelFilesDamaged: the config says nothing sensible.
+    """
     value = getattr(config, attribute, None)
-    pair = tuple(value) if isinstance(value, list | tuple) else (value, value)
-    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+    both = tuple(value) if isinstance(value, list | tuple) else (value, value)
+    if len(both) != 2 or not all(type(size) is int and size > 0 for size in both):
         raise _senseless(attribute, name)
-    return pair
+    return both
 
 
 def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:

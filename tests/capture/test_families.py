@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import CONFIG_MAPPING, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
@@ -38,7 +37,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families, untrained
+from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
 from tests.formula import attention
 
 
@@ -397,14 +396,6 @@ def test_a_refusal_names_the_family_and_the_reason_before_weights_are_read(
 
 
 # ---- files
-
-
-def saved_again(source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Path:
-    """A copy of a model with other weights in its file."""
-    shutil.copytree(source, folder)
-    file = folder / "model.safetensors"
-    save_file(change(load_file(file)), file, {"format": "pt"})
-    return folder
 
 
 def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
