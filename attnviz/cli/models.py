@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from attnviz.cli import app
-from attnviz.cli.output import AsJson, aligned, as_text, give, wrapped
+from attnviz.cli import app, output
 from attnviz.models import catalogue, resolve, weights
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
 from attnviz.models.tokenizer import tokenizer_of
@@ -26,7 +25,7 @@ def run(
         str | None,
         typer.Argument(metavar="MODEL", help="A name, a folder, or a Hugging Face id like owner/name."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: output.AsJson = False,
 ) -> None:
     """List the models that come with attnviz, or describe one.
 
@@ -42,7 +41,7 @@ def run(
     else:
         entries = [resolve.entry(model)]
         said = described(*entries)
-    give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
+    output.give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
 
 
 def _cells(e: Entry) -> tuple[object, ...]:
@@ -59,7 +58,7 @@ def table(entries: Sequence[Entry]) -> str:
         (e.name, ", ".join(e.kinds), _layers(e), str(e.heads), f"{_parameters(e):,}", _expects(e))
         for e in entries
     ]
-    return aligned(rows, str.ljust)
+    return output.aligned(rows, str.ljust)
 
 
 def described(entry: Entry) -> str:
@@ -79,10 +78,10 @@ def described(entry: Entry) -> str:
     }
     lines = [
         entry.title,
-        *wrapped(entry.description, initial_indent="  ", subsequent_indent="  "),
+        *output.wrapped(entry.description, initial_indent="  ", subsequent_indent="  "),
     ]
     lines += [f"  {name:12}{fact}" for name, fact in facts.items()]
-    return as_text(lines)
+    return output.as_text(lines)
 
 
 def _layers(entry: Entry) -> str:
