@@ -12,7 +12,7 @@ from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, Trace
 from tests.capture.by_transformers import TARGET, own_inputs, own_model
-from tests.capture.tiny import FolderOf, tiny, untrained
+from tests.capture.tiny import FolderOf, untrained
 
 WORDS = ("The", "tired", "dog", "sleeps", "now")
 
@@ -21,11 +21,6 @@ def random_weights(*shape: int) -> Floats:
     weights: Floats = np.random.default_rng(3).random(shape, dtype=np.float32) ** 3
     weights /= weights.sum(axis=-1, keepdims=True)
     return weights
-
-
-@pytest.fixture(scope="session")
-def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
-    return lambda family: tiny(family, tmp_path_factory.mktemp("alone") / family)
 
 
 def test_weights_of_any_kind_are_the_same_trace() -> None:

@@ -24,9 +24,10 @@ from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
-from attnviz.trace import Floats, Kind, Trace
+from attnviz.trace import Floats, Kind
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
+from tests.formula import own_outputs
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
@@ -158,14 +159,6 @@ def test_other_outputs_of_a_head_are_what_w_o_is_given_in_transformers(
             close(found.states[0], states_of(expected))
             if found.source is not None:
                 close(found.source[0], expected.encoder_last_hidden_state[0])
-
-
-def own_outputs(trace: Trace) -> list[HeadOutput]:
-    return [
-        HeadOutput(block.kind, block.layer, head, output)
-        for block in trace.blocks
-        for head, output in enumerate(block.output)
-    ]
 
 
 @pytest.mark.parametrize(
