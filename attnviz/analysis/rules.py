@@ -324,10 +324,15 @@ def measured(
     for here, mask in zip(weights, masks, strict=True):
         counts, score, raw = _scores(rules, layout, here, mask)
         if (known := mask.tobytes()) not in evens:
-            even = np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float32)
+            even = even_weights(mask).astype(np.float32)
             both = _scores(rules, layout, np.broadcast_to(even, (len(here), 1, *even.shape)), mask)[1:]
             evens[known] = both[0][..., 0], both[1][..., 0]
         yield Measured(counts, score, raw, *evens[known])
+
+
+def even_weights(mask: Mask) -> Doubles:
+    """Weights that are shared evenly among what the mask allows."""
+    return np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float64)
 
 
 def _scores(

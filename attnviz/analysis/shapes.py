@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.rules import even_weights
 from attnviz.text import percent
 from attnviz.trace import Doubles, Floats, Mask
 
@@ -124,7 +125,7 @@ def shapes(weights: Sequence[Floats], masks: Sequence[Mask], sentence_of: Sequen
     members = np.asarray(sentence_of)
     own = members[:, None] == members
     given = [_measured(layer, own).sum(axis=1) for layer in weights]
-    even = [_measured(_even(mask), own) for mask in masks]
+    even = [_measured(even_weights(mask), own) for mask in masks]
     whole = np.full((3, len(masks)), float(sentences))
     whole[_BLOCKS] *= not own.all()
     each_even = np.stack(even, axis=1)
@@ -144,8 +145,3 @@ def _measured(weights: Floats, own: Mask) -> Doubles:
             within * (not own.all()),
         ]
     )
-
-
-def _even(mask: Mask) -> Floats:
-    """Weights that are shared evenly among what the mask allows."""
-    return np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float64)

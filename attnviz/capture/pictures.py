@@ -79,7 +79,7 @@ class SeeingModel(TextlessModel):
         self.network = network
         self._processor: Any = processor
         self._size = config.picture_size(network.config, processor.to_dict(), entry.name)
-        self._patch = config.patch_size(network.config, entry.name)
+        self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
         self._tokens = patch_tokens(entry.grid, entry.beside)
         self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)

@@ -393,9 +393,8 @@ def _grid(network: PreTrainedModel) -> tuple[int, int] | None:
     if (config := network.config).model_type not in families.SEES:
         return None
     name = type(network).__name__
-    sides = zip(sizes.pair(config, "image_size", name), sizes.patch_size(config, name), strict=True)
-    height, width = (side // patch for side, patch in sides)
-    return height, width
+    (height, width), patch = (sizes.pair(config, size, name) for size in ("image_size", "patch_size"))
+    return height // patch[0], width // patch[1]
 
 
 def _owned(tensor: Tensor) -> Any:

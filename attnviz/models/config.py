@@ -184,7 +184,7 @@ def facts_of(
     all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
     grid, beside = None, _beside(config)
     if config.model_type in families.SEES:
-        size, patch = picture_size(config, processor or {}, name), patch_size(config, name)
+        size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     hears = config.model_type in families.HEARS
     if grid:
@@ -235,15 +235,6 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         "would be cut into another number of patches. Give it a size with height and width, or "
         "do_center_crop with a crop_size."
     )
-
-
-def patch_size(config: PreTrainedConfig, name: str) -> tuple[int, int]:
-    """(height, width) of a patch in pixels.
-
-    Raises:
-        ModelFilesDamaged: the config says nothing sensible.
-    """
-    return pair(config, "patch_size", name)
 
 
 def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
