@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attnviz.analysis.aligned import Place, Side, on_places, to_shared
 from attnviz.analysis.entropy import with_sink
@@ -153,7 +155,7 @@ def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) ->
     return np.stack([measure(head, layer).mean(axis=-1) for layer in heads])
 
 
-def ranked(values: Floats, largest_first: bool = True) -> tuple[tuple[int, int], ...]:
+def ranked(values: NDArray[Any], largest_first: bool = True) -> tuple[tuple[int, int], ...]:
     """Every head (layer, head; from 0) in the order of its number; equal heads by layer, then head.
 
     Args:

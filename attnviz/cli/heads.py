@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from attnviz.analysis.distance import ranked
 from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
 from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
@@ -162,8 +163,7 @@ def _foremost(figures: Figures, top: int) -> Iterator[str]:
     least, most = (f"{count:,}" for count in (figures.count.min(), figures.count.max()))
     counted = least if least == most else f"{least} to {most}, by layer,"
     yield f"  counted: {counted} ({rule.meaning})"
-    order = np.argsort(-np.nan_to_num(figures.mean, nan=-1), axis=None, kind="stable")[:top]
-    for layer, head in zip(*np.unravel_index(order, figures.mean.shape), strict=True):
+    for layer, head in ranked(np.nan_to_num(figures.mean, nan=-1))[:top]:
         arrays = figures.mean[:, head], figures.deviation[:, head], figures.baseline, figures.raw[:, head]
         mean, deviation, even, raw, raw_even = (
             f"{array[layer]:.2f}" if rule.unit == "tokens" else percent(float(array[layer]), 1)

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, merged_weights, only
+from attnviz.analysis.distance import ranked
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
@@ -135,9 +136,7 @@ class Grammar:
 
     def ranking(self, sort: int, looks: Looks = "dependent") -> list[tuple[int, int]]:
         """All heads, as layer and head from 0, the best first; of equals, in their order."""
-        hits = self.hits[LOOKS.index(looks), sort]
-        order = np.argsort(-hits.ravel(), kind="stable")
-        return [(int(place) // hits.shape[1], int(place) % hits.shape[1]) for place in order]
+        return list(ranked(self.hits[LOOKS.index(looks), sort]))
 
 
 @cache
