@@ -78,7 +78,7 @@ def described(entry: Entry) -> str:
     }
     lines = [
         entry.title,
-        *output.wrapped(entry.description, initial_indent="  ", subsequent_indent="  "),
+        *output.wrapped(entry.description, indent="  "),
     ]
     lines += [f"  {name:12}{fact}" for name, fact in facts.items()]
     return output.as_text(lines)

@@ -154,9 +154,9 @@ def as_text(lines: Iterable[str]) -> str:
     return "".join(f"{visible_text(line)}\n" for line in lines)
 
 
-def wrapped(paragraph: str, **indents: str) -> list[str]:
+def wrapped(paragraph: str, indent: str = "") -> list[str]:
     """A paragraph as lines."""
-    return textwrap.wrap(paragraph, _WIDTH, **indents)
+    return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def left_out(unread: Sequence[SkippedSentence]) -> Iterator[str]:
