@@ -132,7 +132,7 @@ def shapes(weights: Sequence[Floats], masks: Sequence[Mask], sentence_of: Sequen
     return ShapeSums(sentences, np.stack(given, axis=1), each_even * whole, whole)
 
 
-def _measured(weights: Floats, own: Mask) -> Doubles:
+def _measured(weights: Floats | Doubles, own: Mask) -> Doubles:
     """[measure, …], the shares of [..., query, key] on columns, diagonals and blocks; 0 without pairs."""
     size = weights.shape[-1]
     received = weights.mean(axis=-2, dtype=np.float64)

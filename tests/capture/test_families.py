@@ -431,10 +431,9 @@ def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
 
 @pytest.mark.parametrize("family", families("without a head", ("bert", "gpt2", "t5")))
 def test_a_model_that_was_saved_without_any_head_is_shown(
-    folder_of: FolderOf, tmp_path: Path, family: str
+    folder_of: FolderOf, copy_of: FolderOf, family: str
 ) -> None:
-    bare = tmp_path / family
-    shutil.copytree(folder_of(family), bare)
+    bare = copy_of(family)
     (bare / "model.safetensors").unlink()
     AutoModel.from_pretrained(folder_of(family), local_files_only=True, use_safetensors=True).save_pretrained(
         bare
@@ -490,9 +489,8 @@ def test_a_model_that_chance_would_complete_is_refused(
         attnviz.trace(SENTENCE, folder)
 
 
-def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: FolderOf, tmp_path: Path) -> None:
-    folder = tmp_path / "grown"
-    shutil.copytree(folder_of("bart"), folder)
+def test_a_tokenizer_with_more_tokens_than_its_model_is_told(copy_of: FolderOf) -> None:
+    folder = copy_of("bart")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.add_tokens(["wombat"])
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -504,14 +502,13 @@ def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: FolderOf
             loading.trace(str(folder), given)
 
 
-def test_a_message_does_not_tell_where_a_model_lies(folder_of: FolderOf, tmp_path: Path) -> None:
-    folder = tmp_path / "damaged"
-    shutil.copytree(folder_of("gpt2"), folder)
+def test_a_message_does_not_tell_where_a_model_lies(copy_of: FolderOf) -> None:
+    folder = copy_of("gpt2")
     entry = replace(resolve.entry(str(folder)), name="ours")
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelFilesDamaged, match="“ours”") as caught:
         loading._open(entry)
-    assert str(tmp_path) not in str(caught.value)
+    assert str(folder.parent) not in str(caught.value)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", "deberta", "gptj"])

@@ -38,11 +38,6 @@ def marker(tmp_path: Path) -> Iterator[Path]:
     assert not file.exists()
 
 
-@pytest.fixture
-def bert(folder_of: FolderOf, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
-
-
 @pytest.fixture(autouse=True)
 def a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(allowed.SETTING, raising=False)
@@ -155,10 +150,8 @@ def test_code_that_comes_with_a_tokenizer_is_never_run(tokenizer: str, bert: Pat
         assert loading.open_model(str(bert)).layers == 2
 
 
-def test_code_that_comes_with_a_picture_model_is_never_run(
-    folder_of: FolderOf, tmp_path: Path, marker: Path
-) -> None:
-    where = Path(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
+def test_code_that_comes_with_a_picture_model_is_never_run(copy_of: FolderOf, marker: Path) -> None:
+    where = copy_of("vit")
     (where / "own.py").write_text(code(marker))
     change(where / "preprocessor_config.json", auto_map={"AutoImageProcessor": "own.Own"})
     assert loading.open_model(str(where)).sees
