@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["encoder", "decoder", "cross"]
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
@@ -723,8 +725,6 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
     """What was given, if it is an array of weights with these axes, the last of which is "key".
 
     Args:
-        given: of the caller.
-        name: what the caller calls it.
         axes: "...": any number of axes in its place.
         sink: whether what a row lacks of 1 counts as a sink's.
 

@@ -49,7 +49,6 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
     Args:
         file: a path, taken as it is (no ".npz" is added), or a binary file open for writing. What is there
             already is replaced when all is written, and stays if that fails.
-        header: what JSON can hold.
         arrays: of bytes, bools or float32, each with its name.
 
     Raises:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from shutil import copytree
 
 # Set before torch and the tokenizers are first imported; later they are not read any more.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
@@ -55,3 +56,14 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
     root = tmp_path_factory.mktemp("families")
     return cache(lambda family: tiny(family, root / family))
+
+
+@pytest.fixture
+def copy_of(folder_of: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Such a model for one test alone, to be spoilt."""
+    return lambda family: copytree(folder_of(family), tmp_path / family)
+
+
+@pytest.fixture
+def bert(copy_of: Callable[[str], Path]) -> Path:
+    return copy_of("bert")

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from attnviz.trace import Block, Floats, Mask, Token
+from attnviz.interventions.edit import HeadOutput
+from attnviz.trace import Block, Floats, Mask, Token, Trace
 
 
 def attention(
@@ -38,6 +39,15 @@ def attending(**fields: Any) -> Block:
         name: fields.get(name) for name in ("query", "key", "mask", "scale", "bias", "cap", "sinks")
     }
     return Block(weights=attention(**inputs)[1], **fields)
+
+
+def own_outputs(trace: Trace) -> list[HeadOutput]:
+    """What each head put out, as the edits that put it there again."""
+    return [
+        HeadOutput(block.kind, block.layer, head, output)
+        for block in trace.blocks
+        for head, output in enumerate(block.output)
+    ]
 
 
 HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoConfig, AutoModel
 
 import attnviz
 from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Floats, Trace
 from tests.capture.by_transformers import TARGET, own_inputs, own_model
-from tests.capture.tiny import FolderOf, tiny
+from tests.capture.tiny import FolderOf, untrained
 
 WORDS = ("The", "tired", "dog", "sleeps", "now")
 
@@ -22,11 +21,6 @@ def random_weights(*shape: int) -> Floats:
     weights: Floats = np.random.default_rng(3).random(shape, dtype=np.float32) ** 3
     weights /= weights.sum(axis=-1, keepdims=True)
     return weights
-
-
-@pytest.fixture(scope="session")
-def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
-    return lambda family: tiny(family, tmp_path_factory.mktemp("alone") / family)
 
 
 def test_weights_of_any_kind_are_the_same_trace() -> None:
@@ -118,9 +112,8 @@ def test_what_an_encoder_decoder_of_transformers_returns(folder_of: FolderOf) ->
 
 def test_a_family_that_cannot_be_taken_apart_is_drawn_by_its_weights() -> None:
     sizes = {"hidden_size": 24, "num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 10}
-    more = {"num_hidden_layers": 2, "intermediate_size": 11, "vocab_size": 61, "attn_implementation": "eager"}
-    build: Any = AutoModel.from_config
-    network = build(AutoConfig.for_model("gemma2", **sizes, **more)).eval().bfloat16()
+    more = {"num_hidden_layers": 2, "intermediate_size": 11, "vocab_size": 61}
+    network = untrained("gemma2", **sizes, **more).bfloat16()
     with torch.inference_mode():
         returned = network(torch.tensor([[3, 7, 11, 13]]), output_attentions=True)
     found = Trace.from_weights(returned.attentions, ["3", "7", "11", "13"])

@@ -81,7 +81,6 @@ def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) 
     punctuation or for what a tokenizer added; of unequal numbers nothing is claimed: each stands alone.
 
     Args:
-        first, second: the words.
         exchange: whether different words may stand for each other.
 
     Returns:
@@ -137,7 +136,6 @@ def overlap(
 
     Args:
         places: where `align` put the words.
-        first, second: the words of each text.
     """
     own = [place for place in places if place.first is not None and _is_word(first[place.first])]
     return Overlap(
@@ -155,10 +153,6 @@ def in_common_words(
 
     Tokens that share a character belong to one word: the smallest parts of the text at whose borders both
     tokenizers have a border. What stands for no character stays alone.
-
-    Args:
-        first, second: the tokens of each.
-        text: what they are tokens of.
 
     Returns:
         Both sides' tokens; two of them have the same `word` if and only if they belong together.
@@ -202,7 +196,6 @@ def named(
 
     Args:
         places: rows or columns.
-        first, second: the words of each text.
         between: what stands between two different words.
     """
 

@@ -33,7 +33,6 @@ def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> S
     Args:
         scores: [key], the scaled scores, before the mask.
         mask: [key], True where the query may look; at least once.
-        sink: the head's.
     """
     largest = max(scores[mask].max(), -np.inf if sink is None else sink)
     exponentials = np.exp(np.where(mask, scores, np.float32(-np.inf)) - largest)
@@ -108,7 +107,6 @@ def why(
     """Takes one shown weight apart (Vaswani et al. 2017, eq. 1, for one query and one key).
 
     Args:
-        block: the layer's attention.
         head, query, key: the head, the shown row and the shown column, from 0.
         queries, keys: which of them are shown; no keys: the same (self-attention).
         query_piece, key_piece: of a merged word, the piece whose vector to take, from 0.

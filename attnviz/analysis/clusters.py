@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.plane import signs
-
-Distances = NDArray[np.float64]
+from attnviz.trace import Doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,11 +20,11 @@ class Scaled:
         kept: which share of the squared distances, summed over all pairs, the plane keeps; 1: all are exact.
     """
 
-    points: Distances
+    points: Doubles
     kept: float
 
 
-def scaled(squared: Distances) -> Scaled:
+def scaled(squared: Doubles) -> Scaled:
     """Classical multidimensional scaling (Torgerson 1952): eigenvectors of −½ J D² J.
 
     Distances in the plane are never longer than the given ones if those are of points in some space, as
@@ -46,7 +45,7 @@ def scaled(squared: Distances) -> Scaled:
     return Scaled(points, float(strengths[:2].sum()) / whole if whole > 0 else 1.0)
 
 
-def groups(squared: Distances, count: int) -> NDArray[np.intp]:
+def groups(squared: Doubles, count: int) -> NDArray[np.intp]:
     """Gather points into groups: join two of them, again and again, until `count` are left.
 
     Joined are the two whose union adds least to the squared distances of points from the middle of their
@@ -54,7 +53,6 @@ def groups(squared: Distances, count: int) -> NDArray[np.intp]:
 
     Args:
         squared: [point, point], the squares of the distances; symmetric.
-        count: how many groups to leave.
 
     Returns:
         [point], the number of each point's group: 0 is the largest; of equal ones, that with the first point.

@@ -85,7 +85,6 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
     """Each part's share of output @ direction.
 
     Args:
-        parts: of one output.
         direction: [d_model]: a row of the unembedding, or the difference of two.
     """
     found: dict[PartKind, list[Floats]] = {}
@@ -103,7 +102,6 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
     """The parts: all their vectors, added, are the token's output.
 
     Args:
-        stream: of the token.
         token: which one it is, from 0.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.aligned import Place, Side, on_places, to_shared
 from attnviz.analysis.entropy import with_sink
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Floats, checked_array
+from attnviz.trace import Doubles, Floats, checked_array
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
@@ -84,7 +85,6 @@ def rows_on(
 
     Args:
         weights: [..., query, key] of this text.
-        rows, columns: the aligned places of queries and keys.
         side: "first" or "second": whose weights these are.
         rescale: leave out the columns that only one text has, and divide each row by what is left of it.
 
@@ -110,8 +110,6 @@ def changes(
 
     Args:
         first, second: [layer, head, query, key].
-        rows, columns: the aligned places of queries and keys.
-        measure: of two rows.
         rescale: measure only what goes to words that both have, each row rescaled to it.
 
     Returns:
@@ -150,7 +148,6 @@ def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) ->
     Args:
         head: [row, column].
         heads: [layer, head, row, column].
-        measure: of two rows.
 
     Returns:
         float32 [layer, head].
@@ -158,7 +155,7 @@ def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) ->
     return np.stack([measure(head, layer).mean(axis=-1) for layer in heads])
 
 
-def ranked(values: Floats, largest_first: bool = True) -> tuple[tuple[int, int], ...]:
+def ranked(values: NDArray[Any], largest_first: bool = True) -> tuple[tuple[int, int], ...]:
     """Every head (layer, head; from 0) in the order of its number; equal heads by layer, then head.
 
     Args:
@@ -169,7 +166,7 @@ def ranked(values: Floats, largest_first: bool = True) -> tuple[tuple[int, int],
     return tuple((int(at) // values.shape[1], int(at) % values.shape[1]) for at in order)
 
 
-def _relative_entropy(rows: Floats, middle: NDArray[np.float64]) -> NDArray[np.float64]:
+def _relative_entropy(rows: Floats, middle: Doubles) -> Doubles:
     # 0 · log 0 = 0; where a row is not 0 its middle is not 0 either.
     ratio = np.divide(
         rows, middle, out=np.ones(np.broadcast_shapes(rows.shape, middle.shape)), where=rows > 0

@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.entropy import bits, with_sink
-from attnviz.trace import Floats, Trace, weights_of
-
-Sums = NDArray[np.float64]
+from attnviz.trace import Doubles, Floats, Trace, weights_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +23,7 @@ class Divergences:
 
     sentences: int
     tokens: int
-    total: Sums
+    total: Doubles
 
     def __add__(self, other: Divergences) -> Divergences:
         """That of both."""
@@ -35,12 +32,12 @@ class Divergences:
         )
 
     @property
-    def mean(self) -> Sums:
+    def mean(self) -> Doubles:
         """float64 [head, head], the mean over tokens, in bits: 0: equal heads; 1: nothing is shared."""
         return self.total / max(self.tokens, 1)
 
 
-def divergence(weights: Floats | Trace) -> Sums:
+def divergence(weights: Floats | Trace) -> Doubles:
     """How far the weights of every two heads are from each other: the Jensen–Shannon divergence (Lin 1991).
 
     Of the rows of each token, JS(P, Q) = H((P + Q) / 2) − (H(P) + H(Q)) / 2 in bits, and the mean over all

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attnviz.trace import Floats, Trace, checked_array, refuse_cross, weights_of
+from attnviz.trace import Doubles, Floats, Trace, checked_array, refuse_cross, weights_of
 
 _LEAST = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be no number
 
 
-def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
+def entropy(weights: Floats | Trace) -> Doubles:
     """−Σ w log₂ w over the last axis, in bits (Shannon 1948): [...], for weights [..., key] or a trace.
 
     0: one key gets everything; log₂ n: n keys get the same. In a trace with sinks, the sink is one key more.
@@ -27,7 +26,7 @@ def entropy(weights: Floats | Trace) -> NDArray[np.float64]:
     return bits(rows if all(block.sinks is None for block in weights.blocks) else with_sink(rows))
 
 
-def bits(rows: Floats) -> NDArray[np.float64]:
+def bits(rows: Floats) -> Doubles:
     """−Σ w log₂ w over the last axis, [...], of rows [..., key] that need not sum to 1."""
     logarithms = np.log(np.maximum(rows, _LEAST))  # NumPy computes it faster than log₂
     return np.asarray(-np.einsum("...k,...k->...", rows, logarithms, dtype=np.float64) / np.log(2))
@@ -39,7 +38,7 @@ def with_sink(weights: Floats) -> Floats:
     return np.concatenate([weights, rest], axis=-1)
 
 
-def attention_distance(weights: Floats | Trace) -> NDArray[np.float64]:
+def attention_distance(weights: Floats | Trace) -> Doubles:
     """Σⱼ wᵢⱼ |i − j|, the mean over all queries i, in tokens (compare Vig & Belinkov 2019).
 
     What goes to a sink goes no distance. Special tokens count as others do. (The rule “distance” of the pages

@@ -10,9 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.trace import Floats, Trace, checked_array, checked_place, refuse_cross, weights_of
-
-Doubles = NDArray[np.float64]
+from attnviz.trace import Doubles, Floats, Trace, checked_array, checked_place, refuse_cross, weights_of
 
 _NOTHING = 1e-12  # less than this is what is left when doubles are subtracted
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from attnviz.trace import Doubles
 
 CONFIDENCE = 0.95
 """Of the intervals that are shown."""
@@ -59,11 +58,11 @@ class Ratios:
             to 0.
     """
 
-    values: Numbers
-    pulls: Numbers
+    values: Doubles
+    pulls: Doubles
 
     @classmethod
-    def of(cls, parts: Numbers, wholes: Numbers) -> Ratios:
+    def of(cls, parts: Doubles, wholes: Doubles) -> Ratios:
         """Those of [..., sentence]; 0 where the wholes sum to 0."""
         values = _divided(parts.sum(axis=-1), wholes.sum(axis=-1))
         apart = parts - values[..., None] * wholes
@@ -73,7 +72,7 @@ class Ratios:
         """The differences; both are of the same sentences, so that what moves both alike moves nothing."""
         return Ratios(self.values - other.values, self.pulls - other.pulls)
 
-    def intervals(self, confidence: float = CONFIDENCE) -> tuple[Numbers, Numbers]:
+    def intervals(self, confidence: float = CONFIDENCE) -> tuple[Doubles, Doubles]:
         """Confidence intervals by linearization (Cochran 1977, “Sampling Techniques”, chapter 6).
 
         A ratio varies, to first order, as the mean of n independent pulls: value ± z·√(Σ pull² / (n(n − 1))).
@@ -90,10 +89,10 @@ class Ratios:
         return self.values - reach, self.values + reach
 
 
-def _divided(sums: Numbers, by: Numbers) -> Numbers:
+def _divided(sums: Doubles, by: Doubles) -> Doubles:
     """0 where there is nothing to divide by."""
     above, below = np.broadcast_arrays(sums, by)
-    found: Numbers = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    found: Doubles = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
     return found
 
 
@@ -130,7 +129,7 @@ def chance_of_as_many(right: int, total: int, chance: float, guessers: int = 1) 
     return min(1.0, guessers * math.fsum(np.exp(_logarithms(total, chance))[right:]))
 
 
-def _logarithms(total: int, chance: float) -> NDArray[np.float64]:
+def _logarithms(total: int, chance: float) -> Doubles:
     """The logarithms of P(X = k), [k]: the powers of many questions are too small for a number."""
     some = math.lgamma(total + 1)
     return np.array(

@@ -80,7 +80,6 @@ def surrounded_norms(block: Block, query: int, residual: Floats, norm: FrozenNor
     The token's own vector xᵢ goes around the attention and is added to what it hands itself.
 
     Args:
-        block: a self-attention.
         query: the token i that reads, from 0.
         residual: [d_model], xᵢ.
         norm: the one that the sum goes through, as it was at this token; None: none follows.

@@ -9,10 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attnviz.trace import Mask
+from attnviz.trace import Doubles, Mask
 
 Keeps = Literal["distances", "dot products"]
-Doubles = NDArray[np.float64]
 
 _AXES = 2
 

@@ -7,9 +7,9 @@ from functools import lru_cache
 from math import ceil
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Counts, Doubles, Floats, Mask
 
 SELDOM = 0.05
 """What chance alone does in this share of all cases, or in fewer, it does seldom."""
@@ -18,15 +18,13 @@ _ALL = 12  # of so many values all orders are counted
 _ORDERS = 1_000  # of more values, each of so many drawn orders is compared with each of so many others
 _ROUNDING = 1e-6
 
-Counts = NDArray[np.int64]
 
-
-def ranks(values: ArrayLike) -> NDArray[np.float64]:
+def ranks(values: ArrayLike) -> Doubles:
     """The rank of each value, 1 for the largest; equal values share the mean of their ranks."""
     numbers = np.asarray(values, dtype=np.float64)
     larger = (numbers[None, :] > numbers[:, None]).sum(axis=1)
     equal = (numbers[None, :] == numbers[:, None]).sum(axis=1)
-    shared: NDArray[np.float64] = larger + (equal + 1) / 2
+    shared: Doubles = larger + (equal + 1) / 2
     return shared
 
 
@@ -40,7 +38,7 @@ def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
     return correlation_of_ranks(ranks(one), ranks(other))
 
 
-def correlation_of_ranks(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
     """The same of what is ranked already: `ranks` takes longer than the rest."""
     if len(one) < 2:
         return float("nan")
@@ -96,7 +94,7 @@ def by_chance(count: int, comparisons: int = 1) -> Chance | None:
 
 
 @lru_cache(maxsize=64)
-def _seldom(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _seldom(count: int) -> tuple[Doubles, Doubles]:
     """Each |ρ| that chance reaches seldom, rising, and how often it does."""
     sums, orders = _counted(count) if count <= _ALL else _drawn(count)
     # ρ is the covariance of the ranks over their variance; times `count`, they are these.
@@ -127,7 +125,7 @@ def _counted(count: int) -> tuple[Counts, Counts]:
     return sums, orders[sums]
 
 
-def _drawn(count: int) -> tuple[NDArray[np.float64], Counts]:
+def _drawn(count: int) -> tuple[Doubles, Counts]:
     """The same of pairs of orders that are drawn.
 
     Pairs that share an order are still independent, two and two, so that a frequency varies as much as if

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.display_tokens import index_of_places
 from attnviz.analysis.entropy import bits
 from attnviz.text import joined, percent
-from attnviz.trace import Floats, Mask, Token
+from attnviz.trace import Doubles, Floats, Mask, Token
 
 Places = NDArray[np.intp]
 
@@ -304,10 +304,10 @@ class Measured(NamedTuple):
     """
 
     counts: Mask
-    score: NDArray[np.float64]
-    raw: NDArray[np.float64]
-    even: NDArray[np.float64]
-    raw_even: NDArray[np.float64]
+    score: Doubles
+    raw: Doubles
+    even: Doubles
+    raw_even: Doubles
 
 
 def measured(
@@ -317,23 +317,27 @@ def measured(
 
     Args:
         rules: some of `RULES`.
-        layout: of the texts.
         weights: of each layer, [text, head, query, key], special tokens included.
         masks: of each layer, [query, key], True where a query may look.
     """
-    evens: dict[bytes, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}  # mostly one for all layers
+    evens: dict[bytes, tuple[Doubles, Doubles]] = {}  # mostly one for all layers
     for here, mask in zip(weights, masks, strict=True):
         counts, score, raw = _scores(rules, layout, here, mask)
         if (known := mask.tobytes()) not in evens:
-            even = np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float32)
+            even = even_weights(mask).astype(np.float32)
             both = _scores(rules, layout, np.broadcast_to(even, (len(here), 1, *even.shape)), mask)[1:]
             evens[known] = both[0][..., 0], both[1][..., 0]
         yield Measured(counts, score, raw, *evens[known])
 
 
+def even_weights(mask: Mask) -> Doubles:
+    """Weights that are shared evenly among what the mask allows."""
+    return np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float64)
+
+
 def _scores(
     rules: Sequence[Rule], layout: Layout, weights: Floats, mask: Mask
-) -> tuple[Mask, NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Mask, Doubles, Doubles]:
     queries, keys = index_of_places(layout.queries), index_of_places(layout.keys)
     rows = weights[:, :, queries]
     here = _Weights(layout, mask[queries][:, keys], rows, rows[..., keys], len(mask))

@@ -63,7 +63,6 @@ def to_guess_from(row: Floats, groups: Sequence[DisplayToken], most: int = 5) ->
 
     Args:
         row: [key], one row of weights.
-        groups: the keys.
         most: how many places at most.
     """
     best = int(row.argmax())

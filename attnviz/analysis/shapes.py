@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from attnviz.analysis.rules import even_weights
 from attnviz.text import percent
-from attnviz.trace import Floats, Mask
-
-Sums = NDArray[np.float64]
+from attnviz.trace import Doubles, Floats, Mask
 
 STRONGEST = 2
 """How many columns count as the strongest: [CLS] and [SEP], say."""
@@ -74,9 +73,9 @@ class ShapeSums:
     """
 
     sentences: int
-    given: Sums
-    even: Sums
-    whole: Sums
+    given: Doubles
+    even: Doubles
+    whole: Doubles
 
     def __add__(self, other: ShapeSums) -> ShapeSums:
         """That of both."""
@@ -88,7 +87,7 @@ class ShapeSums:
         )
 
     @property
-    def beyond_even(self) -> Sums:
+    def beyond_even(self) -> Doubles:
         """float64 [measure, layer, head], Σ (given − even) / Σ (1 − even): 0: even attention; 1: all of it.
 
         The measures are columns, diagonals and blocks. Not a number where nothing could differ from even
@@ -126,14 +125,14 @@ def shapes(weights: Sequence[Floats], masks: Sequence[Mask], sentence_of: Sequen
     members = np.asarray(sentence_of)
     own = members[:, None] == members
     given = [_measured(layer, own).sum(axis=1) for layer in weights]
-    even = [_measured(_even(mask), own) for mask in masks]
+    even = [_measured(even_weights(mask), own) for mask in masks]
     whole = np.full((3, len(masks)), float(sentences))
     whole[_BLOCKS] *= not own.all()
     each_even = np.stack(even, axis=1)
     return ShapeSums(sentences, np.stack(given, axis=1), each_even * whole, whole)
 
 
-def _measured(weights: Floats, own: Mask) -> Sums:
+def _measured(weights: Floats | Doubles, own: Mask) -> Doubles:
     """[measure, …], the shares of [..., query, key] on columns, diagonals and blocks; 0 without pairs."""
     size = weights.shape[-1]
     received = weights.mean(axis=-2, dtype=np.float64)
@@ -146,8 +145,3 @@ def _measured(weights: Floats, own: Mask) -> Sums:
             within * (not own.all()),
         ]
     )
-
-
-def _even(mask: Mask) -> Floats:
-    """Weights that are shared evenly among what the mask allows."""
-    return np.asarray(mask / np.maximum(mask.sum(axis=-1, keepdims=True), 1), dtype=np.float64)

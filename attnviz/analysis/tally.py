@@ -13,10 +13,7 @@ from attnviz.analysis import rules
 from attnviz.analysis.rules import OF_ALL, Layout, Rule, measured
 from attnviz.analysis.table import Cells
 from attnviz.analysis.words import punctuation, same_word
-from attnviz.trace import Floats, Mask, Token
-
-Sums = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from attnviz.trace import Counts, Doubles, Floats, Mask, Token
 
 POINTS = 21
 """How many points a distribution has: 0, 5 %, 10 %, … 100 % of the rule's `most`."""
@@ -52,13 +49,13 @@ class Figures:
 
     rule: Rule
     count: Counts
-    mean: Sums
-    deviation: Sums
-    raw: Sums
-    baseline: Sums
-    raw_baseline: Sums
-    points: Sums
-    distribution: Sums
+    mean: Doubles
+    deviation: Doubles
+    raw: Doubles
+    baseline: Doubles
+    raw_baseline: Doubles
+    points: Doubles
+    distribution: Doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +80,12 @@ class Tally:
     sentences: Counts
     tokens: Counts
     count: Counts
-    total: Sums
-    squares: Sums
-    raw: Sums
-    even: Sums
-    raw_even: Sums
-    spread: Sums
+    total: Doubles
+    squares: Doubles
+    raw: Doubles
+    even: Doubles
+    raw_even: Doubles
+    spread: Doubles
 
     def __add__(self, other: Tally) -> Tally:
         """The tally of both.
@@ -205,8 +202,6 @@ def tally(
     """Count sentences of equal length, whose special tokens stand in the same places.
 
     Args:
-        texts: the sentences.
-        tokens: each one's tokens.
         weights: of each layer, [sentence, head, query, key], as the model computed them.
         masks: of each layer, [query, key], True where a query may look.
 
@@ -248,7 +243,7 @@ def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout
     )
 
 
-def _spread(scores: NDArray[np.float64], counts: Mask) -> Sums:
+def _spread(scores: Doubles, counts: Mask) -> Doubles:
     """[rule, head, point], how many sentences scored about so much: each counts to the points around it.
 
     A histogram's steps would make a sentence count elsewhere for a change in the last bit of its score.

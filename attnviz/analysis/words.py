@@ -53,7 +53,6 @@ def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
     Punctuation is what Unicode calls so (categories P…), and $ + < = > ^ ` | ~.
 
     Args:
-        tokens: of one text, or of a pair of sentences.
         texts: what they stand in, by `token.sentence`.
     """
     found = [
@@ -70,7 +69,6 @@ def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
     punctuation is no word.
 
     Args:
-        tokens: of one text, or of a pair of sentences.
         texts: what they stand in, by `token.sentence`.
     """
     words = [_NONE if token.word is None or token.special else token.word for token in tokens]

@@ -58,7 +58,6 @@ def gradients(
     No parameter's `grad` is touched, and other threads may use the model meanwhile.
 
     Args:
-        stack: the layers.
         place: the token, from 0.
         expected: the token whose log-probability is followed there; None: the output is followed.
 
@@ -134,7 +133,6 @@ def occlusion(stack: Stack, place: int, expected: ExpectedToken | None, way: Way
     attention, nor by deleting it, as it then has no output.
 
     Args:
-        stack: the layers.
         place: the token whose output is looked at, from 0; it is followed where a deletion moves it up.
         expected: the token whose probability is looked at there, if any.
         way: one of `stack.ways`.
@@ -214,7 +212,6 @@ def outputs_without(stack: Stack, left_out: Sequence[int], variants: Sequence[Ed
     [MASK]'s vector takes the place of theirs, or the mean of all word vectors where there is none.
 
     Args:
-        stack: the layers.
         left_out: the tokens that are left out, from 0; none: the text as it is.
         variants: the edits of each; () is the model as it is.
 

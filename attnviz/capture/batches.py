@@ -74,7 +74,6 @@ def batches(model: Model, entry: Entry, lines: Iterable[tuple[int, str]]) -> Ite
     Args:
         model: as `loading.load` returns it.
         entry: what is known of it. Its first kind of attention is read: the encoder's, where it has one.
-        lines: each with its number.
 
     Yields:
         Lines that cannot be read first, as they come, then batches, short sentences before long ones.

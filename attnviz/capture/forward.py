@@ -66,7 +66,6 @@ def blocks(
     """Runs the model once and returns its attention, in the order in which it ran.
 
     Args:
-        inputs: what the model is called with.
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
         edits: what is changed in its attention; the blocks' weights are those that it went on with.
@@ -95,7 +94,6 @@ def batch_blocks(
     of each text alone.
 
     Args:
-        sentences: the tokens of each text.
         type_ids: of pairs, which sentence each token belongs to; None: the model is not told.
 
     Raises:
@@ -199,7 +197,6 @@ def outcomes(
 
     Args:
         inputs: what it is called with, each [1, token].
-        variants: the edits of each copy.
         position: the token, from 0, at which the model's head is asked what it expects; None: it is not.
 
     Raises:

@@ -119,7 +119,6 @@ def drawn_one_by_one(
         scores: is given the tokens that it was not given before, and tells the scores [vocabulary] of what
             follows the last one.
         ids, writing, limit: as for `write`.
-        habits: of the model.
     """
     generator = torch.Generator().manual_seed(writing.seed)
     unread = ids
@@ -144,7 +143,6 @@ def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place
 
     Args:
         scores: [vocabulary], the model's, before the softmax.
-        writing: the filters.
         habits: tokens that the model must not write get 0, and one that it must write 1.
         place: where the token will stand, from 0; what a decoder starts with stands at 0.
 
@@ -205,9 +203,7 @@ def expected_next(
 
     Args:
         logits: [token, vocabulary], the scores of what follows each token.
-        read: the tokens.
         readable: what a token of the vocabulary is, as a person reads it.
-        habits: of the model.
         writing, written, end: as for `next_tokens`.
     """
     ids = read if end is None else [*read, end]

@@ -62,9 +62,7 @@ class HuggingFaceModel(Model):
     """A loaded model that reads texts; safe to share among threads.
 
     Args:
-        entry: what is known of it.
         network: as `open_network` returns it; nobody else uses it.
-        tokenizer: its tokenizer.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.

@@ -77,7 +77,6 @@ def inspected(
 
     Args:
         inputs: what the network is called with; two tokens or more.
-        entry: what is expected of it.
 
     Raises:
         ModelNotSupported: an attention passed the recorder by, or softmax(q·k·scale + bias + mask) is not the
@@ -170,7 +169,6 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
     forwards is a decoder. The layer is told by the order, since one module may serve several layers (ALBERT).
 
     Args:
-        network: whose modules ran.
         records: of two tokens or more.
     """
     names = {id(module): name for name, module in network.named_modules()}
@@ -214,10 +212,6 @@ def mixer_of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Mo
     It is the one whose input was the heads' outputs side by side (Vaswani et al. 2017, section 3.2.2), so no
     list of names is needed, and none can be wrong. None where no layer got exactly that: then the model does
     something else with them first.
-
-    Args:
-        record: of one forward pass.
-        calls: the linear layers of the same pass.
     """
     concatenated = record.concatenated()
     for layer, given in calls:

@@ -148,7 +148,6 @@ def look(name: str, picture: Picture, called: str) -> Trace:
     Args:
         name: the model's; its entry `sees`.
         picture: as `SeeingModel.look` takes it.
-        called: what the trace calls the picture.
 
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says why.
@@ -185,7 +184,6 @@ def listen(
     Args:
         name: the model's; its entry `hears`.
         sound, target, rate, encoder: as `HearingModel.listen` takes them.
-        called: what the trace calls the sound.
 
     Raises:
         AttnvizError: the model, the sound or the target cannot be used; the message says why.

@@ -286,7 +286,6 @@ class Model(ABC):
         nothing differ but the changes.
 
         Args:
-            text: what it reads.
             variants: the edits of each; () is the model as it is.
             position: one of `prediction_positions`, for which it is asked; None: it is not asked.
         """

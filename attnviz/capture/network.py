@@ -57,10 +57,7 @@ def open_network(
     """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
 
     Args:
-        folder: where its config and its weights are.
         name: what messages call it, which do not tell where it lies; None: as the folder is called.
-        dtype: in which numbers it is to run.
-        device: where it is to run, as torch calls it.
         weights_alone: it will not be recorded, and only returns its weights.
 
     Raises:

@@ -65,9 +65,7 @@ class SeeingModel(TextlessModel):
     """A loaded model that sees pictures; safe to share among threads.
 
     Args:
-        entry: what is known of it.
         network: as `open_network` returns it; nobody else uses it.
-        processor: prepares its pictures.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
@@ -81,7 +79,7 @@ class SeeingModel(TextlessModel):
         self.network = network
         self._processor: Any = processor
         self._size = config.picture_size(network.config, processor.to_dict(), entry.name)
-        self._patch = config.patch_size(network.config, entry.name)
+        self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
         self._tokens = patch_tokens(entry.grid, entry.beside)
         self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)
@@ -100,7 +98,6 @@ class SeeingModel(TextlessModel):
 
         Args:
             picture: a picture of Pillow's, or a file of one of `PICTURE_FORMATS`, or what is in such a file.
-            name: what the trace calls it.
 
         Raises:
             UnreadablePicture: it is no picture, or larger than `MOST_BYTES` or `MOST_PIXELS`.
@@ -189,10 +186,6 @@ def _of_a_bearable_size(picture: Image.Image) -> Image.Image:
 
 def processor_in(folder: Path, name: str) -> BaseImageProcessor:
     """How the pictures of the model in a folder are prepared: transformers' own way, without torchvision.
-
-    Args:
-        folder: where its files lie.
-        name: what a message calls the model.
 
     Raises:
         ModelFilesDamaged: no file says it, or its values make no sense.

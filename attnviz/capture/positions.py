@@ -18,6 +18,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.inspection import run
 from attnviz.capture.recorder import Record, recording
 from attnviz.errors import ModelNotSupported
+from attnviz.models import config as sizes
 from attnviz.models import families
 from attnviz.trace import Floats
 
@@ -389,18 +390,11 @@ def _part(network: PreTrainedModel, name: str) -> Part | None:
 
 def _grid(network: PreTrainedModel) -> tuple[int, int] | None:
     """(rows, columns) of the patches that a model has places for; None if it sees no pictures."""
-    config = network.config
-    if config.model_type not in families.SEES:
+    if (config := network.config).model_type not in families.SEES:
         return None
-    height, width = (
-        side // patch for side, patch in zip(_both(config.image_size), _both(config.patch_size), strict=True)
-    )
-    return height, width
-
-
-def _both(size: int | Sequence[int]) -> Sequence[int]:
-    """(height, width) of what a config gives as one number where they are equal."""
-    return (size, size) if isinstance(size, int) else size
+    name = type(network).__name__
+    (height, width), patch = (sizes.pair(config, size, name) for size in ("image_size", "patch_size"))
+    return height // patch[0], width // patch[1]
 
 
 def _owned(tensor: Tensor) -> Any:

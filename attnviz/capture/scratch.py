@@ -14,6 +14,8 @@ from attnviz.interventions.editing import OurModel, attention_at, edited, places
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Floats, Kind, Token, Trace
 from attnviz.transformer.bert import Bert
+from attnviz.transformer.decoder_only import PreNormLayerSteps
+from attnviz.transformer.layers import EncoderLayerSteps
 from attnviz.transformer.masks import causal_mask, no_mask
 from attnviz.transformer.multi_head import MultiHeadSteps
 
@@ -42,12 +44,7 @@ class ScratchModel(Model):
         return Trace(
             model=self.name,
             text=given.text,
-            blocks=tuple(
-                block_of_steps("encoder", number, layer.attention, tokens, tokens, projection)
-                for number, (layer, projection) in enumerate(
-                    zip(steps.layers, self._projections, strict=True)
-                )
-            ),
+            blocks=self_attention("encoder", steps.layers, tokens, self._projections),
             edits=tuple(str(edit) for edit in edits),
         )
 
@@ -83,6 +80,19 @@ def output_projections(network: OurModel) -> dict[tuple[Kind, int], Floats]:
     }
 
 
+def self_attention(
+    kind: Kind,
+    layers: Sequence[EncoderLayerSteps | PreNormLayerSteps],
+    tokens: tuple[Token, ...],
+    projections: Sequence[Floats],
+) -> tuple[Block, ...]:
+    """All layers of a stack that reads one text."""
+    return tuple(
+        block_of_steps(kind, number, layer.attention, tokens, tokens, projection)
+        for number, (layer, projection) in enumerate(zip(layers, projections, strict=True))
+    )
+
+
 def block_of_steps(
     kind: Kind,
     layer: int,
@@ -94,9 +104,6 @@ def block_of_steps(
     """One attention of our own Transformer, as it told its steps.
 
     Args:
-        kind, layer: which one it is.
-        steps: its numbers.
-        queries, keys: who looks, and who is looked at.
         projection: W_O, as its heads' slices [head, d_head, d_model].
     """
     mask = causal_mask(len(keys)) if kind == "decoder" else no_mask(len(queries), len(keys))

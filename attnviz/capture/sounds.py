@@ -74,7 +74,6 @@ class HearingModel(TextlessModel):
     """A loaded model that hears sounds; safe to share among threads.
 
     Args:
-        entry: what is known of it.
         network: as `open_network` returns it; nobody else uses it.
         extractor: transformers' own, which prepares its sounds.
         tokenizer: of the words that Whisper writes; None: it writes none.
@@ -142,7 +141,6 @@ class HearingModel(TextlessModel):
             sound: a WAV file, or what is in such a file; or samples, [sample] or [sample, channel], floating
                 ones from −1 to 1. Channels are averaged, and the rate is made the model's by
                 `Waveform.resampled`.
-            name: what the trace calls it.
             target: what the decoder reads, as it is typed; None: what it writes, always the likeliest token
                 that its makers allow, until it ends its text or has written half as many as it can read.
             rate: of samples, how many there are each second.

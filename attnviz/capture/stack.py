@@ -243,7 +243,6 @@ def expected(stack: Stack, place: int) -> ExpectedToken | None:
     """What the model expects at a token: the next token that stands there, or else the likeliest.
 
     Args:
-        stack: the layers.
         place: the token, from 0.
 
     Returns:

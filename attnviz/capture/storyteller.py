@@ -12,7 +12,7 @@ from torch import Tensor
 from attnviz.capture.arrays import owned
 from attnviz.capture.generation import GenerationDefaults, drawn_one_by_one, expected_next
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
-from attnviz.capture.scratch import block_of_steps, output_projections
+from attnviz.capture.scratch import output_projections, self_attention
 from attnviz.interventions.edit import Edits, refuse_misfits
 from attnviz.trace import Token, Trace
 from attnviz.trained.storyteller import reading
@@ -42,10 +42,6 @@ class _Read(NamedTuple):
 class StorytellerModel(Model):
     """A trained storyteller; safe to share among threads.
 
-    Args:
-        name: the catalogue's.
-        file: its weights.
-
     Raises:
         ModelFilesDamaged: the file is missing or damaged.
     """
@@ -67,12 +63,7 @@ class StorytellerModel(Model):
             model=self.name,
             text=read.text,
             written=read.written,
-            blocks=tuple(
-                block_of_steps("decoder", number, layer.attention, read.tokens, read.tokens, projection)
-                for number, (layer, projection) in enumerate(
-                    zip(steps.layers, self._projections, strict=True)
-                )
-            ),
+            blocks=self_attention("decoder", steps.layers, read.tokens, self._projections),
             edits=tuple(str(edit) for edit in edits),
         )
 

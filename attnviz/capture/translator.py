@@ -21,10 +21,6 @@ from attnviz.transformer.multi_head import MultiHeadSteps
 class TranslatorModel(Model):
     """A trained translator; safe to share among threads.
 
-    Args:
-        name: the catalogue's.
-        file: its weights.
-
     Raises:
         ModelFilesDamaged: the file is missing or damaged.
     """

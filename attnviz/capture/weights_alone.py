@@ -25,9 +25,7 @@ def opened(
     """The model with all of its attention, or else with its weights alone.
 
     Args:
-        entry: what is known of it.
         network: loads it: to be recorded, or (True) only to return its weights.
-        tokenizer: its tokenizer.
 
     Raises:
         ModelNotSupported: not even its weights can be shown.

@@ -11,23 +11,11 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
+from attnviz.analysis.distance import ranked
 from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
 from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
-from attnviz.cli import app
-from attnviz.cli.output import (
-    AsJson,
-    Force,
-    begins_with,
-    check_out,
-    give,
-    progress,
-    readable,
-    write_table,
-    written,
-)
-from attnviz.cli.reading import STDIN, Device, Model, Numbers
+from attnviz.cli import app, output, reading
 from attnviz.cli.resuming import resumable, run_key
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import findings_file, on_ray
@@ -54,12 +42,12 @@ def run(
     text: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help=f"A text in UTF-8, one sentence a line; {STDIN}: standard input."
+            metavar="FILE", help=f"A text in UTF-8, one sentence a line; {reading.STDIN}: standard input."
         ),
     ],
-    model: Model = "minilm",
-    dtype: Numbers = None,
-    device: Device = None,
+    model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
+    device: reading.Device = None,
     top: Annotated[int, typer.Option(metavar="N", help="How many heads to print for each rule.")] = 5,
     out: Annotated[
         Path | None,
@@ -68,8 +56,8 @@ def run(
             help="The file to write: .csv for all heads and rules, .npz for all sums and distributions too.",
         ),
     ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    force: output.Force = False,
+    as_json: output.AsJson = False,
     keep: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Where unfinished work is kept; else in ~/.cache/attnviz."),
@@ -100,18 +88,28 @@ def run(
         raise AttnvizError("--top needs a number of heads: 1 or more.")
     archive = out is not None and out.suffix.lower() == ".npz"
     if archive:
-        check_out(out, force, readable(findings_file.read), "file of attnviz heads", ".npz", inputs=[text])
+        output.check_out(
+            out, force, output.readable(findings_file.read), "file of attnviz heads", ".npz", inputs=[text]
+        )
     else:
-        check_out(
-            out, force, begins_with(COLUMNS[:8]), "table of attnviz heads", ".csv", ".npz", inputs=[text]
+        output.check_out(
+            out,
+            force,
+            output.begins_with(COLUMNS[:8]),
+            "table of attnviz heads",
+            ".csv",
+            ".npz",
+            inputs=[text],
         )
     corpus = (
-        Corpus.from_bytes(sys.stdin.buffer.read(), PIPED) if str(text) == STDIN else Corpus.from_file(text)
+        Corpus.from_bytes(sys.stdin.buffer.read(), PIPED)
+        if str(text) == reading.STDIN
+        else Corpus.from_file(text)
     )
-    with progress() as tell:
+    with output.progress() as tell:
         entry = loading.open_model(model, tell)
     with resumable(corpus, entry, worker, keep, out) as found:
-        said = "".join(f"{visible_text(line)}\n" for line in summary(found, entry, corpus, top))
+        said = output.as_text(summary(found, entry, corpus, top))
         if not found.tally.sentences:
             pass
         elif out is None:
@@ -121,15 +119,15 @@ def run(
         elif archive:
             findings_file.write(out, run_key(corpus, entry), found)
         else:
-            write_table(out, COLUMNS, rows(found.tally))
+            output.write_table(out, COLUMNS, rows(found.tally))
     if not found.tally.sentences:
         raise AttnvizError(_none_read(found, entry, corpus))
     if out is not None:
-        _tell(said + written(out), found, as_json)
+        _tell(said + output.written(out), found, as_json)
 
 
 def _tell(said: str, found: BehaviourFindings, as_json: bool) -> None:
-    give(said, COLUMNS, rows(found.tally), as_json=as_json, beside=_unread(found))
+    output.give(said, COLUMNS, rows(found.tally), as_json=as_json, beside=_unread(found))
 
 
 def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
@@ -165,8 +163,7 @@ def _foremost(figures: Figures, top: int) -> Iterator[str]:
     least, most = (f"{count:,}" for count in (figures.count.min(), figures.count.max()))
     counted = least if least == most else f"{least} to {most}, by layer,"
     yield f"  counted: {counted} ({rule.meaning})"
-    order = np.argsort(-np.nan_to_num(figures.mean, nan=-1), axis=None, kind="stable")[:top]
-    for layer, head in zip(*np.unravel_index(order, figures.mean.shape), strict=True):
+    for layer, head in ranked(np.nan_to_num(figures.mean, nan=-1))[:top]:
         arrays = figures.mean[:, head], figures.deviation[:, head], figures.baseline, figures.raw[:, head]
         mean, deviation, even, raw, raw_even = (
             f"{array[layer]:.2f}" if rule.unit == "tokens" else percent(float(array[layer]), 1)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
-from attnviz.cli import app
-from attnviz.cli.output import AsJson, aligned, give
+from attnviz.cli import app, output
 from attnviz.models import catalogue, resolve, weights
 from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub, Package, Trained
 from attnviz.models.tokenizer import tokenizer_of
 from attnviz.text import in_bytes
-
-_WIDTH = 100  # characters of a line
 
 _COLUMNS = (
     *("name", "title", "family", "attention", "encoder_layers", "decoder_layers", "heads", "d_model"),
@@ -30,7 +25,7 @@ def run(
         str | None,
         typer.Argument(metavar="MODEL", help="A name, a folder, or a Hugging Face id like owner/name."),
     ] = None,
-    as_json: AsJson = False,
+    as_json: output.AsJson = False,
 ) -> None:
     """List the models that come with attnviz, or describe one.
 
@@ -46,7 +41,7 @@ def run(
     else:
         entries = [resolve.entry(model)]
         said = described(*entries)
-    give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
+    output.give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
 
 
 def _cells(e: Entry) -> tuple[object, ...]:
@@ -63,7 +58,7 @@ def table(entries: Sequence[Entry]) -> str:
         (e.name, ", ".join(e.kinds), _layers(e), str(e.heads), f"{_parameters(e):,}", _expects(e))
         for e in entries
     ]
-    return aligned(rows, str.ljust)
+    return output.aligned(rows, str.ljust)
 
 
 def described(entry: Entry) -> str:
@@ -83,10 +78,10 @@ def described(entry: Entry) -> str:
     }
     lines = [
         entry.title,
-        *textwrap.wrap(entry.description, _WIDTH, initial_indent="  ", subsequent_indent="  "),
+        *output.wrapped(entry.description, indent="  "),
     ]
     lines += [f"  {name:12}{fact}" for name, fact in facts.items()]
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    return output.as_text(lines)
 
 
 def _layers(entry: Entry) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,8 @@ from attnviz.atomic_file import atomic_file
 from attnviz.capture.loading import Tell
 from attnviz.errors import AttnvizError
 from attnviz.experiments.sentences import SkippedSentence
+
+_WIDTH = 100  # characters of a line
 
 MOST_NAMED = 3
 """How many of the sentences that could not be read are named."""
@@ -129,7 +132,6 @@ def give(
         said: the table and what belongs to it, in words.
         header, rows: the table itself; an empty cell becomes null.
         out: a file for the table, which is written first: whoever stops reading loses no file.
-        as_json: whether it is asked for.
         beside: lines of `said` that no row tells, such as what could not be read: standard error gets them.
 
     Raises:
@@ -140,11 +142,21 @@ def give(
         write_table(out, header, rows)
         said += written(out)
     if as_json:
-        sys.stderr.writelines(f"{visible_text(line)}\n" for line in beside)
+        sys.stderr.write(as_text(beside))
         filled = ([None if cell == "" else cell for cell in row] for row in rows)
         objects = [dict(zip(header, row, strict=True)) for row in filled]
         said = f"{json.dumps(objects, indent=1, allow_nan=False)}\n"
     sys.stdout.write(said)
+
+
+def as_text(lines: Iterable[str]) -> str:
+    """The lines; what a text or a file smuggled into one never commands the terminal."""
+    return "".join(f"{visible_text(line)}\n" for line in lines)
+
+
+def wrapped(paragraph: str, indent: str = "") -> list[str]:
+    """A paragraph as lines."""
+    return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
 def left_out(unread: Sequence[SkippedSentence]) -> Iterator[str]:

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
-from attnviz.cli import app
-from attnviz.cli.output import (
-    AsJson,
-    Force,
-    TableFile,
-    aligned,
-    begins_with,
-    check_out,
-    give,
-    left_out,
-    progress,
-)
-from attnviz.cli.reading import Device, Model, Numbers, reader_of
+from attnviz.cli import app, output, reading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import coreference, pairs
 from attnviz.experiments.coreference import COLUMNS, Looks, Scores, Verdicts
 from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, interval, part_of, percent, plural
-
-_WIDTH = 100  # characters of a line
 
 
 @app.command(
@@ -47,15 +31,15 @@ def run(
             help="Other pairs, one a line, written as attnviz/experiments/pairs.txt explains.",
         ),
     ] = None,
-    model: Model = "minilm",
-    dtype: Numbers = None,
-    device: Device = None,
+    model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
+    device: reading.Device = None,
     looks: Annotated[
         Looks, typer.Option(help="Who looks: the pronoun at the two nouns, or they at the pronoun.")
     ] = "pronoun",
-    out: TableFile = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    out: output.TableFile = None,
+    force: output.Force = False,
+    as_json: output.AsJson = False,
 ) -> None:
     """How often each head looks at what a pronoun stands for.
 
@@ -64,21 +48,21 @@ def run(
     """
     model = with_settings(model, dtype, device)
     inputs = [] if pairs_file is None else [pairs_file]
-    check_out(out, force, begins_with(COLUMNS), "table of heads", ".csv", inputs=inputs)
+    output.check_out(out, force, output.begins_with(COLUMNS), "table of heads", ".csv", inputs=inputs)
     every = pairs.bundled() if pairs_file is None else pairs.read(pairs_file)
-    kind, trace = reader_of(model)
+    kind, trace = reading.reader_of(model)
     if kind == "decoder" and looks != "pronoun":
         raise AttnvizError(
             "The nouns stand before the pronoun, and this model looks only back: --looks pronoun."
         )
-    with progress() as tell:
+    with output.progress() as tell:
         for step in coreference.resolve(every, trace, kind):
             tell(f"{step.done} of {step.total} pairs", step.done / step.total)
     found = step.found
     need_some(len(found.pairs), "pairs", found.unread)
     scores = found.scores(looks)
     said, rows = summary(model, found, scores, looks == "pronoun"), coreference.table_rows(scores)
-    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(found.unread), out=out)
+    output.give(said, COLUMNS, rows, as_json=as_json, beside=output.left_out(found.unread), out=out)
 
 
 def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) -> str:
@@ -107,16 +91,16 @@ def summary(model: str, found: Verdicts, scores: Scores, pronoun_looks: bool) ->
     who = "the pronoun looks at the two nouns" if pronoun_looks else "the two nouns look at the pronoun"
     lines = [
         f"{model}: {plural(scores.total, 'pair')}, {plural(sentences, 'sentence')}; {who}.",
-        *left_out(found.unread),
+        *output.left_out(found.unread),
         "",
     ]
-    lines += aligned(table).splitlines()
+    lines += output.aligned(table).splitlines()
     lines += [""] + [
         f"Baseline, {each.name}: both right {percent(each.pairs, 1)}, sentences {percent(each.sentences, 1)}."
         for each in coreference.baselines(found.pairs)
     ]
-    lines += [""] + [part for line in by_chance(scores) for part in textwrap.wrap(line, _WIDTH)]
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    lines += [""] + [part for line in by_chance(scores) for part in output.wrapped(line)]
+    return output.as_text(lines)
 
 
 def by_chance(scores: Scores) -> list[str]:

@@ -6,20 +6,8 @@ from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.intervals import CONFIDENCE, wilson
-from attnviz.cli import app
-from attnviz.cli.output import (
-    AsJson,
-    Force,
-    TableFile,
-    aligned,
-    begins_with,
-    check_out,
-    give,
-    left_out,
-)
-from attnviz.cli.reading import Device, Model, Numbers, reader_of
+from attnviz.cli import app, output, reading
 from attnviz.experiments import syntax
 from attnviz.experiments.sentences import need_some
 from attnviz.experiments.syntax import CALLED, COLUMNS, LOOKS, SORTS, Grammar, Looks
@@ -29,15 +17,15 @@ from attnviz.text import head_name, interval, part_of, plural
 
 @app.command("relations", epilog="Example: python -m attnviz relations --model minilm --out grammar.csv")
 def run(
-    model: Model = "minilm",
-    dtype: Numbers = None,
-    device: Device = None,
+    model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
+    device: reading.Device = None,
     looks: Annotated[
         Looks, typer.Option(help="Who looks: the dependent word at its head word, or that at it.")
     ] = "dependent",
-    out: TableFile = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    out: output.TableFile = None,
+    force: output.Force = False,
+    as_json: output.AsJson = False,
     every: Annotated[
         bool, typer.Option("--all", help="Print all heads, not only the best of each sort.")
     ] = False,
@@ -48,14 +36,14 @@ def run(
     at most the one that it depends on? As in table 1 of Clark et al. 2019.
     """
     model = with_settings(model, dtype, device)
-    check_out(out, force, begins_with(COLUMNS), "table of relations", ".csv")
-    kind, trace = reader_of(model)
+    output.check_out(out, force, output.begins_with(COLUMNS), "table of relations", ".csv")
+    kind, trace = reading.reader_of(model)
     *_, end = syntax.measure(syntax.bundled(), trace, kind)
     grammar = end.found
     need_some(grammar.sentences, "sentences", grammar.unread)
     said = summary(model, grammar, looks, None if every else 1)
     rows = syntax.table_rows(grammar, looks)
-    give(said, COLUMNS, rows, as_json=as_json, beside=left_out(grammar.unread), out=out)
+    output.give(said, COLUMNS, rows, as_json=as_json, beside=output.left_out(grammar.unread), out=out)
 
 
 def summary(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str:
@@ -78,9 +66,9 @@ def summary(model: str, grammar: Grammar, looks: Looks, most: int | None) -> str
                 )
             )
     who = "the dependent word looks" if looks == LOOKS[0] else "the word that it depends on looks"
-    unread = "".join(f"{visible_text(line)}\n" for line in left_out(grammar.unread))
+    unread = output.as_text(output.left_out(grammar.unread))
     return (
-        f"{model}: {plural(grammar.sentences, 'sentence')}; {who}.\n{unread}\n{aligned(table)}\n"
+        f"{model}: {plural(grammar.sentences, 'sentence')}; {who}.\n{unread}\n{output.aligned(table)}\n"
         f"INTERVAL: Wilson, {100 * CONFIDENCE:g} %. OFFSET: the best fixed distance, in words, in these very "
         f"sentences;\nthe best of {grammar.hits[0, 0].size} heads is chosen by them, too.\n"
     )

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 @app.command("measure-storyteller")
-def measure(
-    files: Measured = None,
-    write: WriteFigures = False,
-    as_json: AsJson = False,
-) -> None:
+def measure(files: Measured = None, write: WriteFigures = False, as_json: AsJson = False) -> None:
     """Measure language models on what they never saw, with 95 % intervals.
 
     Without files, the stored figures of the other seeds stand beside those of the models that attnviz ships.

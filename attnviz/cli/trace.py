@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import queries_and_keys, visible_text
+from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.analysis.linking import strongest
 from attnviz.analysis.sentence import name_of
 from attnviz.capture import loading
 from attnviz.cli import app, reading
-from attnviz.cli.output import Force, check_out, readable, written
+from attnviz.cli.output import Force, as_text, check_out, readable, written
 from attnviz.interventions.edit import Edit
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, percent, plural
@@ -87,7 +87,7 @@ def summary(trace: Trace, edits: Sequence[Edit] = ()) -> str:
     if trace.blocks[0].weights_alone:
         lines.append(str(loading.load(trace.model).weights_alone))
     lines += [_summary(trace, kind) for kind in dict.fromkeys(block.kind for block in trace.blocks)]
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    return as_text(lines)
 
 
 def _summary(trace: Trace, kind: Kind) -> str:

@@ -118,18 +118,13 @@ def _asked_to_stop() -> Iterator[threading.Event]:
 
 
 Measured = Annotated[
-    list[Path] | None,
-    typer.Argument(metavar="FILE", help="Files of weights; else those that attnviz ships."),
+    list[Path] | None, typer.Argument(metavar="FILE", help="Files of weights; else those that attnviz ships.")
 ]
 WriteFigures = Annotated[bool, typer.Option("--write", help="Write the figures down in figures.json.")]
 
 
 @app.command()
-def measure(
-    files: Measured = None,
-    write: WriteFigures = False,
-    as_json: AsJson = False,
-) -> None:
+def measure(files: Measured = None, write: WriteFigures = False, as_json: AsJson = False) -> None:
     """Measure trained translators on what they never saw."""
     from attnviz.trained.translator import measures
     from attnviz.trained.translator.training import Settings

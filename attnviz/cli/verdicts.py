@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from attnviz.analysis.display_tokens import visible_text
 from attnviz.capture import loading
-from attnviz.cli import app
-from attnviz.cli.output import (
-    AsJson,
-    Force,
-    aligned,
-    begins_with,
-    check_out,
-    give,
-    progress,
-    readable,
-    write_table,
-    written,
-)
-from attnviz.cli.reading import Model, Numbers
+from attnviz.cli import app, output, reading
 from attnviz.experiments import behaviour, verdicts, verdicts_file
 from attnviz.experiments.verdicts import HeadVerdicts, Part, Removed, Verdict
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, decimal, head_name, percent
 
-_WIDTH = 100  # characters of a line
 _COLUMNS = (
     *("HEAD", "LABEL", "SHARE", "EFFECT"),
     *(("LOST", "INTERVAL", "OTHERS", "BEYOND", "KEPT", "INTERVAL") * 2),
@@ -39,13 +23,13 @@ _COLUMNS = (
 
 @app.command("verdicts", epilog="Example: python -m attnviz verdicts --model minilm --out verdicts.json")
 def run(
-    model: Model = "minilm",
-    dtype: Numbers = None,
+    model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The file to write, with all numbers (.csv or .json).")
     ] = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    force: output.Force = False,
+    as_json: output.AsJson = False,
 ) -> None:
     """Which heads are needed for what they look at, which are a picture only, and which are undecided.
 
@@ -56,21 +40,21 @@ def run(
     model = with_settings(model, dtype)
     as_table = out is not None and out.suffix.lower() == ".csv"
     if as_table:
-        check_out(out, force, begins_with(verdicts.COLUMNS), "table of verdicts", ".csv")
+        output.check_out(out, force, output.begins_with(verdicts.COLUMNS), "table of verdicts", ".csv")
     else:
-        check_out(out, force, readable(verdicts_file.read), "file of verdicts", ".json", ".csv")
-    with progress() as tell:
+        output.check_out(out, force, output.readable(verdicts_file.read), "file of verdicts", ".json", ".csv")
+    with output.progress() as tell:
         entry = loading.open_model(model, tell)
         for step in verdicts.measure(model, behaviour.bundled().splitlines()):
             tell(f"{step.done} of {step.total} readings", step.done / step.total)
     said = summary(model, step.found)
     if out is not None:
         if as_table:
-            write_table(out, verdicts.COLUMNS, verdicts.table_rows(step.found))
+            output.write_table(out, verdicts.COLUMNS, verdicts.table_rows(step.found))
         else:
             verdicts_file.write(out, entry, step.found)
-        said += written(out)
-    give(said, verdicts.COLUMNS, verdicts.table_rows(step.found), as_json=as_json)
+        said += output.written(out)
+    output.give(said, verdicts.COLUMNS, verdicts.table_rows(step.found), as_json=as_json)
 
 
 def summary(model: str, found: HeadVerdicts) -> str:
@@ -84,18 +68,17 @@ def summary(model: str, found: HeadVerdicts) -> str:
     lines = [
         f"{model}: {len(found.heads)} heads, {', '.join(counted)}.",
         "",
-        *aligned(table).splitlines(),
+        *output.aligned(table).splitlines(),
         "",
     ]
-    lines += textwrap.wrap(
+    lines += output.wrapped(
         "SHARE: what the head scores by its label. EFFECT: how far a token’s output turns (1 − cosine) if "
         "what the label points it at is replaced. LOST: how much less of that without the head; OTHERS: "
         "the median of the other heads of its layer; BEYOND: the interval of how much larger LOST is than "
         "what is lost of the control’s effect; KEPT: of what the layer adds to it, what the head alone "
-        f"keeps. First with silent heads, then with their mean. {verdicts.METHOD}",
-        _WIDTH,
+        f"keeps. First with silent heads, then with their mean. {verdicts.METHOD}"
     )
-    return "".join(f"{visible_text(line)}\n" for line in lines)
+    return output.as_text(lines)
 
 
 def _cells(verdict: Verdict) -> tuple[str, ...]:

@@ -158,7 +158,6 @@ def measure_corpus(
     batches: `measure_corpus(corpus, "minilm", {"shapes": shapes_of})` finds `found.sums["shapes"]`.
 
     Args:
-        corpus: the sentences.
         model: as `loading.load` takes it.
         measures: what else is summed in the same pass, by a name for each.
         engine: who does the work; the figures are the same to 1e-6.
@@ -246,7 +245,6 @@ def measures(lines: int, heads: int) -> dict[str, Measure]:
 
     Args:
         lines: of the text; of a long one, every second, third … line is used for divergences.
-        heads: of the model, in all layers.
     """
     return {"shapes": shapes_of, "divergences": partial(divergences_of, every=compared_every(lines, heads))}
 

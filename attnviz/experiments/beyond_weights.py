@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attnviz.analysis.decomposition import ResidualStream, around_attention
+from attnviz.analysis.decomposition import around_attention
 from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
@@ -17,7 +16,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import WAYS, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
-from attnviz.trace import Block, Floats, Kind, Mask
+from attnviz.trace import Doubles, Floats, Kind, Mask
 
 if TYPE_CHECKING:
     from attnviz.capture.stack import ExpectedToken, Stack
@@ -49,16 +48,6 @@ MOST_NODES = 2000
 """The largest network that the flow is computed in: (layers + 1) × tokens."""
 
 
-@dataclass(frozen=True)
-class Followed:
-    """The token whose probability the yardstick and the gradients follow; see `capture.stack.Expected`."""
-
-    text: str
-    probability: float
-    kind: str
-    actual: bool
-
-
 @dataclass(frozen=True, eq=False)
 class MeasuredToken:
     """What has been measured so far, of one token of one text.
@@ -83,7 +72,7 @@ class MeasuredToken:
     left_out: Mapping[Way, Floats] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     mask_token: str | None = None
-    followed: Followed | None = None
+    followed: ExpectedToken | None = None
     probabilities: Mapping[Way, Floats] = field(default_factory=dict)
 
     def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
@@ -117,7 +106,7 @@ class Row:
 
     measure: str
     values: Floats
-    ranks: NDArray[np.float64]
+    ranks: Doubles
     agreements: Floats
     way: Way | None = None
 
@@ -142,7 +131,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
         counted: [token], those that are ranked.
     """
 
-    def ranked(values: Floats) -> NDArray[np.float64]:
+    def ranked(values: Floats) -> Doubles:
         all_ranks = np.zeros(len(values))
         all_ranks[counted] = ranks(values[counted])
         return all_ranks
@@ -216,13 +205,20 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         }
     )
     try:
-        found = found.plus(_norms(blocks, place))
+        found = found.plus(
+            {
+                HEAD_NORMS: np.stack([head_norms(block, place) for block in blocks]),
+                LAYER_NORMS: np.stack([layer_norms(block, place) for block in blocks]),
+            }
+        )
     except AttnvizError as error:
         found = found.without((HEAD_NORMS, LAYER_NORMS), error)
     yield Progress(1, total, found)
 
     try:
-        found = found.plus({NORMS_AROUND: _norms_around(residual_stream(model, text, place, kind), place)})
+        around = around_attention(residual_stream(model, text, place, kind))
+        norms = [surrounded_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
+        found = found.plus({NORMS_AROUND: np.stack(norms)})
     except AttnvizError as error:
         found = found.without((NORMS_AROUND,), error)
     yield Progress(2, total, found)
@@ -271,30 +267,10 @@ def _left_out(
         if followed is not None and each.log_probability is not None:
             moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))
             probabilities[way] = np.exp(each.log_probability)
-    told = None
-    if followed is not None:
-        told = Followed(followed.text, followed.probability, followed.kind, followed.actual)
     found = replace(
-        found, left_out=moved, probabilities=probabilities, followed=told, mask_token=stack.mask_token
+        found, left_out=moved, probabilities=probabilities, followed=followed, mask_token=stack.mask_token
     )
     yield len(WAYS) * len(stack.tokens), found
-
-
-def _norms(blocks: Sequence[Block], place: int) -> dict[str, Floats]:
-    return {
-        HEAD_NORMS: np.stack([head_norms(block, place) for block in blocks]),
-        LAYER_NORMS: np.stack([layer_norms(block, place) for block in blocks]),
-    }
-
-
-def _norms_around(stream: ResidualStream, place: int) -> Floats:
-    return np.stack(
-        [
-            surrounded_norms(block, place, residual, norm)
-            for block, residual, norm in around_attention(stream)
-            if block.kind != "cross"
-        ]
-    )
 
 
 def _flows(found: MeasuredToken, layers: Floats, done: int) -> Iterator[Progress[MeasuredToken]]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
 from attnviz.analysis.words import positions, weight_between
 from attnviz.experiments.pairs import Pair, SentenceOfPair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, UnusableSentence
-from attnviz.trace import Floats, Kind, Mask, Trace
+from attnviz.trace import Counts, Doubles, Floats, Kind, Mask, Trace
 
 Looks = Literal["pronoun", "nouns"]
 LOOKS: tuple[Looks, ...] = ("pronoun", "nouns")
@@ -29,7 +28,6 @@ COLUMNS = (
 
 _ROUNDING = 1e-3
 
-Counts = NDArray[np.int64]
 
 _NO_TOKENS = (
     "The model’s tokenizer keeps nothing of the pronoun, of one of the two words, or of the words that "
@@ -62,7 +60,7 @@ class Verdicts:
         found: Mask = right > wrong
         return found
 
-    def _right_and_wrong(self, looks: Looks) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _right_and_wrong(self, looks: Looks) -> tuple[Doubles, Doubles]:
         """The weights of the word that is meant and of the other one, both [pair, reading, layer, head]."""
         weights = self.weights[LOOKS.index(looks)].astype(np.float64)
         meant = np.array([[reading.right for reading in pair.readings] for pair in self.pairs], dtype=int)
@@ -82,7 +80,7 @@ class Verdicts:
             given=self.given(looks),
         )
 
-    def given(self, looks: Looks) -> NDArray[np.float64]:
+    def given(self, looks: Looks) -> Doubles:
         """[layer, head]: the pronoun's weight on both words together, or their mean weight on it; the mean.
 
         A head may well prefer the right word of two that it hardly looks at.
@@ -122,7 +120,7 @@ class Scores:
     pairs: Counts
     wrong: Counts
     leans: Counts
-    given: NDArray[np.float64]
+    given: Doubles
 
     @property
     def ranking(self) -> list[tuple[int, int]]:
@@ -209,7 +207,6 @@ def resolve(pairs: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind) ->
 
     Args:
         pairs: what is read; a pair of which a sentence cannot be read, or cannot be known, is left out.
-        trace: one forward pass over a text.
         kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     read: list[Pair] = []

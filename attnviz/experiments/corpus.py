@@ -90,7 +90,11 @@ class Corpus:
             lines += 1
             filled += bool(line.strip())
             damaged += broken(line)
-        refuse_other_encodings(name, lines, damaged)
+        if damaged > MOST_BROKEN * lines:
+            raise UnreadableText(
+                f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines hold other bytes. It "
+                "may be in Latin-1 (Windows-1252). Open it in an editor, save it as UTF-8, and try again."
+            )
         if not filled:
             raise EmptyText(f"There is no sentence in {quoted(name)}. Write one on each line, and try again.")
         if most is not None and lines > most:
@@ -98,7 +102,10 @@ class Corpus:
                 f"{quoted(name)} has {lines:,} lines; this page reads at most {most:,}. Take a part of it, "
                 "or use the command line, which reads any number: python -m attnviz heads FILE"
             )
-        return cls(name, lines, digest(source)[:16], source)
+        digest = hashlib.sha256()
+        for chunk in _chunks(source):
+            digest.update(chunk)
+        return cls(name, lines, digest.hexdigest()[:16], source)
 
     def __iter__(self) -> Iterator[str]:
         return lines_of(self.source)
@@ -143,27 +150,6 @@ def refuse_other_files(source: Source, name: str) -> None:
                 f"{quoted(name)} is no text in UTF-8: it holds zeros, as pictures, programs and texts in "
                 "UTF-16 do. Save it as plain text in UTF-8, and try again."
             )
-
-
-def refuse_other_encodings(name: str, lines: int, damaged: int) -> None:
-    """Refuse a text too many of whose lines are no UTF-8.
-
-    Raises:
-        UnreadableText: the message says what to do.
-    """
-    if damaged > MOST_BROKEN * lines:
-        raise UnreadableText(
-            f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines hold other bytes. It may be "
-            "in Latin-1 (Windows-1252). Open it in an editor, save it as UTF-8, and try again."
-        )
-
-
-def digest(source: Source) -> str:
-    """The SHA-256 of the text's bytes, in hexadecimal digits."""
-    found = hashlib.sha256()
-    for chunk in _chunks(source):
-        found.update(chunk)
-    return found.hexdigest()
 
 
 def _chunks(source: Source) -> Iterator[bytes]:

@@ -33,7 +33,6 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
     other machines.
 
     Args:
-        workers: how many actors.
         address: of a cluster that runs already, on whose machines attnviz is installed; or `HERE`.
 
     Raises:
@@ -43,7 +42,8 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
     os.environ[_REPORTS] = "0"
     if address == HERE:
         os.environ[_DOORS] = "0"  # read when ray is imported
-    ray = _ray()
+    need_extra("ray")
+    import ray
 
     def engine(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
         _begin(ray, workers, address)
@@ -128,11 +128,3 @@ def _check_reachable(address: str) -> None:
             f"There is no Ray at {address} ({error}). Start it there with “ray start --head”, and give "
             "HOST:PORT; or leave --address out to use this machine alone."
         ) from error
-
-
-def _ray() -> ModuleType:
-    need_extra("ray")
-    import ray
-
-    module: ModuleType = ray
-    return module

@@ -153,7 +153,6 @@ def typed(text: str, other: str, pronoun: Span, meant: tuple[Span, Span]) -> Pai
     """The pair of two sentences, of which the words of the first were chosen.
 
     Args:
-        text, other: the sentences.
         pronoun: where the pronoun stands in the first one.
         meant: where, in the first one, the word stands that it means in the first sentence, and the one that
             it means in the second.

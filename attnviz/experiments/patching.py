@@ -79,7 +79,6 @@ def patch(
     put out is rounded.
 
     Args:
-        model: which.
         clean: what it reads. An encoder–decoder without a target reads, with both sentences, what it writes
             for this one.
         corrupted: the sentence that differs, with as many tokens.

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import DisplayTokens, merged_weights, only
+from attnviz.analysis.distance import ranked
 from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, UnusableSentence
-from attnviz.trace import Floats, Kind, Mask, Trace
+from attnviz.trace import Counts, Floats, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
 """The sentences that come with attnviz; how they are annotated stands at its beginning."""
@@ -46,8 +46,6 @@ COLUMNS = (
     *("best_offset", "offset_share"),
 )
 """The columns of the CSV table of all heads; shares are 0 to 1, layer and head count from 1."""
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +136,7 @@ class Grammar:
 
     def ranking(self, sort: int, looks: Looks = "dependent") -> list[tuple[int, int]]:
         """All heads, as layer and head from 0, the best first; of equals, in their order."""
-        hits = self.hits[LOOKS.index(looks), sort]
-        order = np.argsort(-hits.ravel(), kind="stable")
-        return [(int(place) // hits.shape[1], int(place) % hits.shape[1]) for place in order]
+        return list(ranked(self.hits[LOOKS.index(looks), sort]))
 
 
 @cache
@@ -185,7 +181,6 @@ def measure(
 
     Args:
         sentences: what is read; one that cannot be read, or of which a word is lost, is left out.
-        trace: one forward pass over a text.
         kind: the attention that is looked at, as `sentences.self_attention` tells.
     """
     found: Grammar | None = None

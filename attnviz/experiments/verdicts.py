@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import CONFIDENCE, Ratios
 from attnviz.analysis.rules import Layout, Rule, Special, pointed_at
@@ -29,9 +28,8 @@ from attnviz.experiments.sentences import CANNOT_READ, reader, self_attention
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.text import decimal, head_name, percent, plural, signed_share
-from attnviz.trace import Block, Floats, Kind, Mask
+from attnviz.trace import Block, Doubles, Floats, Kind, Mask
 
-Numbers = NDArray[np.float64]
 Named = Sequence[Sequence[Rule | None]]
 """By which rule each head is named, [layer][head]."""
 
@@ -295,8 +293,8 @@ class Effects:
 
     rule: Rule
     named: Named
-    distances: list[Numbers] = field(default_factory=list)
-    elsewhere: list[Numbers] = field(default_factory=list)
+    distances: list[Doubles] = field(default_factory=list)
+    elsewhere: list[Doubles] = field(default_factory=list)
 
     @cached_property
     def alone(self) -> list[Removal]:
@@ -321,9 +319,6 @@ class Effects:
         """What each head with this label does, silenced and with its mean in its place, by (layer, head).
 
         Empty where there were fewer than `LEAST` sentences.
-
-        Args:
-            confidence: of each interval.
         """
         if len(self.distances) < LEAST:
             return {}
@@ -405,7 +400,7 @@ def measure(model: str, lines: Sequence[str], most: int = MOST) -> Iterator[Prog
             raise AttnvizError(f"The model can read too few of the sentences. {step.found.named[0].why}")
     named = labels(tallies[0])
     read = reader(entry, loading.load(model))
-    sums: Numbers = np.zeros(())
+    sums: Doubles = np.zeros(())
     rows = 0
     for text in naming:
         with suppress(*CANNOT_READ):
@@ -434,7 +429,6 @@ def _measure(
     """Add what the tokens do that each label points one token at; the token is drawn among all that have any.
 
     Args:
-        blocks: the model's attention over the text.
         number: the sentence's, by which the token is drawn.
         means: [layer, head, d_head], what heads put out on average.
     """
@@ -448,7 +442,7 @@ def _measure(
     kind = blocks[0].kind
     as_it_is = outputs_without(stack, (), _variants(removals, kind, means))
 
-    def distances(place: int, left_out: Mask, removed: Sequence[Removal]) -> Numbers:
+    def distances(place: int, left_out: Mask, removed: Sequence[Removal]) -> Doubles:
         at = [removals.index(removal) for removal in removed]
         before = as_it_is[[0, *(1 + each for each in at), *(1 + len(removals) + each for each in at)]]
         without = outputs_without(stack, np.flatnonzero(left_out).tolist(), _variants(removed, kind, means))
@@ -471,8 +465,6 @@ def draw(rule: Rule, layout: Layout, mask: Mask, draws: np.random.Generator) -> 
     a special token where it is about these, if there is such a one.
 
     Args:
-        rule: the label.
-        layout: of one text.
         mask: [query, key] of all tokens, True where a query may look.
 
     Returns:

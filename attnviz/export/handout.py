@@ -118,7 +118,6 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
     """The page: all sheets, and the key on a page of its own. It asks nobody for anything and runs no script.
 
     Args:
-        sheets: in their order.
         seed: which numbers are left out.
     """
     left_out = [blanks(sheet, seed + at) for at, sheet in enumerate(sheets)]

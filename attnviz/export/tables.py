@@ -31,7 +31,6 @@ def tokens_table(trace: Trace, base: Base = 1) -> pd.DataFrame:
     """Every token, one in a row; of an encoder–decoder the encoder's first.
 
     Args:
-        trace: whose tokens.
         base: what the table counts from, 0 or 1.
 
     Returns:

@@ -75,7 +75,6 @@ def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | N
     """The weights with which this attention goes on, and weights · values, unless an edit says otherwise.
 
     Args:
-        module: whose attention runs.
         weights: [batch, head, query, key], after the softmax.
         value: [batch, head, key, d_head].
         mask: what was added to the scores.

@@ -173,7 +173,6 @@ def by_place(
     """The edits of each attention that has any: for each sentence of a batch its own.
 
     Args:
-        edits: for each sentence.
         heads: how many heads the attention of each kind and layer has.
 
     Raises:
@@ -207,7 +206,6 @@ def refuse_misfits(edits: Edits, source: int, target: int, *, at_most: bool = Fa
     """Refuse edits of tokens that a sentence does not have.
 
     Args:
-        edits: of one sentence.
         source: how many tokens the encoder reads.
         target: how many tokens the decoder reads; a model of one stack reads equally many in both.
         at_most: whether there may be fewer in the end, since the text is still to be written.

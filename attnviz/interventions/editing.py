@@ -52,7 +52,6 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
     and edit it, at the same time.
 
     Args:
-        model: in eval mode.
         edits: for each sentence of the batch; a sentence without a batch axis counts as one.
 
     Raises:
@@ -115,7 +114,6 @@ def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tupl
     Args:
         weights: [*sentence, head, query, key].
         value: [*sentence, head, key, d_head].
-        edits: for each sentence.
 
     Raises:
         InvalidEdit: as `replace_outputs`.

@@ -83,7 +83,6 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     """A small JSON file that holds one table.
 
     Args:
-        file: where it is.
         name: what a message calls the model.
 
     Raises:
@@ -167,7 +166,6 @@ def facts_of(
     """What the config of a model says, once transformers has understood it.
 
     Args:
-        config: the model's.
         name: what a message calls the model.
         longest: how many tokens its tokenizer says that it reads, if it says so.
         processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
@@ -186,7 +184,7 @@ def facts_of(
     all_heads = heads * (layers + (2 if layers else 1) * decoder_layers)  # cross-attention's, too
     grid, beside = None, _beside(config)
     if config.model_type in families.SEES:
-        size, patch = picture_size(config, processor or {}, name), patch_size(config, name)
+        size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
     hears = config.model_type in families.HEARS
     if grid:
@@ -217,7 +215,6 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
     """(height, width) in pixels that each picture has when a model cuts it into patches.
 
     Args:
-        config: the model's.
         processor: how its pictures are prepared, as `image_processor` returns it.
         name: what a message calls the model.
 
@@ -226,7 +223,7 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         ModelNotSupported: its pictures have no size in common.
     """
     if config.model_type not in families.OF_ANY_SIZE:
-        return _pair(config, "image_size", name)
+        return pair(config, "image_size", name)
     size = processor.get("crop_size" if processor.get("do_center_crop") else "size")
     if isinstance(size, int) and processor.get("do_center_crop"):
         return size, size
@@ -238,15 +235,6 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
         "would be cut into another number of patches. Give it a size with height and width, or "
         "do_center_crop with a crop_size."
     )
-
-
-def patch_size(config: PreTrainedConfig, name: str) -> tuple[int, int]:
-    """(height, width) of a patch in pixels.
-
-    Raises:
-        ModelFilesDamaged: the config says nothing sensible.
-    """
-    return _pair(config, "patch_size", name)
 
 
 def _beside(config: PreTrainedConfig) -> tuple[str, ...]:
@@ -346,12 +334,17 @@ def _window(config: PreTrainedConfig) -> int | None:
     return window if type(window) is int and window > 0 and kinds == {"sliding_attention"} else None
 
 
-def _pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
+def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]:
+    """(height, width) of what a config gives as one number where they are equal.
+
+    Raises:
+        ModelFilesDamaged: the config says nothing sensible.
+    """
     value = getattr(config, attribute, None)
-    pair = tuple(value) if isinstance(value, list | tuple) else (value, value)
-    if len(pair) != 2 or not all(type(size) is int and size > 0 for size in pair):
+    both = tuple(value) if isinstance(value, list | tuple) else (value, value)
+    if len(both) != 2 or not all(type(size) is int and size > 0 for size in both):
         raise _senseless(attribute, name)
-    return pair
+    return both
 
 
 def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:

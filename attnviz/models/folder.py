@@ -33,9 +33,7 @@ def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
     The answer is cached until a file in the folder changes.
 
     Args:
-        folder: where the model lies.
         name: what the entry and every message call it.
-        dtype: in which numbers it is to run.
 
     Raises:
         UnknownModel: there is no such folder.

@@ -72,7 +72,6 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     Args:
         identifier: "owner/name" or "owner/name@revision".
         name: what the entry and every message call it.
-        dtype: in which numbers it is to run.
 
     Raises:
         UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
@@ -101,7 +100,6 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
         identifier: "owner/name" or "owner/name@revision".
         name: what messages call it.
         progress: is told how far it is; whatever it raises ends the download, and leaves no half file.
-        dtype: in which numbers it is to run.
 
     Raises:
         AttnvizError: as `entry` says.

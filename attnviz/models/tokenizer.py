@@ -73,7 +73,6 @@ class TextTokenizer:
 
     Args:
         tokenizer: the inner tokenizer, which nobody else uses.
-        token_limit: the most tokens that the model reads.
         types: how many sentences the model was taught to tell apart, if its config tells.
         mask: how the masked token is typed, if somebody tells.
         wrapper: transformers' tokenizer around it, where that is a caller's: both must agree on each text.
@@ -164,7 +163,6 @@ class TextTokenizer:
         """The text that these tokens make, and where in it they stand.
 
         Args:
-            ids: the tokens.
             segments: of a pair, 0 for those of the first sentence, then 1; None: it is one text.
 
         Returns:
@@ -201,7 +199,6 @@ class TextTokenizer:
 
         Args:
             text: what the model was given.
-            tokens: its tokens.
             ids: what the model wrote.
 
         Returns:
@@ -321,7 +318,6 @@ def borrowed(wrapper: object, token_limit: int, types: object) -> TextTokenizer:
     """What reads texts as a tokenizer of transformers does, which stays as it is.
 
     Args:
-        wrapper: the caller's.
         token_limit, types: as `TextTokenizer` takes them.
 
     Raises:
@@ -408,7 +404,6 @@ def frame_tokens(frames: int, seconds: float, heard: int) -> tuple[Token, ...]:
     """The frames of a sound, named by the time at which each one stands: "0.02–0.04 s".
 
     Args:
-        frames: how many there are.
         seconds: from one to the next.
         heard: how many begin before the sound ends; the others are padding, and special.
     """

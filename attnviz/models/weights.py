@@ -36,7 +36,6 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
     The safetensors library checks every claim of the header against the file's size before it allocates.
 
     Args:
-        file: where it is.
         name: what a message calls it.
         part: count only what is called like this and more.
 
@@ -73,7 +72,6 @@ def files_of_weights(
     """The names of the files that hold a model's weights: one, or those that the index in the folder lists.
 
     Args:
-        files: the names of all files of the model.
         folder: where the index lies, if there is one.
         name: what a message calls the model.
         facts: what its config says, where that was read.

@@ -39,7 +39,6 @@ def understood(
 
     Args:
         marked_by: what stands in a line that tells a snapshot.
-        snapshot: makes it.
     """
     try:
         told = json.loads(line)

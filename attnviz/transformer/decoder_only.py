@@ -105,7 +105,6 @@ class DecoderOnly(nn.Module):
         """One pass over the words' vectors.
 
         Args:
-            words: the words' vectors.
             mask: who may look at whom; None: no token looks ahead.
             before: the pass over the tokens that stand before these; its keys and values are kept.
 

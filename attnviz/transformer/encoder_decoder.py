@@ -110,8 +110,6 @@ class EncoderDecoder(nn.Module):
         """One pass over both texts.
 
         Args:
-            source_ids: the text to read.
-            target_ids: the text so far, from its start token on.
             source_mask: where the source may look in itself; None: everywhere.
             target_mask: where the target may look in itself; None: never ahead.
             cross_mask: where the target may look in the source; None: everywhere.

@@ -64,7 +64,6 @@ class MultiHeadAttention(nn.Module):
         """Tokens of `queries_from` look at tokens of `keys_from`; the same tensor twice is self-attention.
 
         Args:
-            queries_from, keys_from: the tokens.
             mask: who may look at whom; None: all at all.
             before: the pass over the tokens that stand before these. Its keys and values are kept, and not
                 computed again (the key–value cache); the keys of this pass are both, and the mask has a

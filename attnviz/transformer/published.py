@@ -95,7 +95,6 @@ def read_tensors(folder: Path, layers: int) -> dict[str, Tensor]:
     What stands behind the encoder (pooler, classifier) is left out.
 
     Args:
-        folder: where the file lies.
         layers: how many layers `config.json` speaks of.
 
     Raises:

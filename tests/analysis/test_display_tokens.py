@@ -182,11 +182,7 @@ def test_scores_are_left_out_but_never_merged() -> None:
         shown_scores(scores, pieces(merge_words=True))
     assert shown_scores(
         scores[:, 4:, 4:], DisplayTokens(PIECES[4:], UNBREAKABLE, merge_words=True)
-    ).shape == (
-        3,
-        3,
-        3,
-    )
+    ).shape == (3, 3, 3)
 
 
 def test_a_word_may_look_where_one_of_its_pieces_may() -> None:

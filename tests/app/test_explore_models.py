@@ -23,8 +23,7 @@ from attnviz.app.saving import file_name_of, npz_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
-from attnviz.export.report.page import InitialView, report
-from attnviz.export.report.polls import PollResult
+from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words

@@ -13,8 +13,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayTokens, aside, left_share, shown_weights
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
-from attnviz.export.report.page import InitialView, report
-from attnviz.export.report.polls import PollResult
+from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits, save
 from tests.export.report.held import weights_in

@@ -11,7 +11,6 @@ import peft
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel
 
 import attnviz
 from attnviz.capture import loading
@@ -27,7 +26,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
+from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families, untrained
 
 OLD_NAME = pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
 """peft uses a name that transformers has changed."""
@@ -348,29 +347,22 @@ def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
     refused(half_there, "are on cpu and meta")
 
 
-def built(config: Any) -> Any:
-    auto: Any = AutoModel
-    return auto.from_config(config)
-
-
 def test_what_transformers_returns_as_weights_must_be_weights(capfd: pytest.CaptureFixture[str]) -> None:
     sizes = {"vocab_size": 61, "hidden_size": 12, "embedding_size": 12, "num_hidden_layers": 2}
-    config = AutoConfig.for_model("squeezebert", **sizes, num_attention_heads=3, intermediate_size=8)
-    for name in ("q", "k", "v", "post_attention", "intermediate", "output"):
-        setattr(config, f"{name}_groups", 1)
+    groups = {f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")}
+    network = untrained("squeezebert", **sizes, **groups, num_attention_heads=3, intermediate_size=8)
     with pytest.raises(
         ModelNotSupported,
         match="Nor does transformers return its weights: what it returns are no numbers from 0 to 1",
     ):
-        attnviz.trace([2, 5, 7], built(config))
+        attnviz.trace([2, 5, 7], network)
     assert not capfd.readouterr().err
 
 
 def test_layers_that_compute_attention_twice_are_told_so() -> None:
     sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
-    config = AutoConfig.for_model("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
     said = "has 3 layers of decoder attention, but attnviz could record 6 computations of it"
-    network = built(config)
+    network = untrained("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
     for ask in (
         lambda: [attnviz.trace([2, 5, 7], network)],
         lambda: attnviz.trace_many([[2, 5, 7]], network),

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import CONFIG_MAPPING, AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers import CONFIG_MAPPING, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
 
 import attnviz
 from attnviz.capture import inspection, loading, recorder, weights_alone
@@ -38,7 +37,7 @@ from tests.capture.by_transformers import (
     own_tokenizer,
     own_weights,
 )
-from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families
+from tests.capture.tiny import REFUSED, SENTENCE, FolderOf, families, saved_again, untrained
 from tests.formula import attention
 
 
@@ -107,9 +106,7 @@ def test_the_heads_shares_add_up_to_what_the_layer_adds(folder_of: FolderOf, fam
 def test_falcons_heads_may_share_keys_in_three_ways(variant: dict[str, Any], shared: int) -> None:
     torch.manual_seed(2)
     sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 2}
-    config = AutoConfig.for_model("falcon", **sizes, **variant)
-    auto: Any = AutoModelForCausalLM
-    model = auto.from_config(config, attn_implementation="eager").eval()
+    model = untrained("falcon", AutoModelForCausalLM, **sizes, **variant)
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter.data, std=0.3)
     ids = torch.arange(3, 17)[None]
@@ -127,9 +124,8 @@ def test_falcon_with_alibi_is_refused_as_transformers_computes_it_in_two_ways() 
     for implementation in ("eager", "sdpa"):
         torch.manual_seed(2)
         sizes = {"vocab_size": 70, "hidden_size": 36, "num_attention_heads": 6, "num_hidden_layers": 1}
-        config = AutoConfig.for_model("falcon", **sizes, alibi=True, initializer_range=0.5)
-        auto: Any = AutoModelForCausalLM
-        model = auto.from_config(config, attn_implementation=implementation).eval()
+        more = {"alibi": True, "initializer_range": 0.5}
+        model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **more)
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
     assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # if they agree, it can be shown
@@ -293,7 +289,7 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 ) -> None:
     sizes = {"vocab_size": 70, "hidden_size": 12, "num_attention_heads": 3, "num_hidden_layers": 2}
     auto: Any = AutoModelForCausalLM if family == "openai-gpt" else AutoModelForMaskedLM
-    auto.from_config(AutoConfig.for_model(family, **sizes)).save_pretrained(tmp_path)
+    untrained(family, auto, **sizes).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
     with pytest.warns(match="in a way of its own, which attnviz cannot read"):
@@ -402,14 +398,6 @@ def test_a_refusal_names_the_family_and_the_reason_before_weights_are_read(
 # ---- files
 
 
-def saved_again(source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Path:
-    """A copy of a model with other weights in its file."""
-    shutil.copytree(source, folder)
-    file = folder / "model.safetensors"
-    save_file(change(load_file(file)), file, {"format": "pt"})
-    return folder
-
-
 def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
     return lambda weights: {name: each for name, each in weights.items() if not name.startswith(parts)}
 
@@ -443,10 +431,9 @@ def test_an_encoder_decoder_without_its_head_reads_a_target_and_writes_none(
 
 @pytest.mark.parametrize("family", families("without a head", ("bert", "gpt2", "t5")))
 def test_a_model_that_was_saved_without_any_head_is_shown(
-    folder_of: FolderOf, tmp_path: Path, family: str
+    folder_of: FolderOf, copy_of: FolderOf, family: str
 ) -> None:
-    bare = tmp_path / family
-    shutil.copytree(folder_of(family), bare)
+    bare = copy_of(family)
     (bare / "model.safetensors").unlink()
     AutoModel.from_pretrained(folder_of(family), local_files_only=True, use_safetensors=True).save_pretrained(
         bare
@@ -502,9 +489,8 @@ def test_a_model_that_chance_would_complete_is_refused(
         attnviz.trace(SENTENCE, folder)
 
 
-def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: FolderOf, tmp_path: Path) -> None:
-    folder = tmp_path / "grown"
-    shutil.copytree(folder_of("bart"), folder)
+def test_a_tokenizer_with_more_tokens_than_its_model_is_told(copy_of: FolderOf) -> None:
+    folder = copy_of("bart")
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.add_tokens(["wombat"])
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -516,14 +502,13 @@ def test_a_tokenizer_with_more_tokens_than_its_model_is_told(folder_of: FolderOf
             loading.trace(str(folder), given)
 
 
-def test_a_message_does_not_tell_where_a_model_lies(folder_of: FolderOf, tmp_path: Path) -> None:
-    folder = tmp_path / "damaged"
-    shutil.copytree(folder_of("gpt2"), folder)
+def test_a_message_does_not_tell_where_a_model_lies(copy_of: FolderOf) -> None:
+    folder = copy_of("gpt2")
     entry = replace(resolve.entry(str(folder)), name="ours")
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelFilesDamaged, match="“ours”") as caught:
         loading._open(entry)
-    assert str(tmp_path) not in str(caught.value)
+    assert str(folder.parent) not in str(caught.value)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "vit", "deberta", "gptj"])

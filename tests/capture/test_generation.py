@@ -159,18 +159,15 @@ def test_tokens_are_drawn_as_often_as_they_are_likely(opened: Open) -> None:
     ).all()
 
 
-def test_it_ends_where_the_model_ends_its_text(opened: Open) -> None:
+def test_it_ends_where_the_model_ends_its_text(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("gpt2").network
     free = written(network, Writing(13, temperature=2.0, seed=5))
     end = free[4]
     assert end not in free[:4]
     config = network.generation_config
     for ends in (end, [3, end]):
-        config.eos_token_id = ends
-        try:
-            assert written(network, Writing(13, temperature=2.0, seed=5)) == free[:5]
-        finally:
-            config.eos_token_id = None
+        monkeypatch.setattr(config, "eos_token_id", ends)
+        assert written(network, Writing(13, temperature=2.0, seed=5)) == free[:5]
 
 
 def test_it_never_reads_more_than_the_model_can(opened: Open) -> None:
@@ -182,33 +179,29 @@ def test_it_never_reads_more_than_the_model_can(opened: Open) -> None:
     assert count(len(PROMPT)) == count(1) == count(LIMIT, tokens=0) == 0
 
 
-def test_what_a_model_must_not_write_it_does_not_write(opened: Open) -> None:
+def test_what_a_model_must_not_write_it_does_not_write(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("t5").network
     free = written(network, Writing(1))[0]
-    config = network.generation_config
-    config.bad_words_ids, config.suppress_tokens = [[free], [5, 7]], [11]
-    try:
-        assert habits_of(network) == GenerationDefaults(ends=frozenset(), never=tuple(sorted((free, 11))))
-        ours = written(network, Writing(13))
-        assert ours == generated(network, 13)
-        assert free not in ours
-    finally:
-        config.bad_words_ids = config.suppress_tokens = None
+    monkeypatch.setattr(network.generation_config, "bad_words_ids", [[free], [5, 7]])
+    monkeypatch.setattr(network.generation_config, "suppress_tokens", [11])
+    assert habits_of(network) == GenerationDefaults(ends=frozenset(), never=tuple(sorted((free, 11))))
+    ours = written(network, Writing(13))
+    assert ours == generated(network, 13)
+    assert free not in ours
 
 
-def test_what_a_decoder_must_write_first_it_writes_first(opened: Open) -> None:
+def test_what_a_decoder_must_write_first_it_writes_first(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     network = opened("bart").network
     free = written(network, Writing(7, temperature=1.0))
-    config = network.generation_config
-    config.forced_bos_token_id = forced = (free[0] + 1) % network.config.vocab_size
-    try:
-        ours = list(write(network, start_of(network), Writing(7), LIMIT, SOURCE))
-        assert [step.id for step in ours] == generated(network, 7)
-        assert ours[0].id == forced
-        assert ours[0].after[forced] == 1
-        assert 0 < ours[0].before[forced] < 1
-    finally:
-        config.forced_bos_token_id = None
+    forced = (free[0] + 1) % network.config.vocab_size
+    monkeypatch.setattr(network.generation_config, "forced_bos_token_id", forced)
+    ours = list(write(network, start_of(network), Writing(7), LIMIT, SOURCE))
+    assert [step.id for step in ours] == generated(network, 7)
+    assert ours[0].id == forced
+    assert ours[0].after[forced] == 1
+    assert 0 < ours[0].before[forced] < 1
 
 
 SCORES = st.lists(st.integers(-300, 300), min_size=2, max_size=17).map(
@@ -216,12 +209,7 @@ SCORES = st.lists(st.integers(-300, 300), min_size=2, max_size=17).map(
 )
 
 
-@given(
-    scores=SCORES,
-    temperature=st.floats(0.1, 5),
-    top_k=st.integers(0, 20),
-    top_p=st.floats(0.01, 1),
-)
+@given(scores=SCORES, temperature=st.floats(0.1, 5), top_k=st.integers(0, 20), top_p=st.floats(0.01, 1))
 def test_the_filters_are_those_of_transformers(
     scores: Tensor, temperature: float, top_k: int, top_p: float
 ) -> None:

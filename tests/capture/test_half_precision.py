@@ -1,6 +1,5 @@
 """Models that are stored, or run, in bfloat16 or float16."""
 
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from transformers import PreTrainedModel
 from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
 
@@ -22,7 +20,7 @@ from attnviz.errors import ModelNotSupported, ModelTooLarge, UnknownModel
 from attnviz.models import allowed, limits, resolve
 from attnviz.models.limits import DType
 from tests.capture.by_transformers import own_inputs, own_model
-from tests.capture.tiny import SENTENCE, FolderOf
+from tests.capture.tiny import SENTENCE, FolderOf, saved_again
 
 HALVES: tuple[DType, ...] = ("bfloat16", "float16")
 
@@ -42,11 +40,11 @@ def test_a_softmax_with_sinks_rounds_as_that_of_gpt_oss(dtype: DType) -> None:
 def stored(folder_of: FolderOf, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Llama whose weights are stored in bfloat16, as those of most newer models are."""
     folder = tmp_path_factory.mktemp("stored") / "llama"
-    shutil.copytree(folder_of("llama"), folder)
-    weights = load_file(folder / "model.safetensors")
-    halved = {name: weight.bfloat16() for name, weight in weights.items()}
-    save_file(halved, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
+    return saved_again(
+        folder_of("llama"),
+        folder,
+        lambda weights: {name: weight.bfloat16() for name, weight in weights.items()},
+    )
 
 
 @pytest.mark.parametrize("dtype", HALVES)

@@ -24,14 +24,13 @@ from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import ONLY_SILENCED
-from attnviz.trace import Floats, Kind, Trace
+from attnviz.trace import Floats, Kind
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
+from tests.formula import own_outputs
 
 TIRED = "The dog did not cross the road as it was too tired."
 SHORT = "The dog slept."
-
-frozen = torch.inference_mode
 
 
 def given(folder: Path) -> ModelInput:
@@ -160,14 +159,6 @@ def test_other_outputs_of_a_head_are_what_w_o_is_given_in_transformers(
             close(found.states[0], states_of(expected))
             if found.source is not None:
                 close(found.source[0], expected.encoder_last_hidden_state[0])
-
-
-def own_outputs(trace: Trace) -> list[HeadOutput]:
-    return [
-        HeadOutput(block.kind, block.layer, head, output)
-        for block in trace.blocks
-        for head, output in enumerate(block.output)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -488,14 +479,7 @@ def test_many_visitors_use_one_model_at_once(name: str, folder_of: FolderOf) -> 
 
 def test_a_model_that_runs_otherwise_than_when_it_was_checked_is_not_changed() -> None:
     first, second = nn.Linear(1, 1), nn.Linear(1, 1)
-    with (
-        pytest.raises(ModelNotSupported, match="ran otherwise"),
-        changing([first, second], [[()], [()]]),
-    ):
-        edits_of(second)
-    with (
-        pytest.raises(ModelNotSupported, match="1 of the model's 2 attentions ran"),
-        changing([first, second], [[()], [()]]),
-    ):
-        edits_of(first)
+    for asked, said in ((second, "ran otherwise"), (first, "1 of the model's 2 attentions ran")):
+        with pytest.raises(ModelNotSupported, match=said), changing([first, second], [[()], [()]]):
+            edits_of(asked)
     assert edits_of(first) == ()

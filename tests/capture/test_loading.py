@@ -1,4 +1,3 @@
-import shutil
 import subprocess
 import sys
 import threading
@@ -93,8 +92,8 @@ def test_a_model_alone_is_kept_whatever_it_takes(opened: list[str], monkeypatch:
     assert not loading.ready("a")
 
 
-def test_a_folder_that_was_trained_on_is_loaded_again(folder_of: FolderOf, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
+def test_a_folder_that_was_trained_on_is_loaded_again(copy_of: FolderOf) -> None:
+    folder = copy_of("gpt2")
     before = loading.trace(str(folder), ModelInput(SENTENCE))
     assert loading.load(str(folder)) is loading.load(str(folder))
     weights = load_file(folder / "model.safetensors")

@@ -179,8 +179,8 @@ def test_dinov2_reads_pictures_of_the_size_that_its_processor_makes(
     assert attnviz.look(picture(), where).tokens[-1].text == "2,2"
 
 
-def test_a_processor_saved_inside_of_another_comes_first(folder_of: FolderOf, tmp_path: Path) -> None:
-    where = Path(shutil.copytree(folder_of("dinov2"), tmp_path / "nested"))
+def test_a_processor_saved_inside_of_another_comes_first(copy_of: FolderOf) -> None:
+    where = copy_of("dinov2")
     said = json.loads((where / "preprocessor_config.json").read_text())
     said["crop_size"] = {"height": 10, "width": 15}
     (where / "processor_config.json").write_text(json.dumps({"image_processor": said}))

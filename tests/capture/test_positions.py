@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, LlamaConfig, LlamaModel, PreTrainedModel
+from transformers import LlamaConfig, LlamaModel, PreTrainedModel
 
 from attnviz.capture import loading
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -19,7 +19,7 @@ from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.capture.sounds import HearingModel
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
-from tests.capture.tiny import FAMILIES, SEEING, SENTENCE, FolderOf, families
+from tests.capture.tiny import FAMILIES, SEEING, SENTENCE, FolderOf, families, untrained
 
 TURNING = (
     "modernbert",
@@ -273,10 +273,7 @@ _SMALL = {"hidden_size": 6, "num_attention_heads": 1, "intermediate_size": 5}
 
 def built(family: str, **sizes: Any) -> PreTrainedModel:
     special = {"bos_token_id": 0, "eos_token_id": 2, "pad_token_id": 1}
-    config = AutoConfig.for_model(family, vocab_size=11, **special, **sizes)
-    model: PreTrainedModel = AutoModel.from_config(  # type: ignore[no-untyped-call]  # untyped there
-        config, attn_implementation=IMPLEMENTATION
-    ).eval()
+    model: PreTrainedModel = untrained(family, attention=IMPLEMENTATION, vocab_size=11, **special, **sizes)
     return model
 
 

@@ -2,26 +2,14 @@
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from transformers import (
-    AttentionMaskInterface,
-    AutoConfig,
-    AutoModel,
-    PreTrainedConfig,
-    PreTrainedModel,
-)
+from transformers import AttentionMaskInterface
 
 from attnviz.capture import custom_attention
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import (
-    AttentionLayer,
-    kinds_and_layers,
-    linear_layers,
-    mixer_of,
-)
+from attnviz.capture.inspection import AttentionLayer, kinds_and_layers, linear_layers, mixer_of
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, recording
 from attnviz.errors import ModelNotSupported
@@ -30,23 +18,11 @@ from tests.capture.tiny import FolderOf
 
 IDS = torch.tensor([[35, 33, 11, 12, 17, 13, 23]])
 TOKENS = tuple(Token(f"t{number}", number, 0, 0, None, special=False) for number in IDS[0].tolist())
-BACKWARDS = np.tril(np.ones((7, 7), dtype=np.bool_))
 
 
 def run(network: Any, ids: Tensor = IDS) -> Any:
     with torch.inference_mode():
         return network(ids)
-
-
-def built(of: PreTrainedConfig, implementation: str = IMPLEMENTATION) -> PreTrainedModel:
-    build: Any = AutoModel.from_config  # transformers gives it no types
-    model: PreTrainedModel = build(of, attn_implementation=implementation, dtype=torch.float32).eval()
-    return model
-
-
-def small(family: str, **more: Any) -> PreTrainedConfig:
-    sizes = {"vocab_size": 61, "hidden_size": 24, "intermediate_size": 20, "num_attention_heads": 4}
-    return AutoConfig.for_model(family, **{**sizes, "num_hidden_layers": 3, **more})
 
 
 def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,11 +38,6 @@ def marker(tmp_path: Path) -> Iterator[Path]:
     assert not file.exists()
 
 
-@pytest.fixture
-def bert(folder_of: FolderOf, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
-
-
 @pytest.fixture(autouse=True)
 def a_server_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(allowed.SETTING, raising=False)
@@ -59,6 +54,12 @@ def every_way(name: str) -> Iterator[Callable[[], object]]:
     yield lambda: loading.trace(name, ModelInput(SENTENCE))
     yield lambda: loading.load(name).predictions(ModelInput(SENTENCE))
     yield lambda: attnviz.trace(SENTENCE, model=name)
+
+
+def refused_at_every_door(name: str, error: type[AttnvizError], said: str) -> None:
+    for way in every_way(name):
+        with pytest.raises(error, match=said):
+            way()
 
 
 def change(file: Path, **changes: Any) -> None:
@@ -83,9 +84,7 @@ def test_the_payload_does_what_it_should(tmp_path: Path) -> None:
 def test_pickled_weights_are_never_read(file: str, bert: Path, marker: Path) -> None:
     (bert / "model.safetensors").unlink()
     torch.save({"weights": Payload(marker)}, bert / file)
-    for way in every_way(str(bert)):
-        with pytest.raises(ModelNotSupported, match="pickle"):
-            way()
+    refused_at_every_door(str(bert), ModelNotSupported, "pickle")
 
 
 def test_pickles_beside_the_weights_are_never_read(bert: Path, marker: Path) -> None:
@@ -102,25 +101,19 @@ def test_pickles_beside_the_weights_are_never_read(bert: Path, marker: Path) -> 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
 def test_a_pickle_under_another_name_is_damage(file: str, bert: Path, marker: Path) -> None:
     (bert / file).write_bytes(pickle.dumps(Payload(marker)))
-    for way in every_way(str(bert)):
-        with pytest.raises(ModelFilesDamaged, match=file):
-            way()
+    refused_at_every_door(str(bert), ModelFilesDamaged, file)
 
 
 @pytest.mark.parametrize("weights", ["adapter_model.bin", "own.safetensors", "../own.safetensors"])
 def test_a_config_cannot_name_other_weights(weights: str, bert: Path, marker: Path) -> None:
     (bert / "adapter_model.bin").write_bytes(pickle.dumps(Payload(marker)))
     change(bert / "config.json", transformers_weights=weights)
-    for way in every_way(str(bert)):
-        with pytest.raises(ModelNotSupported, match=r"none but model\.safetensors"):
-            way()
+    refused_at_every_door(str(bert), ModelNotSupported, r"none but model\.safetensors")
 
 
 def test_an_adapter_cannot_lead_to_another_model(bert: Path) -> None:
     change(bert / "adapter_config.json", base_model_name_or_path="some/model", peft_type="LORA")
-    for way in every_way(str(bert)):
-        with pytest.raises(ModelNotSupported, match="adapter"):
-            way()
+    refused_at_every_door(str(bert), ModelNotSupported, "adapter")
 
 
 @pytest.mark.parametrize("family", ["bert", "of-its-own"])
@@ -131,9 +124,7 @@ def test_code_that_comes_with_a_model_is_never_run(family: str, bert: Path, mark
         model_type=family,
         auto_map=dict.fromkeys(("AutoConfig", "AutoModel", "AutoModelForMaskedLM"), "own.Own"),
     )
-    for way in every_way(str(bert)):
-        with pytest.raises(ModelNotSupported, match="Python code"):
-            way()
+    refused_at_every_door(str(bert), ModelNotSupported, "Python code")
 
 
 @pytest.mark.parametrize("tokenizer", ["tokenizer.json", "vocab.txt"])
@@ -159,10 +150,8 @@ def test_code_that_comes_with_a_tokenizer_is_never_run(tokenizer: str, bert: Pat
         assert loading.open_model(str(bert)).layers == 2
 
 
-def test_code_that_comes_with_a_picture_model_is_never_run(
-    folder_of: FolderOf, tmp_path: Path, marker: Path
-) -> None:
-    where = Path(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
+def test_code_that_comes_with_a_picture_model_is_never_run(copy_of: FolderOf, marker: Path) -> None:
+    where = copy_of("vit")
     (where / "own.py").write_text(code(marker))
     change(where / "preprocessor_config.json", auto_map={"AutoImageProcessor": "own.Own"})
     assert loading.open_model(str(where)).sees
@@ -209,9 +198,7 @@ def test_a_pickle_on_the_hub_is_never_asked_for(
         (where / "own.py").write_text(code(marker))
     with serving(folders={"some/alone": alone, "some/beside": beside}) as running:
         go_online(running, tmp_path / "cache", monkeypatch)
-        for way in every_way("some/alone"):
-            with pytest.raises(ModelNotSupported, match="pickle"):
-                way()
+        refused_at_every_door("some/alone", ModelNotSupported, "pickle")
         assert running.files() == []
         assert loading.open_model("some/beside").layers == 2
         asked = {path.rsplit("/", 1)[-1] for _, path in running.asked}
@@ -227,9 +214,7 @@ def test_code_on_the_hub_is_never_asked_for(
     change(bert / "config.json", model_type=family, auto_map={"AutoModel": "own.Own"})
     with serving(folders={"some/own": bert}) as running:
         go_online(running, tmp_path / "cache", monkeypatch)
-        for way in every_way("some/own"):
-            with pytest.raises(ModelNotSupported, match="Python code"):
-                way()
+        refused_at_every_door("some/own", ModelNotSupported, "Python code")
         assert set(running.files()) == {"config.json", "tokenizer_config.json"}
 
 

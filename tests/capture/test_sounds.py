@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 import wave
 from pathlib import Path
 from typing import Any
@@ -182,9 +181,9 @@ def test_what_is_filled_up_is_special_and_looked_at(folder_of: FolderOf) -> None
 
 
 @pytest.fixture
-def multilingual(folder_of: FolderOf, tmp_path: Path) -> Path:
+def multilingual(copy_of: FolderOf) -> Path:
     """A Whisper that first tells the language, and may not begin with what it would write first."""
-    folder = Path(shutil.copytree(folder_of("whisper"), tmp_path / "whisper"))
+    folder = copy_of("whisper")
     file = folder / "generation_config.json"
     settings = json.loads(file.read_text())
     del settings["_from_model_config"]  # or the rest would count for nothing
@@ -193,7 +192,7 @@ def multilingual(folder_of: FolderOf, tmp_path: Path) -> Path:
         "lang_to_id": {"<|en|>": 7, "<|fr|>": 11},
         "task_to_id": {"transcribe": 5, "translate": 6},
         "no_timestamps_token_id": LAST,  # what comes after it are times
-        "begin_suppress_tokens": [written(folder_of("whisper")).of_kind("decoder")[0].query_tokens[1].id],
+        "begin_suppress_tokens": [written(folder).of_kind("decoder")[0].query_tokens[1].id],
         "max_length": 31,
     }
     file.write_text(json.dumps({**settings, **habits}))
@@ -318,8 +317,8 @@ def test_a_model_object_without_its_processor_is_refused(folder_of: FolderOf) ->
         attnviz.listen(sound(), own_model(folder_of("bert")), rate=RATE, processor=extractor)
 
 
-def test_a_vector_of_training_may_be_missing(folder_of: FolderOf, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(folder_of("wav2vec2"), tmp_path / "older"))
+def test_a_vector_of_training_may_be_missing(folder_of: FolderOf, copy_of: FolderOf) -> None:
+    folder = copy_of("wav2vec2")
     weights = load_file(folder / "model.safetensors")
     del weights["wav2vec2.masked_spec_embed"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
@@ -330,10 +329,8 @@ def test_a_vector_of_training_may_be_missing(folder_of: FolderOf, tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "match"), [("{", "cannot be read"), ('{"chunk_length": 0.7}', "it makes other frames")]
 )
-def test_a_damaged_extractor_is_refused(
-    folder_of: FolderOf, tmp_path: Path, content: str, match: str
-) -> None:
-    folder = Path(shutil.copytree(folder_of("whisper"), tmp_path / "whisper"))
+def test_a_damaged_extractor_is_refused(copy_of: FolderOf, content: str, match: str) -> None:
+    folder = copy_of("whisper")
     (folder / "preprocessor_config.json").write_text(content)
     with pytest.raises(ModelFilesDamaged, match=match):
         attnviz.listen(sound(), folder, rate=RATE)

@@ -9,13 +9,14 @@ from attnviz.capture.generation import MOST_CANDIDATES
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.errors import InvalidEdit, ModelNotSupported
-from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import attention_at
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import build
 from attnviz.transformer.decoder_only import DecoderOnlySteps
 from tests.capture.sentences import GIFT
+from tests.formula import own_outputs
 
 WRITES = ModelInput(GIFT, writing=Writing(12, temperature=0.8, top_k=20, seed=3))
 
@@ -86,13 +87,8 @@ def test_a_silenced_head_is_a_zero_slice_of_w_o(model: StorytellerModel) -> None
 
 def test_all_heads_of_another_sentence_make_its_answer(model: StorytellerModel) -> None:
     other = GIFT.replace("John gave", "Mary gave")
-    patches = [
-        HeadOutput("decoder", block.layer, head, block.output[head])
-        for block in model.trace(other).blocks
-        for head in range(4)
-    ]
     last = len(model.tokens(GIFT)) - 1
-    patched = model.outcomes(GIFT, [patches], position=last).probabilities
+    patched = model.outcomes(GIFT, [own_outputs(model.trace(other))], position=last).probabilities
     clean = model.outcomes(other, [()], position=last).probabilities
     assert patched is not None
     assert clean is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any, Literal
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from torch import nn
+from torch import Tensor, nn
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -350,6 +352,20 @@ def tiny(family: str, folder: Path) -> Path:
         kind: Any = WhisperFeatureExtractor if family == "whisper" else Wav2Vec2FeatureExtractor
         one_second = {"feature_size": 13, "chunk_length": 1} if family == "whisper" else {}
         kind(**one_second).save_pretrained(folder)
+    return folder
+
+
+def untrained(family: str, head: Any = AutoModel, attention: Any = "eager", **sizes: Any) -> Any:
+    """A network of that family as `from_config` makes it, of random numbers, in memory alone."""
+    config = AutoConfig.for_model(family, **sizes)
+    return head.from_config(config, attn_implementation=attention, dtype=torch.float32).eval()
+
+
+def saved_again(source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]) -> Path:
+    """A copy of a saved model with other weights in its file."""
+    shutil.copytree(source, folder)
+    file = folder / "model.safetensors"
+    save_file(change(load_file(file)), file, {"format": "pt"})
     return folder
 
 

@@ -16,31 +16,17 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.experiments.ablation import heads_of
 from attnviz.experiments.patching import Patching, patch
-from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.interventions.edit import Edit
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_model, own_tokenizer
-from tests.capture.tiny import SENTENCE, TEXTS, tiny
+from tests.capture.tiny import SENTENCE, FolderOf
+from tests.formula import own_outputs
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 CORRUPTED = SENTENCE.replace("dog", "cat").replace("tired", "narrow")
-EVERY = (
-    "minilm",
-    "minilm-scratch",
-    "translator",
-    "translator-untold",
-    "bert",
-    "gpt2",
-    "llama",
-    "t5",
-    "mpnet",
-)
-
-
-@pytest.fixture(scope="module")
-def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("tiny")
-    return lambda family: tiny(family, folder / family)
+TINY = ("bert", "gpt2", "llama", "t5", "mpnet")
+EVERY = ("minilm", "minilm-scratch", "translator", "translator-untold", *TINY)
 
 
 def last(model: str, clean: ModelInput, corrupted: str, place: int, rows_of: Edit | None = None) -> Patching:
@@ -53,22 +39,17 @@ def last(model: str, clean: ModelInput, corrupted: str, place: int, rows_of: Edi
 
 @pytest.mark.parametrize("name", EVERY)
 def test_all_heads_at_once_give_the_clean_run_at_every_word_that_is_the_same(
-    name: str, folder_of: Any
+    name: str, folder_of: FolderOf
 ) -> None:
-    tiny_one = name in TEXTS
+    tiny_one = name in TINY
     model = loading.load(str(folder_of(name)) if tiny_one else name)
     text, other = (SENTENCE, CORRUPTED) if tiny_one else (TIRED, NARROW)
     paired = {"t5": TARGET, "translator": FRENCH, "translator-untold": FRENCH}
     clean, corrupted = (ModelInput(each, target=paired.get(name)) for each in (text, other))
     trace, against = model.trace(clean), model.trace(corrupted)
-    every = [
-        HeadOutput(block.kind, block.layer, head, output)
-        for block in trace.blocks
-        for head, output in enumerate(block.output)
-    ]
     place = max(model.prediction_positions(clean), default=None)
     wanted, before = (model.outcomes(each, [()], place) for each in (clean, corrupted))
-    found = model.outcomes(corrupted, [every], place)
+    found = model.outcomes(corrupted, [own_outputs(trace)], place)
     pieces = [("states", -1), *([("source", 0)] if wanted.source is not None else [])]
     for field, block in pieces:
         tokens = [[token.id for token in each.blocks[block].query_tokens] for each in (trace, against)]
@@ -135,7 +116,7 @@ class ByHand:
 
 
 @pytest.mark.parametrize(("family", "place"), [("bert", 9), ("gpt2", 12), ("t5", 4)])
-def test_shares_are_those_of_hooks_in_transformers(family: str, place: int, folder_of: Any) -> None:
+def test_shares_are_those_of_hooks_in_transformers(family: str, place: int, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     hand = ByHand(folder, place)
     (clean, outputs), (corrupted, _) = hand.run(SENTENCE), hand.run(CORRUPTED)
@@ -200,14 +181,14 @@ def test_what_cannot_be_compared_is_refused_with_a_remedy(other: str, place: int
     assert str(caught.value).endswith(".")
 
 
-def test_where_nothing_differs_or_is_written_nothing_is_carried(folder_of: Any) -> None:
+def test_where_nothing_differs_or_is_written_nothing_is_carried(folder_of: FolderOf) -> None:
     with pytest.raises(AttnvizError, match="the model writes nothing"):
         next(patch(str(folder_of("t5")), ModelInput(SENTENCE), CORRUPTED, 0))
     with pytest.raises(AttnvizError, match="after the changed word"):
         next(patch(str(folder_of("gpt2")), ModelInput(SENTENCE), SENTENCE.replace("tired", "narrow"), 5))
 
 
-def test_patching_by_its_public_door(folder_of: Any) -> None:
+def test_patching_by_its_public_door(folder_of: FolderOf) -> None:
     folder = folder_of("gpt2")
     found = attnviz.patching(SENTENCE, CORRUPTED, folder, place=12)
     expected = last(str(folder), ModelInput(SENTENCE), CORRUPTED, 12)

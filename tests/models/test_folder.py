@@ -43,12 +43,6 @@ SIZES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.fixture
-def bert(folder_of: FolderOf, tmp_path: Path) -> Path:
-    """A model of its own for one test, to be spoilt."""
-    return Path(shutil.copytree(folder_of("bert"), tmp_path / "bert"))
-
-
 def change_config(where: Path, **changes: Any) -> None:
     file = where / "config.json"
     settings = {**json.loads(file.read_text()), **changes}
@@ -135,12 +129,7 @@ def test_a_tokenizer_tells_how_much_a_model_without_a_table_reads(bert: Path) ->
     shutil.copytree(bert, bert / "t5")
     change_config(bert / "t5", model_type="bloom", n_head=3, hidden_size=15, max_position_embeddings=None)
     settings, most = bert / "t5" / "tokenizer_config.json", isqrt(config.MOST_WEIGHTS // 6)
-    for told, limit in (
-        (37, 37),
-        (1e30, most),
-        (-1, most),
-        ("many", most),
-    ):
+    for told, limit in ((37, 37), (1e30, most), (-1, most), ("many", most)):
         settings.write_text(json.dumps({"model_max_length": told}))
         assert folder.entry(bert / "t5", "t5").token_limit == limit
 
@@ -209,8 +198,8 @@ def test_a_family_that_is_no_model_of_texts(bert: Path) -> None:
         folder.entry(bert, "my-model")
 
 
-def test_halves_with_different_heads(folder_of: FolderOf, tmp_path: Path) -> None:
-    where = Path(shutil.copytree(folder_of("bart"), tmp_path / "bart"))
+def test_halves_with_different_heads(copy_of: FolderOf) -> None:
+    where = copy_of("bart")
     change_config(where, decoder_attention_heads=5)
     refused(where, ModelNotSupported, "more heads in one half")
 
@@ -241,10 +230,8 @@ def test_numbers_that_would_fill_the_memory_are_refused_at_once(changes: dict[st
     assert "attnviz reads at most" in refused(bert, ModelNotSupported)
 
 
-def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(
-    folder_of: FolderOf, tmp_path: Path
-) -> None:
-    where = Path(shutil.copytree(folder_of("vit"), tmp_path / "vit"))
+def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(copy_of: FolderOf) -> None:
+    where = copy_of("vit")
     change_config(where, image_size=10, patch_size=[5, 2])
     assert folder.entry(where, "vit").grid == (2, 5)
     change_config(where, image_size=None, patch_size=None)

@@ -11,26 +11,18 @@ from transformers import AutoModel
 
 import attnviz
 from attnviz.capture import loading
-from attnviz.errors import (
-    AttnvizError,
-    ModelFilesDamaged,
-    ModelNotReachable,
-    ModelTooLarge,
-    UnknownModel,
-)
+from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, ModelTooLarge, UnknownModel
 from attnviz.models import folder, hub, hub_files, limits, resolve
 from attnviz.models.catalogue import MINILM, Downloaded, Folder, Hub
-from tests.capture.tiny import FolderOf
 from tests.models.fake_hub import COMMIT, FakeHub, go_online, serving
 
 ID = "some-one/tiny.bert_1"
 
 
 @pytest.fixture
-def there(folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+def there(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
     """A hub with one small model, which may be spoilt, and an empty cache on this machine."""
-    served = Path(shutil.copytree(folder_of("bert"), tmp_path / "served"))
-    with serving(folders={ID: served}) as running:
+    with serving(folders={ID: bert}) as running:
         go_online(running, tmp_path / "cache", monkeypatch)
         yield running
 

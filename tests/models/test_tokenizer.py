@@ -161,8 +161,8 @@ def test_every_span_holds_its_token_and_none_runs_backwards(text: str) -> None:
     assert inner[0].word == 0
 
 
-def test_a_folder_is_read_once_until_its_files_change(folder_of: FolderOf, tmp_path: Path) -> None:
-    where = Path(shutil.copytree(folder_of("gpt2"), tmp_path / "mine"))
+def test_a_folder_is_read_once_until_its_files_change(copy_of: FolderOf) -> None:
+    where = copy_of("gpt2")
     first = tokenizer_of(folder.entry(where, "mine"))
     assert tokenizer_of(folder.entry(where, "mine")) is first
     (where / "generation_config.json").write_text("{}")

@@ -19,7 +19,7 @@ from attnviz.app.components.component import widget
 from attnviz.app.home import PAGES
 from attnviz.app.question import LONGEST, LONGEST_OPTION, Question
 from attnviz.app.state import choices, link, memory
-from attnviz.export.report.polls import PollResult
+from attnviz.export.report.page import PollResult
 
 _SEAT = "the seat in a live room"
 _WISH = "what the bar should do"

@@ -22,7 +22,7 @@ from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.errors import AttnvizError
-from attnviz.export.report.polls import PollResult
+from attnviz.export.report.page import PollResult
 from attnviz.trace import Trace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Counts, Floats, Mask
 
 Codes = NDArray[np.uint32]
 
@@ -63,7 +63,7 @@ def planes(every: Codes) -> bytes:
     return every.astype("<u4").reshape(-1, 1).view(np.uint8)[:, :3].T.tobytes()
 
 
-def printed(share: NDArray[np.floating], parts: int) -> NDArray[np.int64]:
+def printed(share: NDArray[np.floating], parts: int) -> Counts:
     """How many hundredths (`parts` = 100) or thousandths a share is printed as; a half is rounded up."""
     return np.floor(share.astype(np.float64) * parts + 0.5).astype(np.int64)
 

@@ -16,7 +16,6 @@ from attnviz.analysis.display_tokens import LEAST_LEFT
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of
 from attnviz.export.report.fixed_point import MASKED, ONE
-from attnviz.export.report.polls import PollResult
 from attnviz.text import plural
 from attnviz.trace import Kind, Trace
 from attnviz.widgets import code
@@ -50,6 +49,24 @@ class InitialView:
     query: int | None = None
     view: View = "lines"
     hide_special: bool = False
+
+
+@dataclass(frozen=True)
+class PollResult:
+    """The votes of a class on one question.
+
+    Attributes:
+        question, options: plain text.
+        right: the right option, from 0; None where none was marked.
+        before: how many chose each option in the first vote, if there were two.
+        counts: how many chose each option.
+    """
+
+    question: str
+    options: Sequence[str]
+    right: int | None
+    before: Sequence[int] | None
+    counts: Sequence[int]
 
 
 def report(

@@ -34,9 +34,6 @@ def still(trace: Trace, kind: Kind, opening: InitialView, *, atlas: bool, theme:
     """What a figure shows first, as SVG.
 
     Args:
-        trace: whose weights.
-        kind: which attention.
-        opening: which head, in which style, from which token.
         atlas: all heads in small, in place of the one.
         theme: its colours; "auto": of the page that it stands in, or else of the reader's machine.
     """

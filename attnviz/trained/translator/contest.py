@@ -96,7 +96,6 @@ def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[El
     Args:
         count: of the sentences; they are the same ones whatever is put in.
         inserted: how many clauses; one more is added after those that were there before.
-        seed: chooses the sentences.
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     stretched = []
@@ -229,7 +228,6 @@ def measure(folder: Path, tell: Callable[[str, float], None] = lambda _doing, _d
     """What was measured, with that of the kept weights measured again.
 
     Args:
-        folder: of the figures and weights.
         tell: called before each step, with what is measured and how much is done (0 to 1).
     """
     found, networks = distance.read(folder), _loaded(folder)

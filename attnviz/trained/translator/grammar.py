@@ -327,7 +327,6 @@ def _pair(
     """What has been told, as a pair.
 
     Args:
-        teller: has said the English words.
         words: the French ones, before elision.
         described: what is said of which.
         pronoun: the places of "it", of what it means and of what else it could mean.

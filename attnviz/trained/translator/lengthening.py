@@ -11,21 +11,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attnviz.trained.translator import french
+from attnviz.trained.translator import french, saying
 from attnviz.trained.translator.french import Phrase, Statement
 from attnviz.trained.translator.grammar import Pair, Pronoun
-from attnviz.trained.translator.lexicon import NOUN, NOUNS, PREDICATES, Adjective, Noun, Predicate, Tense
+from attnviz.trained.translator.lexicon import NOUN, Adjective, Noun, Predicate, Tense
 
-PEOPLE = tuple(noun for noun in NOUNS if noun.kind == "person")
+PEOPLE = saying.nouns("person")
 
 MOST = len(PEOPLE)
 """The most clauses that can be put in: one about each person that the translator knows."""
-
-SAID = tuple(
-    predicate
-    for predicate in PREDICATES
-    if "person" in predicate.kinds and not (isinstance(predicate, Adjective) and predicate.colour)
-)
 
 _BECAUSE = ("as", "because", "since")
 _ARTICLES = ("le", "la", "l'", "un", "une", "de", "d'", "du")
@@ -61,7 +55,8 @@ def clauses(dice: random.Random, count: int) -> list[Clause]:
     Raises:
         ValueError: there are not so many people; `MOST` is their number.
     """
-    return [Clause(person, dice.choice(SAID)) for person in dice.sample(PEOPLE, count)]
+    said = saying.predicates("person")
+    return [Clause(person, dice.choice(said)) for person in dice.sample(PEOPLE, count)]
 
 
 @dataclass(frozen=True)

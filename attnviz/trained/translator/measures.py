@@ -151,7 +151,6 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
     """All figures of a translator.
 
     Args:
-        sentences: how many of each split.
         pairs: how many minimal pairs, of two sentences each.
     """
     held_out = {split: splits.held_out(split, sentences, seed) for split in splits.SPLITS}

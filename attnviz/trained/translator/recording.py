@@ -54,7 +54,6 @@ class Examination:
 
         Args:
             translator: its numbers are rounded to those that a file of weights would hold.
-            step: how many batches it has learned from.
         """
         translator.model.half().float()
         weights = measures.weights_from_it(translator, self.minimal_pairs)[:, TAUGHT_LAYER, TAUGHT_HEAD]

@@ -214,9 +214,6 @@ class RecurrentTranslator:
     def load(cls, file: Path, attention: bool = False) -> RecurrentTranslator:
         """A model from its file, in float32.
 
-        Args:
-            attention: whether it has attention.
-
         Raises:
             ModelFilesDamaged: the file is missing, damaged, or was made for another vocabulary.
         """

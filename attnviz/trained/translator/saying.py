@@ -74,7 +74,6 @@ def phrase(
     """Says "the road" or "a narrow road".
 
     Args:
-        kind: the sort of the noun.
         gender: of the noun; None for any.
         avoided: adjectives that do not fit here.
         other_than: a noun that is in the sentence already.
@@ -86,7 +85,7 @@ def phrase(
     if not bare and perhaps(teller, 0.18):
         options = [each for each in _adjectives(kind) if each.english not in avoided]
         adjective = teller.choose_word(options, _itself)
-    noun = teller.choose_word([each for each in _nouns(kind, gender) if each is not other_than], _itself)
+    noun = teller.choose_word([each for each in nouns(kind, gender) if each is not other_than], _itself)
     words = f"{adjective.english} {noun.english}" if adjective else noun.english
     place = teller.say("the" if definite else indefinite(words), words)
     return Phrase(noun, place, definite, adjective)
@@ -96,7 +95,7 @@ def description(teller: Teller, tense: Tense, subject: Phrase) -> Statement:
     """Says "was too narrow" of something, for no reason."""
     denied = perhaps(teller, 0.25)
     avoided = contrary(subject.adjective) if subject.adjective else ()
-    options = [each for each in _predicates(subject.noun.kind) if each.english not in avoided]
+    options = [each for each in predicates(subject.noun.kind) if each.english not in avoided]
     predicate = teller.choose_word(options, _itself)
     too_much = True if predicate.english in {"big", "small"} else predicate.hinders
     return _state(teller, predicate, tense, denied, too_much)
@@ -142,13 +141,14 @@ def _state(
 
 
 @cache
-def _nouns(kind: str, gender: Gender | None = None) -> tuple[Noun, ...]:
+def nouns(kind: str, gender: Gender | None = None) -> tuple[Noun, ...]:
+    """The nouns of one sort, and of one gender if it is named."""
     return tuple(noun for noun in NOUNS if noun.kind == kind and gender in {None, noun.gender})
 
 
 @cache
 def _nouns_said(kind: str) -> tuple[str, ...]:
-    return tuple(noun.english for noun in _nouns(kind))
+    return tuple(noun.english for noun in nouns(kind))
 
 
 @cache
@@ -157,7 +157,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 
 @cache
-def _predicates(kind: str) -> tuple[Predicate, ...]:
+def predicates(kind: str) -> tuple[Predicate, ...]:
     """What can be said of a noun with "is": a colour only stands beside it."""
     return tuple(
         each

@@ -98,7 +98,6 @@ def write(folder: Path, size: int, seed: int) -> list[Path]:
 
     Args:
         folder: is made if it does not exist.
-        size: how many sentences to learn from.
         seed: the same one gives the same files.
     """
     folder.mkdir(parents=True, exist_ok=True)

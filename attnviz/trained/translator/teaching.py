@@ -32,7 +32,6 @@ def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Va
 
     Args:
         exercises: where the words stand; sentences without "it" do not count.
-        variant: what it is told, and how much that counts.
     """
     with_it = (exercises.it != NOWHERE).nonzero().squeeze(1)
     total = steps.logits.new_zeros(())
@@ -60,7 +59,6 @@ def surprise(scores: Float[Tensor, "query key"], places: Int[Tensor, "query plac
     From the scores rather than from the weights: a weight that has sunk to 0 would teach nothing any more.
 
     Args:
-        scores: before the softmax.
         places: the keys that each query should look at; `NOWHERE` stands for none.
     """
     log_weights = scores.log_softmax(dim=-1).gather(1, places.clamp(min=0))

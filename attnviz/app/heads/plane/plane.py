@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attnviz.analysis.plane import Doubles, Plane
+from attnviz.analysis.plane import Plane
 from attnviz.app.components.component import mount
+from attnviz.trace import Doubles
 from attnviz.widgets.tokens import ShownToken
 
 

@@ -11,7 +11,6 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.plane import (
     Agreement,
-    Doubles,
     Faithfulness,
     Keeps,
     Plane,
@@ -35,7 +34,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, percent, plural
-from attnviz.trace import Floats, Kind, Mask
+from attnviz.trace import Doubles, Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
 _KEEPS: tuple[Keeps, ...] = ("distances", "dot products")

@@ -12,8 +12,9 @@ from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
 from attnviz.app.state.choices import RELATION
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.syntax import CALLED, LOOKS, SORTS, Counts, Grammar, Looks
+from attnviz.experiments.syntax import CALLED, LOOKS, SORTS, Grammar, Looks
 from attnviz.text import plural
+from attnviz.trace import Counts
 
 _CASES = {sort: sort.capitalize() for sort in SORTS}
 
