@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -16,15 +15,11 @@ from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
-from attnviz.app.learn.computed import computed, later
+from attnviz.app.learn.computed import block as compute
+from attnviz.app.learn.computed import computed
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.block import compute
-else:
-    compute = later("attnviz.app.learn.block.compute")
 
 _walk = computed(compute.walk)
 _journey = computed(compute.journey)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
 from attnviz.app.components.arrow import NOTHING, Change, Interference
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import cause as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
@@ -21,11 +22,6 @@ from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Kind
 from attnviz.trained.translator import reading
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute
-else:
-    compute = later("attnviz.app.learn.cause.compute")
 
 _readers = translated(compute.readers)
 

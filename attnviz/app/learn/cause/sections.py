@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.measured import never_certain
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute
-else:
-    compute = later("attnviz.app.learn.cause.compute")
 
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence

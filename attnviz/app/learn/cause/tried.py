@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,16 +12,12 @@ from attnviz.app import markdown
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import cause as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent, signed_percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute
-else:
-    compute = later("attnviz.app.learn.cause.compute")
 
 _effects = translated(compute.effects)
 _held_out = translated(compute.held_out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,18 +14,14 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import cross_attention as compute
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trace import Block, Floats
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cross_attention import compute
-else:
-    compute = later("attnviz.app.learn.cross_attention.compute")
 
 _cross = computed(compute.cross)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import exp, log10
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 import streamlit as st
@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import long_distances as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import english
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.long_distances.stretched import (
@@ -31,11 +32,6 @@ from attnviz.text import joined, percent, plural, scientific
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import GENDERS, NAMES, Distances, Gender, Head, Name, Point
 from attnviz.trained.translator.lengthening import MOST
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.long_distances import compute
-else:
-    compute = later("attnviz.app.learn.long_distances.compute")
 
 _stretch = translated(compute.stretch)
 

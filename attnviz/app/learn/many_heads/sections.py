@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from attnviz.analysis.sentence import looks, name_of
 from attnviz.app import markdown
 from attnviz.app.learn.choosing import HeadSelection
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import many_heads as compute
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.shares import shares
 from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.models import catalogue
 from attnviz.text import percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads import compute
-else:
-    compute = later("attnviz.app.learn.many_heads.compute")
 
 _at_token = computed(compute.at_token)
 _habits = computed(compute.habits)

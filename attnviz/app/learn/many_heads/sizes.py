@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import many_heads as compute
 from attnviz.app.learn.lesson import formula
 from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads import compute
-else:
-    compute = later("attnviz.app.learn.many_heads.compute")
 
 _sizes = computed(compute.known_sizes)
 _multiply_adds = computed(compute.multiply_adds)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, warm_up
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import masks as compute
 from attnviz.app.learn.in_your_model import (
     KINDS,
     choose_head,
@@ -25,11 +23,6 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Kind, Trace
 from attnviz.widgets.tokens import shown_tokens
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
 
 _SHOWN_TOKENS = 64
 _WHO: dict[Kind, str] = {

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import streamlit as st
 
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import masks as compute
 from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
 from attnviz.app.state.choices import EDITED, REPLACEMENT
 from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 from attnviz.text import joined
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
 
 _replaced = computed(compute.replaced)
 _reach = computed(compute.reach)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,7 +12,8 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import masks as compute
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
@@ -23,11 +23,6 @@ from attnviz.capture import loading
 from attnviz.errors import InvalidMask
 from attnviz.text import enough_digits, percent
 from attnviz.trace import Floats, Mask
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
 
 _cells_of = computed(compute.cells)
 

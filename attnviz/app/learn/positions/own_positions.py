@@ -11,7 +11,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
@@ -23,10 +23,7 @@ from attnviz.trace import Block, Floats, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions import compute
     from attnviz.capture.positions import Biases, Relative, Slopes, Table, Turns
-else:
-    compute = later("attnviz.app.learn.positions.compute")
 
 _SHOWN_PLACES = 64
 _SHOWN_NUMBERS = 64

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import streamlit as st
 
@@ -11,7 +9,8 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.markdown import token
@@ -20,11 +19,6 @@ from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import decimal, head_name
 from attnviz.trace import Floats
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.positions import compute
-else:
-    compute = later("attnviz.app.learn.positions.compute")
 
 _waves = computed(compute.waves)
 _curve = computed(compute.curve)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -12,17 +11,13 @@ from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.choosing import TokenSelection
-from attnviz.app.learn.computed import computed, later
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
 from attnviz.app.state.choices import ORDER, QUERY
 from attnviz.text import decimal
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.positions import compute
-else:
-    compute = later("attnviz.app.learn.positions.compute")
 
 _experiment = computed(compute.set_experiment)
 

@@ -13,7 +13,8 @@ from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
-from attnviz.app.learn.computed import COMPUTING, MODEL, later
+from attnviz.app.learn.computed import COMPUTING, MODEL
+from attnviz.app.learn.computed import query_key_value as compute
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
@@ -27,10 +28,7 @@ from attnviz.text import decimal, enough_digits, head_name, percent
 from attnviz.trace import Kind
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.query_key_value import compute
     from attnviz.trace import Token
-else:
-    compute = later("attnviz.app.learn.query_key_value.compute")
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"

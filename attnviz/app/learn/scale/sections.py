@@ -11,7 +11,8 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.choosing import HeadSelection, head_selection
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import scale as compute
 from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
 from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
 from attnviz.app.state import choices
@@ -21,10 +22,7 @@ from attnviz.models import catalogue
 from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.scale import compute
     from attnviz.trace import Floats
-else:
-    compute = later("attnviz.app.learn.scale.compute")
 
 _variances, _row = computed(compute.variances), computed(compute.row)
 _curves, _in_bert = computed(compute.curves), computed(compute.in_bert)

@@ -10,7 +10,8 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import translate as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.measured import measured, never_certain
 from attnviz.errors import ModelFilesDamaged
@@ -20,10 +21,7 @@ from attnviz.trace import Floats, Kind
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate import compute
     from attnviz.app.learn.translate.translating import ShownTranslation
-else:
-    compute = later("attnviz.app.learn.translate.compute")
 
 _take_apart = translated(compute.take_apart)
 

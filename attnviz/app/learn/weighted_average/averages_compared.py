@@ -12,7 +12,8 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.app import markdown
 from attnviz.app.learn import lesson
-from attnviz.app.learn.computed import MODEL, computed, later
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.learn.weighted_average.nearness import nearness
 from attnviz.app.state.choices import QUERY
 from attnviz.app.weights_picture import shown_tokens, weights_picture
@@ -20,10 +21,7 @@ from attnviz.capture import loading
 from attnviz.text import decimal, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average import compute
     from attnviz.trace import Floats
-else:
-    compute = later("attnviz.app.learn.weighted_average.compute")
 
 _average = computed(compute.average)
 _difference_alone = computed(compute.difference_alone)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,7 +12,8 @@ from attnviz.analysis.display_tokens import DisplayTokens, visible_text
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing, lesson
-from attnviz.app.learn.computed import MODEL, later
+from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.average import Part, average
 from attnviz.app.learn.weighted_average.averages_compared import (
@@ -27,11 +27,6 @@ from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
 from attnviz.models import catalogue
 from attnviz.text import decimal, enough_digits, percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average import compute
-else:
-    compute = later("attnviz.app.learn.weighted_average.compute")
 
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import markdown
-from attnviz.app.learn.computed import computed, later
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.learn.weighted_average.pieces import pieces
 from attnviz.app.state.choices import SPLIT
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average import compute
-else:
-    compute = later("attnviz.app.learn.weighted_average.compute")
 
 _split = computed(compute.split)
 
