@@ -17,7 +17,7 @@ from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import Facts, NormFacts, stream
 from attnviz.app.learn.computed import block as compute
 from attnviz.app.learn.computed import computed
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
 
@@ -119,8 +119,8 @@ def text(chosen: TokenInLayer) -> None:
         "vector, from the first layer to the last, is the token's **residual stream** (Elhage et al. 2021): "
         "both parts read from it and *add* to it."
     )
-    formula(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
-    formula(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
+    st.latex(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
+    st.latex(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
     st.markdown(
         f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
         f"MultiHead is attention with all its heads, FFN the feed-forward network.\n\n"
@@ -134,7 +134,7 @@ def text(chosen: TokenInLayer) -> None:
         f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
         f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
     )
-    formula(
+    st.latex(
         r"\operatorname{LayerNorm}(s) = \frac{s - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
     )
     st.markdown(
@@ -147,7 +147,7 @@ def text(chosen: TokenInLayer) -> None:
         f"function** and comes back to {size}:"
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
-    formula(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
+    st.latex(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
     st.markdown(
         "That paper's is **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
         "cousin $\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a "

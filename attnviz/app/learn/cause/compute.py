@@ -1,4 +1,7 @@
-"""Is the picture the cause? One head's weights are changed, and the sentence is translated again."""
+"""Is the picture the cause? One head's weights are changed, and the sentence is translated again.
+
+What reads a sentence raises EmptyText, TextTooLong or UnknownWords where that cannot be done.
+"""
 
 from __future__ import annotations
 
@@ -122,11 +125,7 @@ class Effects:
 
 
 def readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    """The tokens that look: the English sentence's, or what the decoder reads while it translates.
-
-    Raises:
-        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
-    """
+    """The tokens that look: the English sentence's, or what the decoder reads while it translates."""
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
@@ -150,7 +149,6 @@ def experiment(
         edits: what is changed, as `Edit` writes it, one change after the other.
 
     Raises:
-        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
         InvalidEdit: an edit cannot be read, or the model or the sentence has no such place.
     """
     changes = tuple(Edit.parse(edit) for edit in edits)
@@ -190,9 +188,6 @@ def effects(model: str, text: str) -> Effects | None:
     Args:
         model: a translator's name in the catalogue.
         text: the English sentence.
-
-    Raises:
-        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
     """
     translating = loading.load_translator(model).translator
     source = _source(text)

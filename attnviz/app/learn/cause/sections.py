@@ -12,7 +12,7 @@ from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.measured import never_certain
 from attnviz.models import catalogue
 from attnviz.text import percent
@@ -103,7 +103,7 @@ def text(chosen: ArrowSelection) -> None:
     found = chosen.experiment
     st.header("What you change, and what stays", anchor=False)
     st.markdown(_what_changed(chosen))
-    formula(
+    st.latex(
         r"\textcolor{blue}{\text{what the head hands over}}="
         r"\sum_{\text{words } j}\textcolor{violet}{w_j}\,\textcolor{green}{v_j}"
     )
@@ -128,11 +128,8 @@ def text(chosen: ArrowSelection) -> None:
 def code() -> None:
     """Show the functions behind the picture."""
     the_code(
-        ("attnviz.interventions.editing", "EditedAttention"),
-        ("attnviz.interventions.editing", "edited_heads"),
-        ("attnviz.interventions.editing", "edit_weights"),
-        ("attnviz.app.learn.cause.compute", "experiment"),
-        ("attnviz.app.learn.cause.compute", "effects"),
+        ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
+        ("attnviz.app.learn.cause.compute", "experiment", "effects"),
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.components.component import widget
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
-from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
@@ -18,6 +18,7 @@ from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent, signed_percent
+from attnviz.trace import Floats
 
 _effects = translated(compute.effects)
 _held_out = translated(compute.held_out)
@@ -266,7 +267,7 @@ def _draw(name: str, chosen: ArrowSelection, found: compute.Effects) -> None:
         go_to("encoder", head // heads, head % heads, word)
 
     key = _watched(chosen, found)
-    draw_effects(
+    effects(
         name,
         words=found.words,
         heads=names,
@@ -330,3 +331,33 @@ def _decoder(found: compute.Effects) -> str:
     if not listed:
         return "No head of the decoder, silenced whole, changes it much: there, one may stand in for another."
     return f"Of the decoder's heads, silenced whole, these change it: {', '.join(listed)}."
+
+
+@widget
+def effects(
+    name: str,
+    /,
+    *,
+    words: Sequence[str],
+    heads: Sequence[str],
+    looks: Floats,
+    changes: Floats,
+    whole: Floats,
+    looks_title: str,
+    changes_title: str,
+    head: int | None,
+    word: int,
+    on_pick: Callable[[int, int], None],
+) -> None:
+    """Draws two tables of the same words and heads; pointing at a cell of one marks its twin in the other.
+
+    Args:
+        words: the rows.
+        heads: the columns: "1-1", "1-2" …
+        looks: the weights, 0 to 1, [word, head].
+        changes: by how much a probability changes if that word's row is silenced, −1 to 1, [word, head].
+        whole: the same if the whole head is silenced, [head].
+        looks_title, changes_title: what the tables are called.
+        head, word: the cell to mark, from 0; head None: it is not in the tables.
+        on_pick: called with the head and the word, from 0, of a cell that was clicked.
+    """

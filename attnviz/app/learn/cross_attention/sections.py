@@ -16,7 +16,7 @@ from attnviz.app.explore.why import message
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import cross_attention as compute
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
@@ -171,12 +171,12 @@ def text(reading: CrossSelection) -> None:
         "the :blue[queries] come from one sequence, the *reader*; the :red[keys] and :green[values] come "
         "from another, the *source*:"
     )
-    formula(
+    st.latex(
         rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}=\operatorname{{softmax}}\!\Bigl("
         rf"\underbrace{{\textcolor{{blue}}{{Q}}}}_{{{n}\times {width}}}"
         rf"\underbrace{{\textcolor{{red}}{{K}}^\top}}_{{{width}\times {m}}}/\sqrt{{{width}}}\Bigr)"
     )
-    formula(
+    st.latex(
         rf"\underbrace{{O}}_{{{n}\times {width}}}="
         rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}\,"
         rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}\;"
@@ -228,7 +228,7 @@ def more(reading: CrossSelection) -> None:
     )
     # One term a line: that fits a phone.
     lines = r"\\ &+".join(terms)
-    formula(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}\;")
+    st.latex(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}\;")
 
 
 def _term(number: float) -> str:
@@ -239,8 +239,7 @@ def _term(number: float) -> str:
 def code() -> None:
     """Show the functions behind the picture."""
     the_code(
-        ("attnviz.app.learn.cross_attention.compute", "cross"),
-        ("attnviz.app.learn.cross_attention.compute", "read"),
+        ("attnviz.app.learn.cross_attention.compute", "cross", "read"),
         ("attnviz.transformer.attention", "scaled_dot_product_attention"),
     )
 

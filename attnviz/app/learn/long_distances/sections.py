@@ -16,7 +16,7 @@ from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curv
 from attnviz.app.learn.computed import long_distances as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import english
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.long_distances.stretched import (
     Network,
     ReadWord,
@@ -244,7 +244,7 @@ def text(found: Distances) -> None:
         "is kept, written and shown. They are computed from $x_t$, $h_{t-1}$ and a bias (here the sum of "
         "two, as in PyTorch):"
     )
-    formula(
+    st.latex(
         r"\begin{aligned} c_t &= f\odot c_{t-1} + i\odot\tanh(g)\\ h_t &= o\odot\tanh(c_t)\end{aligned}\;"
     )
     st.markdown(
@@ -257,7 +257,7 @@ def text(found: Distances) -> None:
         "**Attention** keeps a vector for every word, and looks back at all of them whenever it writes one: "
         ":blue[query], :red[key] and :green[value] meet in one step, over any distance:"
     )
-    formula(
+    st.latex(
         r"\textcolor{violet}{w}=\operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{q}\,\textcolor{red}{K}^\top}{\sqrt{d}}\right)\qquad "
         r"o=\textcolor{violet}{w}\,\textcolor{green}{V}"
@@ -342,7 +342,7 @@ def measures(found: Distances) -> None:
         "in between, and may shrink at each (Bengio et al. 1994); attention takes one step, however far the "
         "noun is. Measured in the same sentences, the median of all:"
     )
-    formula(
+    st.latex(
         r"\lVert x\rVert\cdot\left\lVert\frac{\partial}{\partial x}"
         r"\log\frac{p(\text{right pronoun})}{p(\text{wrong pronoun})}\right\rVert\;"
     )
@@ -554,8 +554,7 @@ def code() -> None:
         ("attnviz.trained.translator.lengthening", "Elastic.stretched"),
         ("attnviz.trained.translator.recurrent", "RecurrentEncoderDecoder"),
         ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.trained.translator.contest", "pronoun_rows"),
-        ("attnviz.trained.translator.contest", "reactions"),
+        ("attnviz.trained.translator.contest", "pronoun_rows", "reactions"),
     )
 
 

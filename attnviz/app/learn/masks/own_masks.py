@@ -52,7 +52,7 @@ def draw(text: str) -> None:
         _picture(trace, masks)
 
 
-def code() -> tuple[tuple[str, str], ...]:
+def code() -> tuple[tuple[str, ...], ...]:
     """The functions that computed the section, while it is open: (module, name) of each."""
     if not IN_YOUR_MODEL.on:
         return ()

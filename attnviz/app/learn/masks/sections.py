@@ -14,7 +14,7 @@ from attnviz.app import markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import masks as compute
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
 from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
@@ -161,7 +161,7 @@ def text(chosen: MaskedHead) -> DeltaGenerator:
         "other (the :red[key], a column). As a matrix $M$, it is added to the scores before the softmax: 0 "
         "where a cell is open, −∞ where it is closed."
     )
-    formula(
+    st.latex(
         r"\textcolor{violet}{A} = \operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{Q}\,\textcolor{red}{K}^\top}{\sqrt{d_\text{head}}} + M\right)"
     )
@@ -201,11 +201,8 @@ def code() -> None:
         ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
         ("attnviz.transformer.masks", "refuse_blind_rows"),
         ("attnviz.app.learn.masks.compute", "weights"),
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.transformer.attention", "_forbid"),
-        ("attnviz.app.learn.masks.compute", "reach"),
-        ("attnviz.app.learn.masks.compute", "compare_outputs"),
-        ("attnviz.app.learn.masks.compute", "teacher_forced"),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention", "_forbid"),
+        ("attnviz.app.learn.masks.compute", "reach", "compare_outputs", "teacher_forced"),
         *own_masks.code(),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,19 +14,19 @@ from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
+from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import COMPUTING, MODEL
 from attnviz.app.learn.computed import query_key_value as compute
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
-from attnviz.app.learn.query_key_value.weights_table import weights_table
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.text import decimal, enough_digits, head_name, percent
-from attnviz.trace import Kind
+from attnviz.trace import Floats, Kind
 
 if TYPE_CHECKING:
     from attnviz.trace import Token
@@ -304,7 +305,7 @@ def text(chosen: QueryAtWork) -> None:
         f"In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
         "(this is the $d_{\\text{head}}$ of later pages):"
     )
-    formula(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
+    st.latex(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
     if chosen.forbidden:
         st.markdown(f"The sums end at {chosen.word}: a mask forbids to look at what comes later (page 5).")
     st.header("Why three and not one?", anchor=False)
@@ -411,8 +412,7 @@ def code(chosen: QueryAtWork) -> None:
     lesson, attention = "attnviz.app.learn.query_key_value.compute", "attnviz.transformer.attention"
     the_code(
         (lesson, "_of_bert" if chosen.attention.model == MODEL else "_of_translator"),
-        (lesson, "six_steps"),
-        (lesson, "of_head"),
+        (lesson, "six_steps", "of_head"),
         (attention, "scaled_dot_product_attention"),
     )
 
@@ -489,3 +489,29 @@ def _divided(dot_product: float, score: float, size: int) -> str:
     root, result = size**0.5, decimal(score)
     digits = enough_digits([dot_product, root], 2, lambda dot, by: decimal(dot / by) == result)
     return f"{decimal(dot_product, digits)} ÷ {decimal(root, digits)} = {result}"
+
+
+@widget
+def weights_table(
+    key: str,
+    /,
+    *,
+    weights: Floats,
+    others: Sequence[float] | None,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    query: int,
+    columns: bool,
+    caption: str,
+    forbidden: Sequence[Sequence[bool]] | None = None,
+) -> None:
+    """Draws the weights with their sums.
+
+    Args:
+        weights: [query, key], of the tokens that are shown.
+        others: for each query, what it gives to tokens that are not shown; None if all are.
+        query: the one whose weights are marked.
+        columns: whether each query has a column instead of a row.
+        caption: what the table shows, in one sentence.
+        forbidden: [query, key], where the mask forbids to look; None: nowhere.
+    """

@@ -12,7 +12,6 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
-from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.measured import measured, never_certain
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
@@ -48,7 +47,7 @@ def story(chosen: ShownTranslation) -> None:
         "4. **Cross-attention connects the two**: a :blue[query] from French, :red[keys] and :green[values] "
         "from the encoder's English."
     )
-    formula(
+    st.latex(
         r"\operatorname{softmax}\!\Bigl(\frac{\textcolor{blue}{Q_\text{French}}\,"
         rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{entry.d_head}}}}}\Bigr)"
         r"\textcolor{green}{V_\text{English}}"
@@ -57,7 +56,7 @@ def story(chosen: ShownTranslation) -> None:
         f"5. **Every French word gets a probability**: the row's vector $z$ is compared with all "
         f"{len(FRENCH)} vectors of the table $E$ that the decoder reads from."
     )
-    formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
+    st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
     st.markdown(
         f"6. **The most probable word is written**, and the next row begins from it. So {word} is "
         f"not chosen where it stands, but in the row before: the one that has just read {after}. Lines drawn "

@@ -142,8 +142,7 @@ def code() -> None:
         ("attnviz.app.learn.translate.compute", "translate"),
         ("attnviz.trained.translator.translator", "_greedy"),
         ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
-        ("attnviz.transformer.layers", "EncoderLayer"),
-        ("attnviz.transformer.layers", "DecoderLayer"),
+        ("attnviz.transformer.layers", "EncoderLayer", "DecoderLayer"),
     )
 
 
