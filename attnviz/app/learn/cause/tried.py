@@ -14,6 +14,7 @@ from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, u
 from attnviz.app.learn.cause.sections import in_words, picture_of
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
+from attnviz.app.learn.measured import COMMAND, HeldOut, held_out, shipped
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
@@ -21,7 +22,6 @@ from attnviz.text import head_name, percent, signed_percent
 from attnviz.trace import Floats
 
 _effects = translated(compute.effects)
-_held_out = translated(compute.held_out)
 _pairs = translated(compute.held_out_pairs)
 
 BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
@@ -30,7 +30,6 @@ BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": 
 UNTOLD = "untold"
 """The variant that was told nothing: what it does, nobody built."""
 
-COMMAND = "python -m attnviz measure --write"
 _WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
 _STRONG, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
 _SHOWS_IT = "Chooses this translator at the top: the whole page then shows it, with nothing changed yet."
@@ -115,14 +114,13 @@ def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
 def _in_many(model: str) -> None:
     """Say what the same changes do in many sentences, and what follows."""
     try:
-        trainings = _held_out()
+        training = shipped(BESIDE[model])
     except ModelFilesDamaged:
         return  # said below, with what to do
-    (training,) = [each for each in trainings if each.shipped and each.variant == BESIDE[model]]
     st.markdown(f"**In many sentences:** {_in_numbers(training)}")
 
 
-def _in_numbers(training: compute.HeldOut) -> str:
+def _in_numbers(training: HeldOut) -> str:
     """What the changes do in many sentences, and what follows, in Markdown."""
     if training.moved < _HARDLY_ANY:
         verdict = (
@@ -146,7 +144,7 @@ def many() -> None:
     """Draw what came of the same changes in many sentences that no translator ever saw."""
     st.header("One sentence is an anecdote: many sentences", anchor=False)
     try:
-        runs = _held_out()
+        runs = held_out()
     except ModelFilesDamaged as error:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return
@@ -172,25 +170,25 @@ def many() -> None:
     st.code(COMMAND, language="bash")
 
 
-def _nobody_built(runs: Sequence[compute.HeldOut]) -> None:
+def _nobody_built(runs: Sequence[HeldOut]) -> None:
     """Say what became of the translator that was told nothing."""
-    (shipped,) = [run for run in runs if run.shipped and run.variant == UNTOLD]
+    ours = shipped(UNTOLD)
     others = [run for run in runs if not run.shipped and run.variant == UNTOLD]
     found, right = ([percent(getattr(run, what)) for run in others] for what in ("found", "pronoun"))
     st.markdown(
-        f"**And nobody built this one:** *{shipped.title}* was trained on translations alone. "
-        f"{_in_numbers(shipped)} Trained from other seeds, it has another way: its best "
+        f"**And nobody built this one:** *{ours.title}* was trained on translations alone. "
+        f"{_in_numbers(ours)} Trained from other seeds, it has another way: its best "
         f"head finds the noun, in the worse of the two readings, in {' and '.join(found)}; the pronoun is "
         f"right in {' and '.join(right)}."
     )
     model = f"{catalogue.TRANSLATOR}-{UNTOLD}"
     st.button(
-        f"Drag the arrow of its head {shipped.head}, above",
+        f"Drag the arrow of its head {ours.head}, above",
         key=f"open {model}",
         help=_SHOWS_IT,
         icon=":material/search:",
         on_click=_open_at,
-        args=(model, shipped.head),
+        args=(model, ours.head),
     )
 
 
@@ -200,7 +198,7 @@ def _open_at(model: str, head: str) -> None:
     go_to("encoder", layer, number, None)
 
 
-def _shipped_first(runs: Sequence[compute.HeldOut]) -> list[compute.HeldOut]:
+def _shipped_first(runs: Sequence[HeldOut]) -> list[HeldOut]:
     """Variant by variant, of each the training that comes with attnviz first."""
     variants = list(dict.fromkeys(run.variant for run in runs))
     return sorted(runs, key=lambda run: (variants.index(run.variant), not run.shipped))
@@ -217,7 +215,7 @@ _HEADS = (
 )
 
 
-def _table(runs: Sequence[compute.HeldOut]) -> str:
+def _table(runs: Sequence[HeldOut]) -> str:
     """Fixed words and numbers only: nothing of a visitor's is in it."""
     head = "".join(f'<th scope="col">{name}</th>' for name in _HEADS)
     rows = []

@@ -12,7 +12,7 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
-from attnviz.app.learn.measured import measured, never_certain
+from attnviz.app.learn.measured import never_certain, shipped, variant_of
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
@@ -136,15 +136,13 @@ def every_head(chosen: ShownTranslation) -> None:
 def _finder(chosen: ShownTranslation) -> str:
     """How often the best of the encoder's heads finds the noun that *it* means, over many sentences."""
     try:
-        found = measured(chosen.model)
+        found = shipped(variant_of(chosen.model))
     except ModelFilesDamaged as error:
         return markdown.plain(str(error))
-    subject, object_ = (percent(found[noun]["found"]) for noun in ("subject", "object"))
-    head = f"{found['layer']}-{found['head']}"
     return (
-        f"No encoder head of this translator finds the noun that *it* means more often than {head}: in "
-        f"{subject} of the new sentences in which that is the subject, and in {object_} of those in which it "
-        "is the object."
+        f"No encoder head of this translator finds the noun that *it* means more often than {found.head}: in "
+        f"{percent(found.subject)} of the new sentences in which that is the subject, and in "
+        f"{percent(found.object)} of those in which it is the object."
     )
 
 
