@@ -14,7 +14,7 @@ from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn import choosing
-from attnviz.app.learn.block.stream import Facts, NormFacts, stream
+from attnviz.app.learn.block.stream import stream
 from attnviz.app.learn.computed import block as compute
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.lesson import guess, not_shown, the_code
@@ -96,12 +96,19 @@ def picture(chosen: TokenInLayer) -> None:
         tokens=walk.tokens,
         layer=chosen.layer + 1,
         layers=walk.layers,
-        facts={name: _facts(_station(walk, name)) for name in VECTORS},
-        norms=[_norm_facts(walk.first_norm), _norm_facts(walk.second_norm)],
+        facts={
+            name: {"length": at.length, "mean": at.mean, "cosine": at.cosine}
+            for name in VECTORS
+            for at in [_station(walk, name)]
+        },
+        norms=[
+            {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
+            for norm in (walk.first_norm, walk.second_norm)
+        ],
         firing=walk.firing,
         strongest=walk.strongest(MOST_STRONGEST),
         reach=walk.reach,
-        on_step=_go_to_step,
+        on_step=STAGE_IN_BLOCK.set,
         on_layer=_go_to_layer,
     )
     st.markdown(_in_words(chosen))
@@ -267,10 +274,6 @@ def limits() -> None:
     )
 
 
-def _go_to_step(step: int) -> None:
-    STAGE_IN_BLOCK.set(step)
-
-
 def _go_to_layer(layer: int) -> None:
     LAYER.set(layer)
     STAGE_IN_BLOCK.set(1)
@@ -388,14 +391,6 @@ def _station(walk: compute.Walk, name: str) -> compute.Station:
 def _cosine(station: compute.Station) -> float:
     assert station.cosine is not None  # noqa: S101 - only the neurons have none; for the type checker
     return station.cosine
-
-
-def _facts(station: compute.Station) -> Facts:
-    return {"length": station.length, "mean": station.mean, "cosine": station.cosine}
-
-
-def _norm_facts(norm: compute.Norm) -> NormFacts:
-    return {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
 
 
 def _scientific(value: float) -> str:

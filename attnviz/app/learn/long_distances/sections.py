@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, log10
 from typing import NamedTuple, TypedDict
 
@@ -22,7 +22,6 @@ from attnviz.app.learn.long_distances.stretched import (
     ReadWord,
     Role,
     Sentence,
-    TargetWord,
     stretched,
 )
 from attnviz.app.page import stop
@@ -151,37 +150,40 @@ def picture(shown: compute.Stretched, found: Distances) -> None:
 
 
 def _english(shown: compute.Stretched) -> Sentence:
-    roles: dict[int, Role] = {shown.referent: "referent", shown.pronoun: "pronoun"}
-    words, clauses = (*shown.source, "[END]"), (*shown.source_clauses, 0)
-    return Sentence(
-        title="English",
-        language="en",
-        reads=f"what the transformer’s cross-attention head {shown.across_head} reads for "
+    return _sentence(
+        "English",
+        "en",
+        f"what the transformer’s cross-attention head {shown.across_head} reads for "
         f"“{shown.target[shown.choice]}”",
-        words=[
-            ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
-            for place, (word, clause, weight) in enumerate(
-                zip(words, clauses, shown.across.tolist(), strict=True)
-            )
-        ],
+        zip((*shown.source, "[END]"), (*shown.source_clauses, 0), shown.across.tolist(), strict=True),
+        {shown.referent: "referent", shown.pronoun: "pronoun"},
     )
 
 
 def _french(shown: compute.Stretched) -> Sentence:
-    roles: dict[int, Role] = {shown.choice: "pronoun", **dict.fromkeys(shown.named, "referent")}
     ahead = len(shown.target) - shown.choice  # words that the decoder does not know yet
-    weights = [*shown.back.tolist(), *[None] * ahead]
-    return Sentence(
-        title="French, as it should be",
-        language="fr",
-        reads=f"what its decoder head {shown.back_head} reads for “{shown.target[shown.choice]}”",
-        words=[
-            ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
-            for place, (word, clause, weight) in enumerate(
-                zip(shown.target, shown.target_clauses, weights, strict=True)
-            )
-        ],
+    return _sentence(
+        "French, as it should be",
+        "fr",
+        f"what its decoder head {shown.back_head} reads for “{shown.target[shown.choice]}”",
+        zip(shown.target, shown.target_clauses, [*shown.back.tolist(), *[None] * ahead], strict=True),
+        {shown.choice: "pronoun", **dict.fromkeys(shown.named, "referent")},
     )
+
+
+def _sentence(
+    title: str,
+    language: str,
+    reads: str,
+    words: Iterable[tuple[str, int, float | None]],
+    roles: Mapping[int, Role],
+) -> Sentence:
+    """Each word is its text, its clause and its weight; roles are by its place."""
+    read = [
+        ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
+        for place, (word, clause, weight) in enumerate(words)
+    ]
+    return Sentence(title=title, language=language, reads=reads, words=read)
 
 
 def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> Network:
@@ -201,7 +203,7 @@ def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> 
         keeps=keeps[name],
         levels=of_vectors(attempt.kept, np.abs(attempt.kept).max(axis=1, keepdims=True)).ravel().tolist(),
         columns=_COLUMNS,
-        words=[TargetWord(text=word.text, mark=word.mark) for word in attempt.marked],
+        words=attempt.marked,
     )
 
 

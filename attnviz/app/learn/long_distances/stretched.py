@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 from attnviz.app.components.component import widget
+from attnviz.app.learn.computed import long_distances as compute
 
 Role = Literal["referent", "pronoun", ""]
 
@@ -34,13 +35,6 @@ class Sentence(TypedDict):
     words: Sequence[ReadWord]
 
 
-class TargetWord(TypedDict):
-    """One word of a translation, or of the right one where the translation lacks it."""
-
-    text: str
-    mark: Literal["right", "wrong", "missing"]
-
-
 class Network(TypedDict):
     """One network's translation.
 
@@ -57,7 +51,7 @@ class Network(TypedDict):
     keeps: str
     levels: list[int]
     columns: int
-    words: Sequence[TargetWord]
+    words: Sequence[compute.MarkedWord]
 
 
 @widget

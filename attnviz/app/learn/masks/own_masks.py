@@ -119,7 +119,6 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
                 kind="diverging",
                 unit="score",
                 note=f"The mask adds 0 to the score where a cell is open, −∞ where it is hatched.{seen}",
-                caption=heading,
                 filename="attnviz-own-mask",
             )
     with weights_column:
@@ -136,7 +135,6 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
             heads=[head + 1],
             heading=heading,
             note=f"{closed}Each row shares 100 % among its open cells{sink}.{seen}",
-            caption=heading,
             filename="attnviz-own-weights",
         )
     last = len(queries) - 1

@@ -133,7 +133,11 @@ def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
         CELLS.set(compute.written(cells) if len(groups) <= MOST_TOKENS else "")
-    masked = _weights_or_refusal(chosen, mask)
+    masked: Floats | InvalidMask
+    try:
+        masked = chosen.weights(mask)
+    except InvalidMask as error:
+        masked = error
     if len(groups) <= MOST_TOKENS:
         mask_editor(
             "mask editor",
@@ -176,7 +180,10 @@ def text(chosen: MaskedHead) -> DeltaGenerator:
         "for two reasons: some cells are closed here, and the layers before could not read everything either."
     )
     st.header("What a causal mask changes", anchor=False)
-    st.markdown(_causal_in_words(chosen))
+    st.markdown(
+        f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
+        f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
+    )
     st.markdown(_first_layer_in_words(chosen))
     st.header("Who uses which", anchor=False)
     st.markdown(
@@ -268,13 +275,6 @@ def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
         return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
 
 
-def _weights_or_refusal(chosen: MaskedHead, mask: _MaskChoice) -> Floats | InvalidMask:
-    try:
-        return chosen.weights(mask)
-    except InvalidMask as error:
-        return error
-
-
 def _draw(drawn: str) -> None:
     MASK.set(_BY_HAND)
     CELLS.set(drawn)
@@ -322,13 +322,6 @@ def _in_words(chosen: MaskedHead, kind: str, masked: Floats) -> str:
         return f"{without}. Nothing is masked."
     called = "your mask" if kind == _BY_HAND else f"the {kind} mask"
     return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
-
-
-def _causal_in_words(chosen: MaskedHead) -> str:
-    return (
-        f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
-        f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
-    )
 
 
 def _under_causal_mask(chosen: MaskedHead, layer: int) -> tuple[str, float, float, float]:

@@ -391,7 +391,6 @@ def _added(trace: Trace, block: Block, head: int) -> None:
         kind="diverging",
         unit="score",
         note="As the model added it when it read the sentence. Hatched: its mask closes the cell.",
-        caption=heading,
         filename="attnviz-own-bias",
     )
 

@@ -463,7 +463,6 @@ def _matrix(
         kind="diverging",
         unit="score",
         note=note,
-        caption=heading,
         filename="attnviz-positions",
         on_pick=pick,
     )

@@ -173,7 +173,7 @@ def picture(chosen: QueryAtWork) -> None:
         total=len(tokens),
         rest={"count": len(left_out), "weight": left_out_weight} if len(left_out) else None,
         origin=chosen.attention.origin(done.layer),
-        on_step=_go,
+        on_step=lambda step: STEP.set(str(step)),
     )
     if len(left_out):
         most = f"the {len(rows)} tokens that {chosen.word} looks at most"
@@ -444,10 +444,6 @@ def limits(chosen: QueryAtWork) -> None:
             "independent ways and give the very same output (Brunner et al. 2020)."
         )
     not_shown("\n".join(f"- {point}" for point in points))
-
-
-def _go(step: int) -> None:
-    STEP.set(str(step))
 
 
 def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:

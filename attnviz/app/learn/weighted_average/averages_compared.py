@@ -257,7 +257,6 @@ def matrix(chosen: WeighedToken) -> None:
             query=query,
             heading=f"{chosen.scoring}, T = {chosen.temperature}",
             note="the more a cell stands out, the larger its share of its row; one scale for all rows",
-            caption=f"{chosen.scoring}, T = {chosen.temperature}",
             filename="weighted-average",
             on_pick=pick,
         )

@@ -125,7 +125,7 @@ def in_words(chosen: WeighedToken) -> str:
     told = [
         f"**{percent(row[place], 1)}** from {chosen.name(int(place))}" for place in strongest if row[place]
     ]
-    count, even = len(row), f"{_even_mix(chosen):.1f}"
+    count, even = len(row), f"{compute.even_mix(row):.1f}"
     if count > 1 and np.all(row == row[0]):  # at T = ∞
         return f"{chosen.looker} takes the same from all {count} tokens: **{percent(row[0], 1)}** from each."
     spread = (
@@ -271,10 +271,6 @@ def _parts(chosen: WeighedToken) -> list[Part]:
         vector = (share @ vectors[others, :_NUMBERS]).tolist()
         parts.append({"label": label, "name": label, "single": False, "weight": weight, "vector": vector})
     return parts
-
-
-def _even_mix(chosen: WeighedToken) -> float:
-    return compute.even_mix(chosen.found.weights[chosen.query])
 
 
 class Word(TypedDict):
