@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
 
+# The arrays of a walk that the picture is drawn from.
+_OF_THE_HEAD = (
+    *("vector", "query", "output", "query_matrix", "key_matrix", "value_matrix"),
+    *("query_bias", "key_bias", "value_bias"),
+)
+_OF_EACH_KEY = ("vectors", "keys", "values", "dot_products", "scores", "weights")
+
 # The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
 _FORMULA = (
     r"\begin{aligned}"
@@ -137,24 +144,9 @@ def picture(chosen: QueryAtWork) -> None:
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
     source = store.publish(
         "walk arrays",
-        {
-            "vector": done.vector,
-            "vectors": done.vectors[rows],
-            "query_matrix": done.query_matrix,
-            "key_matrix": done.key_matrix,
-            "value_matrix": done.value_matrix,
-            "query_bias": done.query_bias,
-            "key_bias": done.key_bias,
-            "value_bias": done.value_bias,
-            "query": done.query,
-            "keys": done.keys[rows],
-            "values": done.values[rows],
-            "dot_products": done.dot_products[rows],
-            "scores": done.scores[rows],
-            "weights": done.weights[rows],
-            "output": done.output,
-            "rest": done.weights[left_out] @ done.values[left_out],
-        },
+        {name: getattr(done, name) for name in _OF_THE_HEAD}
+        | {name: getattr(done, name)[rows] for name in _OF_EACH_KEY}
+        | {"rest": done.weights[left_out] @ done.values[left_out]},
         largest=done.softmax.largest,
         sum=done.softmax.total,
     )
