@@ -17,7 +17,7 @@ from attnviz.app.learn import choosing
 from attnviz.app.learn.block.stream import stream
 from attnviz.app.learn.computed import block as compute
 from attnviz.app.learn.computed import computed
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
 
@@ -247,31 +247,27 @@ def _similarity_chart(
     )
 
 
-def code() -> None:
-    """Show the functions that computed the picture."""
-    the_code(
-        ("attnviz.transformer.layers", "EncoderLayer"),
-        ("attnviz.transformer.add_norm", "AddNorm"),
-        ("attnviz.transformer.feed_forward", "FeedForward"),
-        ("attnviz.app.learn.block.compute", "walk_through"),
-    )
+CODE = (
+    ("attnviz.transformer.layers", "EncoderLayer"),
+    ("attnviz.transformer.add_norm", "AddNorm"),
+    ("attnviz.transformer.feed_forward", "FeedForward"),
+    ("attnviz.app.learn.block.compute", "walk_through"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        "- **Who was read.** Attention's update is the sum of what all heads bring; *Many heads* takes it "
-        "apart.\n"
-        "- **Words, in deep layers.** What attention reads there are mixtures already: the vector of a token "
-        "holds something of every token it looked at before (Abnar & Zuidema 2020).\n"
-        "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
-        "a word for. A few that are large for nearly every token were found in many BERTs (Kovaleva et al. "
-        "2021), and a cosine can depend mostly on them (Timkey & van Schijndel 2021).\n"
-        "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
-        "normed.\n"
-        "- **Every transformer.** GPT-2 (Radford et al. 2019) and many later models norm what each part "
-        "reads, not the sum: their residual stream can grow."
-    )
+LIMITS = (
+    "- **Who was read.** Attention's update is the sum of what all heads bring; *Many heads* takes it "
+    "apart.\n"
+    "- **Words, in deep layers.** What attention reads there are mixtures already: the vector of a token "
+    "holds something of every token it looked at before (Abnar & Zuidema 2020).\n"
+    "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
+    "a word for. A few that are large for nearly every token were found in many BERTs (Kovaleva et al. "
+    "2021), and a cosine can depend mostly on them (Timkey & van Schijndel 2021).\n"
+    "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
+    "normed.\n"
+    "- **Every transformer.** GPT-2 (Radford et al. 2019) and many later models norm what each part "
+    "reads, not the sum: their residual stream can grow."
+)
 
 
 def _go_to_layer(layer: int) -> None:

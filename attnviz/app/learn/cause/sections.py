@@ -12,7 +12,7 @@ from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess
 from attnviz.app.learn.measured import never_certain
 from attnviz.models import catalogue
 from attnviz.text import percent
@@ -125,18 +125,13 @@ def text(chosen: ArrowSelection) -> None:
         st.markdown(_fallback(found))
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
-        ("attnviz.app.learn.cause.compute", "experiment", "effects"),
-    )
+CODE = (
+    ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
+    ("attnviz.app.learn.cause.compute", "experiment", "effects"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
+LIMITS = """
 - **That the arrow is the only way.** If silencing it changes nothing, another head may step in. If it changes
   the pronoun, other rows may be needed as well: see all of them, tried.
 - **What the model does when left alone.** While it learned, no row was ever silent, and none was moved by
@@ -149,7 +144,6 @@ def limits() -> None:
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
   that depends on the task, on the model, and on what one asks of an explanation. So each arrow is tested.
 """
-    )
 
 
 # Words

@@ -16,7 +16,7 @@ from attnviz.app.explore.why import message
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import cross_attention as compute
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
@@ -236,18 +236,13 @@ def _term(number: float) -> str:
     return f"({number:.3f})" if number < 0 else f"{number:.3f}"
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.cross_attention.compute", "cross", "read"),
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-    )
+CODE = (
+    ("attnviz.app.learn.cross_attention.compute", "cross", "read"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
+LIMITS = """
 - **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
   translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.
   2017, section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture
@@ -261,4 +256,3 @@ def limits() -> None:
   sentence (Abnar & Zuidema 2020).
 - **A rule.** Two sentences are an anecdote. Try pairs of your own.
 """
-    )

@@ -16,7 +16,7 @@ from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curv
 from attnviz.app.learn.computed import long_distances as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import english
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.long_distances.stretched import (
     Network,
     ReadWord,
@@ -549,15 +549,13 @@ def _listed(found: Distances) -> str:
     return ", ".join(f"{words:.0f}" for words in found.words)
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.long_distances.compute", "stretch"),
-        ("attnviz.trained.translator.lengthening", "Elastic.stretched"),
-        ("attnviz.trained.translator.recurrent", "RecurrentEncoderDecoder"),
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.trained.translator.contest", "pronoun_rows", "reactions"),
-    )
+CODE = (
+    ("attnviz.app.learn.long_distances.compute", "stretch"),
+    ("attnviz.trained.translator.lengthening", "Elastic.stretched"),
+    ("attnviz.trained.translator.recurrent", "RecurrentEncoderDecoder"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+    ("attnviz.trained.translator.contest", "pronoun_rows", "reactions"),
+)
 
 
 def limits(found: Distances) -> None:

@@ -12,7 +12,7 @@ from attnviz.app.components.component import mount
 from attnviz.app.learn.choosing import HeadSelection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import many_heads as compute
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.models import catalogue
@@ -208,12 +208,10 @@ def more(chosen: HeadSelection) -> None:
         habit(chosen)
 
 
-def code() -> None:
-    """Show the functions that computed the picture."""
-    the_code(
-        ("attnviz.transformer.multi_head", "MultiHeadAttention", "split_heads", "join_heads"),
-        ("attnviz.app.learn.many_heads.compute", "head_shares", "cut", "multiply_adds"),
-    )
+CODE = (
+    ("attnviz.transformer.multi_head", "MultiHeadAttention", "split_heads", "join_heads"),
+    ("attnviz.app.learn.many_heads.compute", "head_shares", "cut", "multiply_adds"),
+)
 
 
 def limits(chosen: HeadSelection) -> None:

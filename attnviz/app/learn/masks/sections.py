@@ -14,7 +14,7 @@ from attnviz.app import markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import masks as compute
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
 from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
@@ -214,21 +214,19 @@ def code() -> None:
     )
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        "- **Not how a GPT looks.** This BERT learned without a mask. Under a causal one it must do with "
-        "less than it was taught with; a GPT learned with the mask and arranges itself with it.\n"
-        "- **Not only this head.** The mask holds in every layer and head. In deep layers a token is already "
-        "a mixture of what it could read before (Abnar & Zuidema 2020): a closed cell stops the direct look, "
-        "but what was there may come round through a third token that both may use.\n"
-        "- **Not why the model decides.** A weight says what was read, not what it was good for "
-        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
-        "- **That [CLS] means much.** It often gets most of the weight, probably as a place to rest (Clark "
-        "et al. 2019, Kobayashi et al. 2020). Close its column and see where it goes.\n"
-        "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
-        "plus one, other weights would give the very same output (Brunner et al. 2020)."
-    )
+LIMITS = (
+    "- **Not how a GPT looks.** This BERT learned without a mask. Under a causal one it must do with "
+    "less than it was taught with; a GPT learned with the mask and arranges itself with it.\n"
+    "- **Not only this head.** The mask holds in every layer and head. In deep layers a token is already "
+    "a mixture of what it could read before (Abnar & Zuidema 2020): a closed cell stops the direct look, "
+    "but what was there may come round through a third token that both may use.\n"
+    "- **Not why the model decides.** A weight says what was read, not what it was good for "
+    "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+    "- **That [CLS] means much.** It often gets most of the weight, probably as a place to rest (Clark "
+    "et al. 2019, Kobayashi et al. 2020). Close its column and see where it goes.\n"
+    "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
+    "plus one, other weights would give the very same output (Brunner et al. 2020)."
+)
 
 
 def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskChoice:

@@ -16,7 +16,7 @@ from attnviz.app.learn import choosing
 from attnviz.app.learn.choosing import TokenSelection
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import positions as compute
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
 from attnviz.app.state.choices import ORDER, QUERY
 from attnviz.text import decimal
@@ -163,20 +163,18 @@ def code() -> None:
     )
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        "- **A model trained without positions.** This BERT was trained with its table and had it taken "
-        "away. A decoder trained without positions can still learn about order, probably because its causal "
-        "mask shows each token another number of tokens (Haviv et al. 2022).\n"
-        "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
-        "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
-        "model would do.\n"
-        "- **Everything in an output.** The strips show the beginning of each vector; "
-        "the numbers beside them are computed from all of it.\n"
-        "- **What the words mean in the new order.** That the outputs differ says that the order counts, "
-        "not that it was understood."
-    )
+LIMITS = (
+    "- **A model trained without positions.** This BERT was trained with its table and had it taken "
+    "away. A decoder trained without positions can still learn about order, probably because its causal "
+    "mask shows each token another number of tokens (Haviv et al. 2022).\n"
+    "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
+    "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
+    "model would do.\n"
+    "- **Everything in an output.** The strips show the beginning of each vector; "
+    "the numbers beside them are computed from all of it.\n"
+    "- **What the words mean in the new order.** That the outputs differ says that the order counts, "
+    "not that it was understood."
+)
 
 
 def written(number: float) -> str:

@@ -15,7 +15,7 @@ from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.choosing import HeadSelection, head_selection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import scale as compute
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
 from attnviz.app.weights_picture import shown_tokens
@@ -320,20 +320,15 @@ def _exact(weight: float) -> str:
     return "more than 99.9999 %"
 
 
-def code() -> None:
-    """Show the functions behind the pictures."""
-    the_code(
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.app.learn.scale.compute", "variances", "standard_error", "compare"),
-        ("attnviz.analysis.entropy", "bits"),
-        ("attnviz.app.learn.scale.compute", "jacobian", "derivative", "curves"),
-    )
+CODE = (
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+    ("attnviz.app.learn.scale.compute", "variances", "standard_error", "compare"),
+    ("attnviz.analysis.entropy", "bits"),
+    ("attnviz.app.learn.scale.compute", "jacobian", "derivative", "curves"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
+LIMITS = """
 - **A model trained without the division.** The bundled BERT was trained with it. Taking it away afterwards
   shows what softmax does with these numbers; a model trained without it would have learned other ones.
 - **That √d is the only way.** The published code of T5 (Raffel et al. 2020) leaves the division out and
@@ -342,7 +337,6 @@ def limits() -> None:
 - **That a decided row is a bad row.** A trained head may well give one token nearly everything.
 - **The whole gradient.** This is one factor of many on the way to a model's parameters.
 """
-    )
 
 
 class Key(TypedDict):

@@ -7,7 +7,7 @@ import streamlit as st
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.learn.english import NOTHING
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.measured import how_often, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
@@ -127,14 +127,12 @@ def _rows(weights: Floats) -> list[list[float]]:
     return rows
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.translate.compute", "translate"),
-        ("attnviz.trained.translator.translator", "_greedy"),
-        ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
-        ("attnviz.transformer.layers", "EncoderLayer", "DecoderLayer"),
-    )
+CODE = (
+    ("attnviz.app.learn.translate.compute", "translate"),
+    ("attnviz.trained.translator.translator", "_greedy"),
+    ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
+    ("attnviz.transformer.layers", "EncoderLayer", "DecoderLayer"),
+)
 
 
 def limits(chosen: ShownTranslation) -> None:

@@ -219,29 +219,25 @@ def more(chosen: WeighedToken) -> None:
     splitting.draw(chosen.text)
 
 
-def code() -> None:
-    """Draw the functions that computed the pictures."""
-    lesson.the_code(
-        (
-            "attnviz.app.learn.weighted_average.compute",
-            *("attention_without_parameters", "weighted_average", "softmax"),
-            *("dot_product", "scaled_dot_product", "cosine", "Additive", "split"),
-        )
-    )
+CODE = (
+    (
+        "attnviz.app.learn.weighted_average.compute",
+        *("attention_without_parameters", "weighted_average", "softmax"),
+        *("dot_product", "scaled_dot_product", "cosine", "Additive", "split"),
+    ),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    lesson.not_shown(
-        "- A weight says how much was *read* from a token, not *why* a model decides anything "
-        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
-        "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
-        "Here the vectors come straight from its table.\n"
-        "- The average does not know the order of the words: shuffle them and each gets the same vector. "
-        "*Positions* are page 6.\n"
-        "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
-        "small*, the trained head (layer 4, head 2) is wrong: *it* looks most at *trophy*."
-    )
+LIMITS = (
+    "- A weight says how much was *read* from a token, not *why* a model decides anything "
+    "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+    "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
+    "Here the vectors come straight from its table.\n"
+    "- The average does not know the order of the words: shuffle them and each gets the same vector. "
+    "*Positions* are page 6.\n"
+    "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
+    "small*, the trained head (layer 4, head 2) is wrong: *it* looks most at *trophy*."
+)
 
 
 def _parts(chosen: WeighedToken) -> list[Part]:
