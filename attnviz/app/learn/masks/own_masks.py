@@ -17,7 +17,6 @@ from attnviz.app.learn.in_your_model import (
     layers,
     read,
 )
-from attnviz.app.state.choices import IN_YOUR_MODEL
 from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
@@ -30,6 +29,8 @@ _WHO: dict[Kind, str] = {
     "decoder": "each token of the decoder’s text",
     "cross": "each token of the decoder’s text, looking at the encoder’s,",
 }
+
+CODE = (("attnviz.app.learn.masks.compute", "own_masks", "shape_of"),)
 
 
 def draw(text: str) -> None:
@@ -50,13 +51,6 @@ def draw(text: str) -> None:
         masks = compute.own_masks(trace)
         _tell(entry, masks)
         _picture(trace, masks)
-
-
-def code() -> tuple[tuple[str, ...], ...]:
-    """The functions that computed the section, while it is open: (module, name) of each."""
-    if not IN_YOUR_MODEL.on:
-        return ()
-    return (("attnviz.app.learn.masks.compute", "own_masks"), ("attnviz.app.learn.masks.compute", "shape_of"))
 
 
 def _tell(entry: Entry, masks: tuple[compute.OwnMask, ...]) -> None:

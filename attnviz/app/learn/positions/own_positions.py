@@ -15,7 +15,7 @@ from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.positions.position_kinds import chart_of_biases, chart_of_likeness
-from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
+from attnviz.app.state.choices import OWN_PAIR, OWN_PART
 from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _SHOWN_PLACES = 64
 _SHOWN_NUMBERS = 64
 _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+
+CODE = (
+    ("attnviz.capture.positions", "positions_of"),
+    ("attnviz.app.learn.positions.compute", "likeness", "scores_by_distance"),
+)
 
 
 def draw(text: str) -> None:
@@ -52,16 +57,6 @@ def draw(text: str) -> None:
         for kind in dict.fromkeys(way.kind for way in found.ways):
             ways = [way for way in found.ways if way.kind == kind]
             draw_kind[kind](entry, text, ways)
-
-
-def code() -> tuple[tuple[str, ...], ...]:
-    """The functions that computed the section, while it is open: (module, name) of each."""
-    if not IN_YOUR_MODEL.on:
-        return ()
-    return (
-        ("attnviz.capture.positions", "positions_of"),
-        ("attnviz.app.learn.positions.compute", "likeness", "scores_by_distance"),
-    )
 
 
 def _nothing(entry: Entry) -> None:
