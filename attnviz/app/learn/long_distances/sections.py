@@ -133,7 +133,7 @@ def picture(shown: compute.Stretched, found: Distances) -> None:
         "stretched",
         sentences=[_english(shown), _french(shown)],
         networks=networks,
-        about=f"“{' '.join(shown.source)}” · {', '.join(network['name'] for network in networks)}",
+        about=f"“{' '.join(shown.source)}” · {', '.join(network.name for network in networks)}",
     )
     st.markdown(
         ":small[Each cell is a number that is kept, blue if negative, orange if positive. Each vector has a "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from attnviz.app.components.component import widget
@@ -35,7 +36,8 @@ class Sentence(TypedDict):
     words: Sequence[ReadWord]
 
 
-class Network(TypedDict):
+@dataclass(frozen=True)
+class Network:
     """One network's translation.
 
     Attributes:
