@@ -78,7 +78,7 @@ def question(chosen: TokenInLayer) -> None:
 def picture(chosen: TokenInLayer) -> None:
     """Draw the layer as a walk, and say in words what the step does."""
     walk = chosen.walk
-    arrays = {name: _station(walk, name).values for name in VECTORS}
+    arrays = {name: walk.station(name).values for name in VECTORS}
     arrays |= {
         "first_gain": walk.first_norm.gain,
         "first_offset": walk.first_norm.offset,
@@ -99,7 +99,7 @@ def picture(chosen: TokenInLayer) -> None:
         facts={
             name: {"length": at.length, "mean": at.mean, "cosine": at.cosine}
             for name in VECTORS
-            for at in [_station(walk, name)]
+            for at in [walk.station(name)]
         },
         norms=[
             {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
@@ -279,9 +279,9 @@ def _in_words(chosen: TokenInLayer) -> str:
     """What this step of the walk does to the token's vector, with its numbers."""
     walk, name = chosen.walk, chosen.name
     here = f"**Layer {chosen.layer + 1}, step {chosen.step}.**"
-    length = {vector: decimal(_station(walk, vector).length) for vector in VECTORS}
+    length = {vector: decimal(walk.station(vector).length) for vector in VECTORS}
     cosine = {
-        vector: decimal(_cosine(_station(walk, vector)))
+        vector: decimal(_cosine(walk.station(vector)))
         for vector in ("attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
     }
     said = (
@@ -377,11 +377,6 @@ def _nearest(token: int, tokens: int) -> Sequence[int]:
     return sorted((place for place in range(tokens) if place != token), key=lambda place: abs(place - token))[
         :MOST_FAINT
     ]
-
-
-def _station(walk: compute.Walk, name: str) -> compute.Station:
-    station: compute.Station = getattr(walk, name)
-    return station
 
 
 def _cosine(station: compute.Station) -> float:

@@ -18,11 +18,12 @@ from attnviz.app.learn.lesson import guess, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
 from attnviz.app.state.choices import CELLS, IN_YOUR_MODEL, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
-from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.app.weights_picture import weights_picture
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
 from attnviz.text import enough_digits, percent
 from attnviz.trace import Floats, Mask
+from attnviz.widgets.tokens import shown_tokens
 
 _cells_of = computed(compute.cells)
 
@@ -141,7 +142,7 @@ def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
     if len(groups) <= MOST_TOKENS:
         mask_editor(
             "mask editor",
-            tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
+            tokens=shown_tokens(groups),
             mask=compute.written(cells),
             without=chosen.unmasked,
             with_mask=None if isinstance(masked, InvalidMask) else masked,
@@ -297,7 +298,7 @@ def _long(chosen: MaskedHead, cells: Mask, masked: Floats, shows: Shows) -> None
         "with mask": np.where(cells, masked, np.nan).astype(np.float32),
         "change": masked - chosen.unmasked,
     }[shows]
-    named = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
+    named = shown_tokens(chosen.groups)
     changes = shows == "change"
     weights_picture(
         "masked weights",

@@ -11,15 +11,15 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.markdown import token
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
-from attnviz.app.weights_picture import shown_tokens, weights_picture
-from attnviz.capture import loading
+from attnviz.app.weights_picture import weights_picture
 from attnviz.text import decimal, head_name
 from attnviz.trace import Floats
+from attnviz.widgets.tokens import shown_tokens
 
 _waves = computed(compute.waves)
 _curve = computed(compute.curve)
@@ -437,12 +437,11 @@ def _matrix(
 ) -> None:
     """Numbers between the sentence's tokens, in the same place for every kind."""
     st.subheader(heading, anchor=False)
-    tokens = shown_tokens(loading.tokens(MODEL, text), text)
+    groups = choosing.tokens(text)
+    tokens = shown_tokens(groups)
     shown = min(len(tokens), _SHOWN_TOKENS)
     if shown < len(tokens):
         note += f" The first {shown} of {len(tokens)} tokens are shown."
-
-    groups = choosing.tokens(text)
 
     def pick(query: int | None, picked: int | None) -> None:
         if query is not None:
