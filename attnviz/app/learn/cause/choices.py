@@ -112,10 +112,8 @@ class ArrowSelection:
 
 
 @translated
-def _experiment(
-    model: str, text: str, place: tuple[Kind, int, int, int], edits: tuple[str, ...]
-) -> compute.Experiment:
-    return compute.experiment(model, text, *place, edits)
+def _experiment(model: str, text: str, place: Place, edits: tuple[str, ...]) -> compute.Experiment:
+    return compute.experiment(model, text, place.kind, place.layer, place.head, place.query, edits)
 
 
 # The choices
@@ -168,7 +166,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     place = Place(kind, layer, head, query)
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]
-    found = _experiment(model, text, (kind, layer, head, query), made)
+    found = _experiment(model, text, place, made)
     # The last one made, unless the row or the whole head is silenced: then no move matters.
     shown = min(reversed(here), key=_reach, default=None)
     return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
@@ -198,7 +196,7 @@ def _asked(text: str, model: str, edits: tuple[str, ...]) -> tuple[Edit, ...]:
     try:
         asked = tuple(Edit.parse(edit) for edit in edits)
         _refuse_pointing(asked)
-        _experiment(model, text, ("encoder", 0, 0, 0), edits)
+        _experiment(model, text, Place("encoder", 0, 0, 0), edits)
     except InvalidEdit as error:
         st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
         return ()
@@ -249,8 +247,7 @@ def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> compute.E
     Raises:
         InvalidEdit: that translator has no such head.
     """
-    place = chosen.place
-    return _experiment(model, chosen.text, (place.kind, place.layer, place.head, place.query), edits)
+    return _experiment(model, chosen.text, chosen.place, edits)
 
 
 def change(chosen: ArrowSelection, interference: Interference) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, log10
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
 
 from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
@@ -47,17 +46,6 @@ _COLUMNS = 64  # numbers in a row of the pictures of what is kept
 _NEAR_ZERO = 0.01  # of a share: less than this is called no loss
 
 
-class _Look(TypedDict):
-    marker: Marker
-    colour: Colour
-
-
-class _Bars(TypedDict):
-    y: ArrayLike
-    low: ArrayLike
-    high: ArrayLike
-
-
 class _Shares(NamedTuple):
     """Medians of the seeds: of all sentences, 0 to 1."""
 
@@ -66,10 +54,10 @@ class _Shares(NamedTuple):
     pronoun: float
 
 
-_LOOK: dict[Name, _Look] = {
-    "lstm": {"marker": "square", "colour": "text"},
-    "lstm_attention": {"marker": "diamond", "colour": "query"},
-    "transformer": {"marker": "circle", "colour": "weights"},
+_LOOK: dict[Name, tuple[Marker, Colour]] = {
+    "lstm": ("square", "text"),
+    "lstm_attention": ("diamond", "query"),
+    "transformer": ("circle", "weights"),
 }
 _LIKE_A_COIN = 0.6  # of two pronouns, the right one; a coin has 0.5
 _MARKER: dict[Gender, Marker] = {"il": "circle", "elle": "ring"}
@@ -377,11 +365,7 @@ def _learning_chart(found: Distances) -> None:
     for name in NAMES:
         runs = found.chosen(name)
         shares = [[100 * moment.exact / found.tuned_on for moment in run.curve] for run in runs]
-        lines.append(
-            Line(
-                NETWORK[name], [moment.step for moment in runs[0].curve], **_over_seeds(shares), **_LOOK[name]
-            )
-        )
+        lines.append(_over_seeds(name, [moment.step for moment in runs[0].curve], shares))
     told = "; ".join(f"{line.label}: {_numbers(line)}" for line in lines)
     st.subheader(title, anchor=False)
     curves(
@@ -423,14 +407,16 @@ def _gradient_chart(found: Distances, when: str, of: Callable[[Point], float]) -
 
 
 def _line(found: Distances, name: Name, of: Callable[[Point], float]) -> Line:
-    """A number of each point: the median of all seeds, and bars from the lowest to the highest."""
+    """A number of each point, over the seeds."""
     values = [[of(point) for point in run.points] for run in found.chosen(name)]
-    return Line(NETWORK[name], _words(found), **_over_seeds(values), **_LOOK[name])
+    return _over_seeds(name, _words(found), values)
 
 
-def _over_seeds(values: Sequence[Sequence[float]]) -> _Bars:
-    """From [seed, point]."""
-    return {"y": np.median(values, axis=0), "low": np.min(values, axis=0), "high": np.max(values, axis=0)}
+def _over_seeds(name: Name, across: Sequence[float], values: Sequence[Sequence[float]]) -> Line:
+    """The median of [seed, point], and bars from the lowest to the highest."""
+    median, low, high = np.median(values, axis=0), np.min(values, axis=0), np.max(values, axis=0)
+    marker, colour = _LOOK[name]
+    return Line(NETWORK[name], across, median, low, high, marker=marker, colour=colour)
 
 
 def _numbers(line: Line) -> str:

@@ -25,8 +25,6 @@ from attnviz.text import enough_digits, percent
 from attnviz.trace import Floats, Mask
 from attnviz.widgets.tokens import shown_tokens
 
-_cells_of = computed(compute.cells)
-
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
 _SHOWS: tuple[Shows, ...] = ("with mask", "without mask", "change")
@@ -67,8 +65,7 @@ class MaskedHead(choosing.HeadSelection):
             InvalidMask: the mask lets a token look nowhere.
         """
         layer = self.layer if layer is None else layer
-        of_layers = _weights(self.text, mask.kind, mask.size, mask.after, mask.drawn, self.head)
-        found: Floats = of_layers[layer]
+        found: Floats = _weights(self.text, mask, self.head)[layer]
         return found
 
     def looks(self, weights: Floats) -> str:
@@ -265,13 +262,14 @@ _EXPLAINED = {
 def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
     """The mask's cells; all open, with a word about it, where a drawn mask is none for this sentence."""
     try:
-        return _cells_of(mask.kind, count, mask.size, mask.after, mask.drawn), mask
+        return _cells_of(mask, count), mask
     except InvalidMask as error:
         st.warning(
             f"{markdown.plain(str(error))} So every cell is open now: draw it anew, or choose another mask.",
             icon=":material/grid_off:",
         )
-        return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
+        every = _MaskChoice(_BY_HAND)
+        return _cells_of(every, count), every
 
 
 def _draw(drawn: str) -> None:
@@ -355,6 +353,10 @@ def _first_layer_in_words(chosen: MaskedHead) -> str:
 
 
 @computed
-def _weights(text: str, kind: str, size: int, after: int, drawn: str, head: int) -> Floats:
-    mask = compute.cells(kind, len(loading.tokens(MODEL, text)), size, after, drawn)
-    return compute.weights(text, mask, head)
+def _cells_of(mask: _MaskChoice, tokens: int) -> Mask:
+    return compute.cells(mask.kind, tokens, mask.size, mask.after, mask.drawn)
+
+
+@computed
+def _weights(text: str, mask: _MaskChoice, head: int) -> Floats:
+    return compute.weights(text, _cells_of(mask, len(loading.tokens(MODEL, text))), head)
