@@ -2,7 +2,7 @@
 
 from attnviz.app.learn import choosing
 from attnviz.app.learn.block import sections
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, not_shown, the_code
 
 with lesson("block") as places:
     text = places.controls(choosing.sentence)
@@ -11,5 +11,5 @@ with lesson("block") as places:
     places.question(sections.question, chosen)
     places.text(sections.text, chosen)
     places.more(sections.more, chosen)
-    places.code(sections.code)
-    places.limits(sections.limits)
+    places.code(the_code, *sections.CODE)
+    places.limits(not_shown, sections.LIMITS)

@@ -1,7 +1,7 @@
 """Is the picture the cause? One arrow is dragged elsewhere, and the model translates again."""
 
 from attnviz.app.learn.cause import choices, sections, tried
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, not_shown, the_code
 
 with lesson("cause") as places:
     sentence, model, beside = places.controls(choices.choose_sentence)
@@ -15,5 +15,5 @@ with lesson("cause") as places:
     places.more(tried.beside, chosen)
     places.more(tried.tried, chosen)
     places.more(tried.many)
-    places.code(sections.code)
-    places.limits(sections.limits)
+    places.code(the_code, *sections.CODE)
+    places.limits(not_shown, sections.LIMITS)

@@ -2,7 +2,7 @@
 
 from attnviz.app.learn.cross_attention import sections
 from attnviz.app.learn.cross_attention.trained import trained
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, not_shown, the_code
 
 with lesson("cross_attention") as places:
     texts = places.controls(sections.choose_texts)
@@ -12,5 +12,5 @@ with lesson("cross_attention") as places:
     places.text(sections.text, reading)
     places.more(sections.more, reading)
     places.more(trained)
-    places.code(sections.code)
-    places.limits(sections.limits)
+    places.code(the_code, *sections.CODE)
+    places.limits(not_shown, sections.LIMITS)

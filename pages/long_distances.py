@@ -1,6 +1,6 @@
 """Why attention, and not memory? Stretch a sentence, and see who loses it."""
 
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, the_code
 from attnviz.app.learn.long_distances import sections
 
 with lesson("long_distances") as places:
@@ -8,7 +8,7 @@ with lesson("long_distances") as places:
     places.more(sections.measures, found)
     places.question(sections.question, found)
     places.text(sections.text, found)
-    places.code(sections.code)
+    places.code(the_code, *sections.CODE)
     places.limits(sections.limits, found)
     text, seed = places.controls(sections.choose)
     shown = places.picture(sections.stretch, text, seed)

@@ -1,6 +1,6 @@
 """Who may look at whom? A mask decides: here you draw it, and see those of your model."""
 
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, not_shown
 from attnviz.app.learn.masks import own_masks, reach, sections, teacher_forcing
 
 with lesson("masks") as places:
@@ -12,4 +12,4 @@ with lesson("masks") as places:
     places.more(reach.draw, chosen.text)
     places.more(own_masks.draw, chosen.text)
     places.code(sections.code)
-    places.limits(sections.limits)
+    places.limits(not_shown, sections.LIMITS)

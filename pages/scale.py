@@ -1,6 +1,6 @@
 """Why are the scores divided by √d? Random numbers show it, and a real head."""
 
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, not_shown, the_code
 from attnviz.app.learn.scale import sections
 
 with lesson("scale") as places:
@@ -12,5 +12,5 @@ with lesson("scale") as places:
     places.text(sections.text)
     learning(sections.learning, drawn)
     real(sections.real, head)
-    places.code(sections.code)
-    places.limits(sections.limits)
+    places.code(the_code, *sections.CODE)
+    places.limits(not_shown, sections.LIMITS)

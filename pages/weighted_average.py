@@ -1,6 +1,6 @@
 """What is attention? A weighted average of the sentence: choose how it is weighed, and see the sum."""
 
-from attnviz.app.learn.lesson import lesson
+from attnviz.app.learn.lesson import lesson, not_shown, the_code
 from attnviz.app.learn.weighted_average import sections
 
 with lesson("weighted_average") as places:
@@ -10,5 +10,5 @@ with lesson("weighted_average") as places:
     places.picture(sections.picture, chosen)
     places.text(sections.text, chosen)
     places.more(sections.more, chosen)
-    places.code(sections.code)
-    places.limits(sections.limits)
+    places.code(the_code, *sections.CODE)
+    places.limits(not_shown, sections.LIMITS)

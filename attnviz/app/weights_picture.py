@@ -54,7 +54,7 @@ def weights_picture(
         kind: "sequential" for shares of 1, "diverging" for numbers around 0.
         unit: how numbers are written.
         note: what the colours mean, below the picture.
-        caption: what the picture says of itself where it is saved as a file.
+        caption: what the picture says of itself where it is saved as a file; "": its heading.
         filename: of the saved picture, without ending.
         on_pick: called with query and key, from 0, when the visitor pins a pair; query None: all.
     """
@@ -87,7 +87,7 @@ def weights_picture(
         kind=kind,
         unit=unit,
         note=note,
-        caption=caption,
+        caption=caption or heading,
         filename=filename,
         on_pick=on_pick,
     )

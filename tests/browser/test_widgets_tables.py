@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
-from attnviz.app.learn.cause.effects import effects
+from attnviz.app.learn.cause.tried import effects
 from attnviz.app.learn.positions.encoding import encoding
 from tests.browser.widgets import Widgets, sent_by
 

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
+from attnviz.app.learn.translate.translation import DrawnAttention, translation
+from attnviz.widgets.tokens import ShownToken
 from tests.browser.visit import save
 from tests.browser.widgets import Widgets, sent_by
 
@@ -19,8 +20,8 @@ FRENCH = ["le", "chien", "n'", "a", "pas", "traversé", "car", "il", "était", "
 IT, DOG, IL = 6, 1, 7
 
 
-def words(*labels: str) -> list[Word]:
-    return [Word(label=label, name=label, special=label[0] == "[") for label in labels]
+def words(*labels: str) -> list[ShownToken]:
+    return [ShownToken(label=label, name=label, title="", special=label[0] == "[") for label in labels]
 
 
 def weights(seed: int, heads: int, queries: int, keys: int) -> NDArray[np.float64]:
@@ -49,7 +50,7 @@ def message(row: int = IL, times: int = 1) -> dict[str, Any]:
         cross=DrawnAttention(caption="all 4 heads", heads=[1, 2, 3, 4], weights=cross.tolist()),
         decoder=DrawnAttention(caption="head 3", heads=[3], weights=back.tolist()),
         choices=[[(word, 0.75), ("elle", 0.125)] for word in [*french, "[END]"]],
-        pronouns=[{"row": IL, "il": 0.75, "elle": 0.125}],
+        pronouns=[{"step": IL, "il": 0.75, "elle": 0.125}],
         title="<b>dog</b> & chien",
         on_pick=None,
     )

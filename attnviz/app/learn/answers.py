@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,28 +10,16 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, english
-from attnviz.app.learn.computed import MODEL, computed, later, translated
+from attnviz.app.learn.computed import MODEL, computed, masks, positions, translated
+from attnviz.app.learn.computed import cause as causes
+from attnviz.app.learn.computed import many_heads as heads
+from attnviz.app.learn.computed import scale as scales
+from attnviz.app.learn.computed import translate as translations
+from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import decimal, head_name, percent, signed_percent
 from attnviz.trained.translator import grammar, variants
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute as causes
-    from attnviz.app.learn.many_heads import compute as heads
-    from attnviz.app.learn.masks import compute as masks
-    from attnviz.app.learn.positions import compute as positions
-    from attnviz.app.learn.scale import compute as scales
-    from attnviz.app.learn.translate import compute as translations
-    from attnviz.app.learn.weighted_average import compute as averages
-else:
-    causes = later("attnviz.app.learn.cause.compute")
-    heads = later("attnviz.app.learn.many_heads.compute")
-    masks = later("attnviz.app.learn.masks.compute")
-    positions = later("attnviz.app.learn.positions.compute")
-    scales = later("attnviz.app.learn.scale.compute")
-    translations = later("attnviz.app.learn.translate.compute")
-    averages = later("attnviz.app.learn.weighted_average.compute")
 
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
 _shuffled = computed(positions.set_experiment)

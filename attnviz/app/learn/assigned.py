@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -15,7 +15,12 @@ from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, markdown
 from attnviz.app.learn import assignment, choosing
 from attnviz.app.learn.assignment import COUNT, KINDS, Row, Task
-from attnviz.app.learn.computed import MODEL, computed, later, translated
+from attnviz.app.learn.computed import MODEL, computed, translated
+from attnviz.app.learn.computed import block as blocks
+from attnviz.app.learn.computed import cause as causes
+from attnviz.app.learn.computed import cross_attention as crossing
+from attnviz.app.learn.computed import translate as translations
+from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.app.learn.english import english
 from attnviz.app.learn.measured import variant_of
@@ -28,19 +33,6 @@ from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Block
 from attnviz.trained.translator import learning
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.block import compute as blocks
-    from attnviz.app.learn.cause import compute as causes
-    from attnviz.app.learn.cross_attention import compute as crossing
-    from attnviz.app.learn.translate import compute as translations
-    from attnviz.app.learn.weighted_average import compute as averages
-else:
-    blocks = later("attnviz.app.learn.block.compute")
-    causes = later("attnviz.app.learn.cause.compute")
-    translations = later("attnviz.app.learn.translate.compute")
-    crossing = later("attnviz.app.learn.cross_attention.compute")
-    averages = later("attnviz.app.learn.weighted_average.compute")
 
 _average, _cross, _walk = computed(averages.average), computed(crossing.cross), computed(blocks.walk)
 _translate, _effects = translated(translations.translate), translated(causes.effects)

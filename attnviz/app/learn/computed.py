@@ -1,16 +1,45 @@
 """What a Learn page computes with the lessons' BERT or with the translator, and when; the server keeps it.
 
-That needs torch, and importing torch takes a second for which no first picture is to wait.
+That needs torch, and importing torch takes a second for which no first picture is to wait. So a page imports
+its `compute.py` from here, by the page's name: it is loaded when one of its functions is called.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attnviz.app.caches import cached
 from attnviz.models import catalogue
+
+if TYPE_CHECKING:
+    from attnviz.app.learn.block import compute as block
+    from attnviz.app.learn.cause import compute as cause
+    from attnviz.app.learn.cross_attention import compute as cross_attention
+    from attnviz.app.learn.induction import compute as induction
+    from attnviz.app.learn.long_distances import compute as long_distances
+    from attnviz.app.learn.many_heads import compute as many_heads
+    from attnviz.app.learn.masks import compute as masks
+    from attnviz.app.learn.positions import compute as positions
+    from attnviz.app.learn.query_key_value import compute as query_key_value
+    from attnviz.app.learn.scale import compute as scale
+    from attnviz.app.learn.translate import compute as translate
+    from attnviz.app.learn.weighted_average import compute as weighted_average
+    from attnviz.app.learn.who_gets_the_book import compute as who_gets_the_book
+    from attnviz.app.learn.write import compute as write
+
+    __all__ = ["block", "cause", "cross_attention", "induction", "long_distances", "many_heads", "masks"]
+    __all__ += ["positions", "query_key_value", "scale", "translate"]
+    __all__ += ["weighted_average", "who_gets_the_book", "write"]
+else:
+
+    def __getattr__(page: str) -> _Module:
+        """What stands for the computations of a page."""
+        if page.startswith("_"):
+            raise AttributeError(page)
+        return _Module(f"attnviz.app.learn.{page}.compute")
+
 
 MODEL = catalogue.FROM_SCRATCH
 COMPUTING = "Computing with the model …"
@@ -46,8 +75,3 @@ class _Module:
         if attribute.isupper():
             return getattr(import_module(self.name), attribute)
         return _Function(self.name, attribute)
-
-
-def later(module: str) -> Any:
-    """What stands for the module of this name; the type checker is told to take it for the module itself."""
-    return _Module(module)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -18,7 +18,15 @@ from attnviz.app.learn import choosing, lesson, plan
 from attnviz.app.learn.block import sections as block
 from attnviz.app.learn.cause import choices as cause_choices
 from attnviz.app.learn.cause import sections as cause
-from attnviz.app.learn.computed import MODEL, later
+from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.computed import block as block_compute
+from attnviz.app.learn.computed import cause as cause_compute
+from attnviz.app.learn.computed import cross_attention as cross_compute
+from attnviz.app.learn.computed import many_heads as heads_compute
+from attnviz.app.learn.computed import positions as positions_compute
+from attnviz.app.learn.computed import query_key_value as walk_compute
+from attnviz.app.learn.computed import scale as scale_compute
+from attnviz.app.learn.computed import translate as translate_compute
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.cross_attention import sections as cross_attention
 from attnviz.app.learn.induction import sections as induction
@@ -50,25 +58,6 @@ from attnviz.models import catalogue
 from attnviz.text import decimal, head_name, percent
 from attnviz.trace import Floats
 from attnviz.trained.translator import distance, learning, variants
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.block import compute as block_compute
-    from attnviz.app.learn.cause import compute as cause_compute
-    from attnviz.app.learn.cross_attention import compute as cross_compute
-    from attnviz.app.learn.many_heads import compute as heads_compute
-    from attnviz.app.learn.positions import compute as positions_compute
-    from attnviz.app.learn.query_key_value import compute as walk_compute
-    from attnviz.app.learn.scale import compute as scale_compute
-    from attnviz.app.learn.translate import compute as translate_compute
-else:
-    block_compute = later("attnviz.app.learn.block.compute")
-    cause_compute = later("attnviz.app.learn.cause.compute")
-    cross_compute = later("attnviz.app.learn.cross_attention.compute")
-    heads_compute = later("attnviz.app.learn.many_heads.compute")
-    positions_compute = later("attnviz.app.learn.positions.compute")
-    scale_compute = later("attnviz.app.learn.scale.compute")
-    translate_compute = later("attnviz.app.learn.translate.compute")
-    walk_compute = later("attnviz.app.learn.query_key_value.compute")
 
 _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18

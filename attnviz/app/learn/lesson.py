@@ -24,8 +24,9 @@ from attnviz.models import catalogue
 
 _ROOT = Path(__file__).parents[3]
 
-# KaTeX writes the colours of the roles into its elements; these shades can be read on both grounds, as can
-# those that Streamlit gives to the same names in text.
+# In a formula, the roles' colours are `\textcolor{blue}` (query), `red` (key), `green` (value) and `violet`
+# (weights). KaTeX writes them into its elements; these shades can be read on both grounds, as can those that
+# Streamlit gives to the same names in text.
 _STYLE = """
 <style>
 .stMain .katex-display { font-size: 1.15em; overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.45em 0; }
@@ -108,16 +109,6 @@ def lesson(name: str) -> Iterator[Places]:
     _way_on(number)
 
 
-def formula(latex: str) -> None:
-    r"""Draw a formula.
-
-    Args:
-        latex: the roles' colours are `\textcolor{blue}` (query), `red` (key), `green` (value) and `violet`
-            (weights): they become shades that can be read on a light and on a dark page.
-    """
-    st.latex(latex)
-
-
 def guess(question: str, options: Sequence[str], *, right: str, because: str) -> None:
     """Ask, and cover the answer until the visitor wants to see it; then give it, and judge the guess.
 
@@ -158,13 +149,13 @@ def asked(
     return heard[0] if heard else None
 
 
-def the_code(*functions: tuple[str, str]) -> None:
+def the_code(*functions: tuple[str, ...]) -> None:
     """Draw the source of the functions that computed the picture.
 
-    Each is (module, name): the name of a class, a function, or "Class.method".
+    Each is (module, name, …): names of classes and functions of the module, or "Class.method".
     """
     with st.expander("The code that computed this picture", icon=":material/code:"):
-        for module, name in functions:
+        for module, name in ((module, name) for module, *names in functions for name in names):
             path = f"{module.replace('.', '/')}.py"
             st.markdown(f"`{name}` in `{path}`")
             st.code(source_of(module, name), language="python")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from typing import Any
 
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translated
@@ -14,8 +14,9 @@ from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import lexicon, splits
-from attnviz.trained.translator.variants import WEIGHTS
+from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 
+COMMAND = "python -m attnviz measure --write"
 _FILE = WEIGHTS / "figures.json"
 _SPLITS = {
     "pair": "two nouns that never met",
@@ -31,22 +32,88 @@ def variant_of(model: str) -> str:
     return origin.file.stem
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """What was measured of one training, on minimal pairs that it never saw; shares, 0 to 1.
+
+    Attributes:
+        variant, title: which translator.
+        seed: what its first random numbers came from.
+        shipped: whether these are the weights that come with attnviz.
+        head: the encoder's head that looks from "it" at the noun that is meant most often: "2-1".
+        pronoun: how often the right one of *il* and *elle* is the more probable one.
+        exact: how many whole translations are right, by what is new in the sentence.
+        subject, object: how often that head does look there, where the noun is the one or the other.
+        silenced, silenced_rest: if its row of "it" is silenced: how often the pronoun is still right, and the
+            rest of the translation.
+        moved, moved_rest: if what the row gives to the noun that is meant goes to the other one: how often
+            the pronoun becomes the other one, and how often the rest is still right.
+        sentences, but_for_a_noun: how many sentences these pairs have, and how many of them equal one of its
+            training but for a noun.
+    """
+
+    variant: str
+    title: str
+    seed: int
+    shipped: bool
+    head: str
+    pronoun: float
+    exact: Mapping[str, float]
+    subject: float
+    object: float
+    silenced: float
+    silenced_rest: float
+    moved: float
+    moved_rest: float
+    sentences: int
+    but_for_a_noun: int
+
+    @property
+    def found(self) -> float:
+        """How often the head looks at the noun, in the worse of the two readings."""
+        return min(self.subject, self.object)
+
+
 @cache
-def measured(model: str) -> Mapping[str, Any]:
-    """The figures of a translator of the catalogue, as `python -m attnviz measure` names them.
+def held_out() -> tuple[HeldOut, ...]:
+    """The figures that `python -m attnviz measure --write` wrote down, of every training.
 
     Raises:
-        ModelFilesDamaged: they are missing; the message names the command that makes them.
+        ModelFilesDamaged: they are missing or damaged; the message names the command that makes them.
     """
     try:
-        runs = json.loads(_FILE.read_text("utf-8"))
-        (found,) = [run for run in runs if run["variant"] == variant_of(model) and run["shipped"]]
-    except (OSError, ValueError, KeyError) as error:
-        command = "python -m attnviz measure --write"
+        return tuple(
+            HeldOut(
+                variant=run["variant"],
+                title=VARIANTS[run["variant"]].title,
+                seed=int(run["seed"]),
+                shipped=run["shipped"],
+                head=f"{run['layer']}-{run['head']}",
+                pronoun=run["pronoun"],
+                exact=run["exact"],
+                subject=run["subject"]["found"],
+                object=run["object"]["found"],
+                silenced=run["silenced"]["pronoun"],
+                silenced_rest=run["silenced"]["rest"],
+                moved=run["moved"]["changed"],
+                moved_rest=run["moved"]["rest"],
+                **run["familiarity"],
+            )
+            for run in json.loads(_FILE.read_text("utf-8"))
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"The figures in {_FILE} are missing or damaged. Make them again with: {command}"
+            f"The figures in {_FILE} are missing or damaged. Make them again with: {COMMAND}"
         ) from error
-    return dict(found)
+
+
+def shipped(variant: str) -> HeldOut:
+    """The figures of the weights that come with attnviz.
+
+    Raises:
+        ModelFilesDamaged: they are missing or damaged; the message names the command that makes them.
+    """
+    return next(run for run in held_out() if run.shipped and run.variant == variant)
 
 
 def how_often(model: str, words: Sequence[str]) -> str:
@@ -55,7 +122,7 @@ def how_often(model: str, words: Sequence[str]) -> str:
     `words` are those of the English sentence that is shown.
     """
     try:
-        found = measured(model)
+        found = shipped(variant_of(model))
     except ModelFilesDamaged as error:
         return markdown.plain(str(error))
     nouns = sorted({word for word in words if word in lexicon.NOUN})
@@ -64,13 +131,12 @@ def how_often(model: str, words: Sequence[str]) -> str:
         f" This is such a sentence: *{one}* and *{other}* never stood in one that it learned from."
         for one, other in apart
     )
-    known = found["familiarity"]
-    exact = [f"{percent(found['exact'][split], 1)} with {new}" for split, new in _SPLITS.items()]
+    exact = [f"{percent(found.exact[split], 1)} with {new}" for split, new in _SPLITS.items()]
     return (
         "Of sentences with combinations of words that were nowhere in its training, it translates without a "
         f"single error: {', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one "
-        f"of *il* and *elle* in {percent(found['pronoun'], 1)}; a coin would in 50 %.{this_one} But "
-        f"{known['but_for_a_noun']} of these pairs' {known['sentences']} sentences equal one of its training "
+        f"of *il* and *elle* in {percent(found.pronoun, 1)}; a coin would in 50 %.{this_one} But "
+        f"{found.but_for_a_noun} of these pairs' {found.sentences} sentences equal one of its training "
         "but for a noun."
     )
 

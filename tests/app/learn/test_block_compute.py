@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attnviz.app.learn.block.compute import Station, Walk, journey, walk, walk_through
+from attnviz.app.learn.block.compute import journey, walk, walk_through
 from attnviz.transformer.layers import EncoderLayer
 from tests.app.learn.block_reference import blocks, cosine
 
@@ -25,11 +25,6 @@ def random_layer(seed: int = 0) -> tuple[EncoderLayer, Tensor]:
     for parameter in layer.parameters():
         nn.init.normal_(parameter, std=0.4)
     return layer, torch.randn(TOKENS, D_MODEL)
-
-
-def station(walked: Walk, name: str) -> Station:
-    found: Station = getattr(walked, name)
-    return found
 
 
 @torch.inference_mode()
@@ -75,7 +70,7 @@ def test_every_vector_is_the_one_in_transformers(layer: int, token: int) -> None
     walked, read = walk(TEXT, layer, token), blocks(TEXT)
     assert (walked.token, walked.layer, walked.layers, walked.tokens) == (token, layer, 6, 15)
     for name, vectors in read.vectors[layer].items():
-        found, expected = station(walked, name), vectors[token]
+        found, expected = walked.station(name), vectors[token]
         np.testing.assert_allclose(found.values, expected, atol=1e-4, err_msg=name)
         assert found.length == pytest.approx(np.sqrt(expected @ expected), rel=1e-5)
         assert found.mean == pytest.approx(expected.mean(), abs=1e-5)
@@ -102,13 +97,8 @@ def test_the_norms_are_the_published_ones(layer: int) -> None:
 
 def test_two_thirds_of_a_layers_numbers_are_in_its_feed_forward_network() -> None:
     walked, parameters = walk(TEXT, 0, IT), blocks(TEXT).parameters[0]
-    dense = (
-        "intermediate.dense.weight",
-        "intermediate.dense.bias",
-        "output.dense.weight",
-        "output.dense.bias",
-    )
     assert walked.parameters == sum(tensor.size for tensor in parameters.values())
+    dense = [f"{part}.dense.{kind}" for part in ("intermediate", "output") for kind in ("weight", "bias")]
     assert walked.parameters_of_feed_forward == sum(parameters[name].size for name in dense)
 
 
@@ -126,5 +116,5 @@ def test_the_journey_is_every_tokens_lengths_and_angles() -> None:
 
 def test_one_in_fifty_numbers_goes_beyond_the_reach() -> None:
     walked = walk(TEXT, 3, IT)
-    sizes = np.abs(np.concatenate([station(walked, name).values for name in OF_D_MODEL]))
+    sizes = np.abs(np.concatenate([walked.station(name).values for name in OF_D_MODEL]))
     assert (sizes > walked.reach).mean() == pytest.approx(1 / 50, abs=0.001)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn.cause import compute, sections
+from attnviz.app.learn.measured import held_out
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator.training import Settings
@@ -42,9 +43,9 @@ def test_the_opening_picture_and_the_table_of_all_translators() -> None:
     assert [after != "</th>" for _, after in rows] == [
         place > 0 and title == rows[place - 1][0] for place, (title, _) in enumerate(rows)
     ]
-    assert len(rows) == len(compute.held_out())
+    assert len(rows) == len(held_out())
     # A good picture that nobody built.
-    (untold,) = [run for run in compute.held_out() if run.shipped and run.variant == "untold"]
+    (untold,) = [run for run in held_out() if run.shipped and run.variant == "untold"]
     assert f"nobody built this one:** *{untold.title}*" in told
     told = told.split("nobody built this one:", 1)[1]
     assert all(percent(share) in told for share in (untold.found, untold.silenced, untold.moved))

@@ -1,13 +1,10 @@
 """One head is changed, and the numbers are those of a network in numpy in which that was done by hand."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from attnviz.app.learn.cause import compute
-from attnviz.errors import ModelFilesDamaged
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.trained.translator.translator import Translator
 from tests.translator_reference import Change, move, nothing, reference, silence
@@ -120,22 +117,3 @@ def test_without_a_pronoun_there_is_nothing_to_decide() -> None:
     text = "The dog crossed the road."
     assert compute.effects(MODEL, text) is None
     assert compute.experiment(MODEL, text, "encoder", 1, 0, 1).gender is None
-
-
-def test_the_figures_that_ship_are_read() -> None:
-    runs = compute.held_out()
-    shipped = [run.variant for run in runs if run.shipped]
-    assert shipped == ["taught", "training-wheels", "candidates", "untold", "decorative"]
-    written = json.loads(compute.FIGURES.read_text("utf-8"))
-    assert [run.moved for run in runs] == [each["moved"]["changed"] for each in written]
-
-
-@pytest.mark.parametrize("text", [None, "", "[{}]", "[1]"])
-def test_damaged_figures_name_the_command(
-    text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compute, "FIGURES", tmp_path / "figures.json")
-    if text is not None:
-        compute.FIGURES.write_text(text)
-    with pytest.raises(ModelFilesDamaged, match="python -m attnviz measure --write"):
-        compute.held_out()

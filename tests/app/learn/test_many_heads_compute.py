@@ -190,11 +190,8 @@ def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> Non
 
 def test_the_published_sizes() -> None:
     original, base, large, *bundled = compute.known_sizes()
-    assert [(s.d_model, s.heads, s.d_head) for s in (original, base, large)] == [
-        (512, 8, 64),
-        (768, 12, 64),
-        (1024, 16, 64),
-    ]
+    sizes = [(512, 8, 64), (768, 12, 64), (1024, 16, 64)]
+    assert [(s.d_model, s.heads, s.d_head) for s in (original, base, large)] == sizes
     assert all(s.d_feed_forward == 4 * s.d_model for s in (original, base, large, *bundled))
     assert (base.everything, large.everything) == (109_482_240, 335_141_888)
     for size in (original, base, large):
@@ -221,9 +218,5 @@ def test_the_bundled_bert_is_counted_as_transformers_counts_it() -> None:
         theirs = BertModel(TheirConfig.from_pretrained(catalogue.MINILM.folder))
     assert ours.name == entry.title
     assert ours.everything == counted(theirs)
-    assert (ours.d_model, ours.layers, ours.heads, ours.d_head) == (
-        entry.d_model,
-        entry.layers,
-        entry.heads,
-        entry.d_head,
-    )
+    for size in ("d_model", "layers", "heads", "d_head"):
+        assert getattr(ours, size) == getattr(entry, size)

@@ -164,14 +164,7 @@ def test_one_token_is_replaced() -> None:
 
 def test_a_word_in_the_place_of_a_comma_does_not_run_into_its_neighbours() -> None:
     edited = masks.replaced("The dog,tired", 3, "narrow")
-    assert [token.text for token in compute.tokens(edited)] == [
-        "[CLS]",
-        "the",
-        "dog",
-        "narrow",
-        "tired",
-        "[SEP]",
-    ]
+    assert " ".join(token.text for token in compute.tokens(edited)) == "[CLS] the dog narrow tired [SEP]"
 
 
 def test_a_piece_that_no_word_can_replace_is_named() -> None:

@@ -115,8 +115,11 @@ FIGURES = {
     "pronoun": 0.9642,
     "layer": 2,
     "head": 3,
+    "seed": "0",
     "subject": {"found": 0.93},
     "object": {"found": 0.88},
+    "silenced": {"pronoun": 0.5, "rest": 1},
+    "moved": {"changed": 1, "rest": 1},
     "familiarity": {"sentences": 600, "but_for_a_noun": 312},
 }
 
@@ -125,9 +128,9 @@ FIGURES = {
 def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A file that the page takes for the figures that attnviz ships."""
     monkeypatch.setattr(measured, "_FILE", tmp_path / "figures.json")
-    measured.measured.cache_clear()
+    measured.held_out.cache_clear()
     yield tmp_path / "figures.json"
-    measured.measured.cache_clear()
+    measured.held_out.cache_clear()
 
 
 def test_how_often_it_is_right_is_told_from_what_was_measured(figures: Path) -> None:
@@ -142,12 +145,20 @@ def test_how_often_it_is_right_is_told_from_what_was_measured(figures: Path) -> 
     assert "in 88 % of those" in told
 
 
+def test_the_figures_that_ship_are_read() -> None:
+    runs = measured.held_out()
+    shipped = [run.variant for run in runs if run.shipped]
+    assert shipped == ["taught", "training-wheels", "candidates", "untold", "decorative"]
+    written = json.loads(measured._FILE.read_text("utf-8"))
+    assert [run.moved for run in runs] == [each["moved"]["changed"] for each in written]
+
+
 def test_missing_figures_are_named_with_the_command_that_makes_them(figures: Path) -> None:
     app = visit("translate")
     assert "python -m attnviz measure" in words(app)
-    for content in ("[", "[]", '[{"variant": "untold"}]'):
+    for content in ("", "[", "[1]", '[{"variant": "untold"}]'):
         figures.write_text(content, "utf-8")
-        measured.measured.cache_clear()
+        measured.held_out.cache_clear()
         assert "python -m attnviz measure" in words(clean(app.run()))
 
 

@@ -113,6 +113,11 @@ class Walk:
     parameters_of_feed_forward: int
     parameters: int
 
+    def station(self, name: str) -> Station:
+        """The vector that one of these attributes has."""
+        found: Station = getattr(self, name)
+        return found
+
     @property
     def firing(self) -> int:
         """How many neurons are above 0."""

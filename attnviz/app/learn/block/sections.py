@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,16 +14,12 @@ from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn import choosing
-from attnviz.app.learn.block.stream import Facts, NormFacts, stream
-from attnviz.app.learn.computed import computed, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.block.stream import stream
+from attnviz.app.learn.computed import block as compute
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.lesson import guess
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.block import compute
-else:
-    compute = later("attnviz.app.learn.block.compute")
 
 _walk = computed(compute.walk)
 _journey = computed(compute.journey)
@@ -83,7 +78,7 @@ def question(chosen: TokenInLayer) -> None:
 def picture(chosen: TokenInLayer) -> None:
     """Draw the layer as a walk, and say in words what the step does."""
     walk = chosen.walk
-    arrays = {name: _station(walk, name).values for name in VECTORS}
+    arrays = {name: walk.station(name).values for name in VECTORS}
     arrays |= {
         "first_gain": walk.first_norm.gain,
         "first_offset": walk.first_norm.offset,
@@ -101,12 +96,19 @@ def picture(chosen: TokenInLayer) -> None:
         tokens=walk.tokens,
         layer=chosen.layer + 1,
         layers=walk.layers,
-        facts={name: _facts(_station(walk, name)) for name in VECTORS},
-        norms=[_norm_facts(walk.first_norm), _norm_facts(walk.second_norm)],
+        facts={
+            name: {"length": at.length, "mean": at.mean, "cosine": at.cosine}
+            for name in VECTORS
+            for at in [walk.station(name)]
+        },
+        norms=[
+            {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
+            for norm in (walk.first_norm, walk.second_norm)
+        ],
         firing=walk.firing,
         strongest=walk.strongest(MOST_STRONGEST),
         reach=walk.reach,
-        on_step=_go_to_step,
+        on_step=STAGE_IN_BLOCK.set,
         on_layer=_go_to_layer,
     )
     st.markdown(_in_words(chosen))
@@ -124,8 +126,8 @@ def text(chosen: TokenInLayer) -> None:
         "vector, from the first layer to the last, is the token's **residual stream** (Elhage et al. 2021): "
         "both parts read from it and *add* to it."
     )
-    formula(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
-    formula(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
+    st.latex(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
+    st.latex(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
     st.markdown(
         f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
         f"MultiHead is attention with all its heads, FFN the feed-forward network.\n\n"
@@ -139,7 +141,7 @@ def text(chosen: TokenInLayer) -> None:
         f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
         f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
     )
-    formula(
+    st.latex(
         r"\operatorname{LayerNorm}(s) = \frac{s - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
     )
     st.markdown(
@@ -152,7 +154,7 @@ def text(chosen: TokenInLayer) -> None:
         f"function** and comes back to {size}:"
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
-    formula(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
+    st.latex(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
     st.markdown(
         "That paper's is **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
         "cousin $\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a "
@@ -245,35 +247,27 @@ def _similarity_chart(
     )
 
 
-def code() -> None:
-    """Show the functions that computed the picture."""
-    the_code(
-        ("attnviz.transformer.layers", "EncoderLayer"),
-        ("attnviz.transformer.add_norm", "AddNorm"),
-        ("attnviz.transformer.feed_forward", "FeedForward"),
-        ("attnviz.app.learn.block.compute", "walk_through"),
-    )
+CODE = (
+    ("attnviz.transformer.layers", "EncoderLayer"),
+    ("attnviz.transformer.add_norm", "AddNorm"),
+    ("attnviz.transformer.feed_forward", "FeedForward"),
+    ("attnviz.app.learn.block.compute", "walk_through"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        "- **Who was read.** Attention's update is the sum of what all heads bring; *Many heads* takes it "
-        "apart.\n"
-        "- **Words, in deep layers.** What attention reads there are mixtures already: the vector of a token "
-        "holds something of every token it looked at before (Abnar & Zuidema 2020).\n"
-        "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
-        "a word for. A few that are large for nearly every token were found in many BERTs (Kovaleva et al. "
-        "2021), and a cosine can depend mostly on them (Timkey & van Schijndel 2021).\n"
-        "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
-        "normed.\n"
-        "- **Every transformer.** GPT-2 (Radford et al. 2019) and many later models norm what each part "
-        "reads, not the sum: their residual stream can grow."
-    )
-
-
-def _go_to_step(step: int) -> None:
-    STAGE_IN_BLOCK.set(step)
+LIMITS = (
+    "- **Who was read.** Attention's update is the sum of what all heads bring; *Many heads* takes it "
+    "apart.\n"
+    "- **Words, in deep layers.** What attention reads there are mixtures already: the vector of a token "
+    "holds something of every token it looked at before (Abnar & Zuidema 2020).\n"
+    "- **Meaning, in one number.** A single dimension or neuron need not stand for anything a person has "
+    "a word for. A few that are large for nearly every token were found in many BERTs (Kovaleva et al. "
+    "2021), and a cosine can depend mostly on them (Timkey & van Schijndel 2021).\n"
+    "- **Importance, in a length.** A long update can be undone by the next one, and here each sum is "
+    "normed.\n"
+    "- **Every transformer.** GPT-2 (Radford et al. 2019) and many later models norm what each part "
+    "reads, not the sum: their residual stream can grow."
+)
 
 
 def _go_to_layer(layer: int) -> None:
@@ -285,9 +279,9 @@ def _in_words(chosen: TokenInLayer) -> str:
     """What this step of the walk does to the token's vector, with its numbers."""
     walk, name = chosen.walk, chosen.name
     here = f"**Layer {chosen.layer + 1}, step {chosen.step}.**"
-    length = {vector: decimal(_station(walk, vector).length) for vector in VECTORS}
+    length = {vector: decimal(walk.station(vector).length) for vector in VECTORS}
     cosine = {
-        vector: decimal(_cosine(_station(walk, vector)))
+        vector: decimal(_cosine(walk.station(vector)))
         for vector in ("attention", "first_sum", "attended", "feed_forward", "second_sum", "came_out")
     }
     said = (
@@ -385,22 +379,9 @@ def _nearest(token: int, tokens: int) -> Sequence[int]:
     ]
 
 
-def _station(walk: compute.Walk, name: str) -> compute.Station:
-    station: compute.Station = getattr(walk, name)
-    return station
-
-
 def _cosine(station: compute.Station) -> float:
     assert station.cosine is not None  # noqa: S101 - only the neurons have none; for the type checker
     return station.cosine
-
-
-def _facts(station: compute.Station) -> Facts:
-    return {"length": station.length, "mean": station.mean, "cosine": station.cosine}
-
-
-def _norm_facts(norm: compute.Norm) -> NormFacts:
-    return {"mean": norm.mean, "variance": norm.variance, "epsilon": norm.epsilon}
 
 
 def _scientific(value: float) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
 from attnviz.app.components.arrow import NOTHING, Change, Interference
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import cause as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
@@ -21,11 +22,6 @@ from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Kind
 from attnviz.trained.translator import reading
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute
-else:
-    compute = later("attnviz.app.learn.cause.compute")
 
 _readers = translated(compute.readers)
 
@@ -116,10 +112,8 @@ class ArrowSelection:
 
 
 @translated
-def _experiment(
-    model: str, text: str, place: tuple[Kind, int, int, int], edits: tuple[str, ...]
-) -> compute.Experiment:
-    return compute.experiment(model, text, *place, edits)
+def _experiment(model: str, text: str, place: Place, edits: tuple[str, ...]) -> compute.Experiment:
+    return compute.experiment(model, text, place.kind, place.layer, place.head, place.query, edits)
 
 
 # The choices
@@ -172,7 +166,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     place = Place(kind, layer, head, query)
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]
-    found = _experiment(model, text, (kind, layer, head, query), made)
+    found = _experiment(model, text, place, made)
     # The last one made, unless the row or the whole head is silenced: then no move matters.
     shown = min(reversed(here), key=_reach, default=None)
     return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
@@ -202,7 +196,7 @@ def _asked(text: str, model: str, edits: tuple[str, ...]) -> tuple[Edit, ...]:
     try:
         asked = tuple(Edit.parse(edit) for edit in edits)
         _refuse_pointing(asked)
-        _experiment(model, text, ("encoder", 0, 0, 0), edits)
+        _experiment(model, text, Place("encoder", 0, 0, 0), edits)
     except InvalidEdit as error:
         st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
         return ()
@@ -253,8 +247,7 @@ def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> compute.E
     Raises:
         InvalidEdit: that translator has no such head.
     """
-    place = chosen.place
-    return _experiment(model, chosen.text, (place.kind, place.layer, place.head, place.query), edits)
+    return _experiment(model, chosen.text, chosen.place, edits)
 
 
 def change(chosen: ArrowSelection, interference: Interference) -> None:

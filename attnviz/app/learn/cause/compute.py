@@ -1,30 +1,28 @@
-"""Is the picture the cause? One head's weights are changed, and the sentence is translated again."""
+"""Is the picture the cause? One head's weights are changed, and the sentence is translated again.
+
+What reads a sentence raises EmptyText, TextTooLong or UnknownWords where that cannot be done.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import signature
-from pathlib import Path
 
 import torch
 
 from attnviz.app.learn.translate.compute import PRONOUNS, attention_of, il_and_elle
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Floats, Kind, Mask
-from attnviz.trained.translator import reading, variants
+from attnviz.trained.translator import reading
 from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import START
-
-FIGURES = Path(variants.__file__).with_name("weights") / "figures.json"
-COMMAND = "python -m attnviz measure --write"
 
 
 @dataclass(frozen=True)
@@ -66,36 +64,6 @@ class Experiment:
     gender: Gender | None
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """What was measured of one training, on minimal pairs that it never saw; shares, 0 to 1.
-
-    Attributes:
-        variant, title: which translator.
-        seed: what its first random numbers came from.
-        shipped: whether these are the weights that come with attnviz.
-        head: the encoder's head that looks from "it" at the noun that is meant most often: "2-1".
-        pronoun: how often the right one of *il* and *elle* is the more probable one.
-        found: how often that head does look there, in the worse of the two readings.
-        silenced, silenced_rest: if its row of "it" is silenced: how often the pronoun is still right, and the
-            rest of the translation.
-        moved, moved_rest: if what the row gives to the noun that is meant goes to the other one: how often
-            the pronoun becomes the other one, and how often the rest is still right.
-    """
-
-    variant: str
-    title: str
-    seed: int
-    shipped: bool
-    head: str
-    pronoun: float
-    found: float
-    silenced: float
-    silenced_rest: float
-    moved: float
-    moved_rest: float
-
-
 @dataclass(frozen=True, eq=False)
 class Effects:
     """What happens to the pronoun if something is silenced: one run of the model for every number.
@@ -122,11 +90,7 @@ class Effects:
 
 
 def readers(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    """The tokens that look: the English sentence's, or what the decoder reads while it translates.
-
-    Raises:
-        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
-    """
+    """The tokens that look: the English sentence's, or what the decoder reads while it translates."""
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
@@ -150,7 +114,6 @@ def experiment(
         edits: what is changed, as `Edit` writes it, one change after the other.
 
     Raises:
-        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
         InvalidEdit: an edit cannot be read, or the model or the sentence has no such place.
     """
     changes = tuple(Edit.parse(edit) for edit in edits)
@@ -190,9 +153,6 @@ def effects(model: str, text: str) -> Effects | None:
     Args:
         model: a translator's name in the catalogue.
         text: the English sentence.
-
-    Raises:
-        EmptyText, TextTooLong, UnknownWords: the sentence cannot be read.
     """
     translating = loading.load_translator(model).translator
     source = _source(text)
@@ -236,34 +196,6 @@ def effects(model: str, text: str) -> Effects | None:
         cross=cross,
         read=owned(torch.stack(crossing)),
     )
-
-
-def held_out() -> tuple[HeldOut, ...]:
-    """The figures that `python -m attnviz measure --write` wrote down, of every training.
-
-    Raises:
-        ModelFilesDamaged: they are missing or cannot be read.
-    """
-    try:
-        runs = json.loads(FIGURES.read_text("utf-8"))
-        return tuple(
-            HeldOut(
-                variant=run["variant"],
-                title=variants.VARIANTS[run["variant"]].title,
-                seed=int(run["seed"]),
-                shipped=run["shipped"],
-                head=f"{run['layer']}-{run['head']}",
-                pronoun=run["pronoun"],
-                found=min(run["subject"]["found"], run["object"]["found"]),
-                silenced=run["silenced"]["pronoun"],
-                silenced_rest=run["silenced"]["rest"],
-                moved=run["moved"]["changed"],
-                moved_rest=run["moved"]["rest"],
-            )
-            for run in runs
-        )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelFilesDamaged(f"{FIGURES.name} cannot be read. Make it again with: {COMMAND}") from error
 
 
 def held_out_pairs() -> int:

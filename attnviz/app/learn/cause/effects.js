@@ -10,7 +10,7 @@ import styles from "./effects.css";
 
 /**
  * @typedef {{ words: string[], heads: string[], looks: number[][], changes: number[][], whole: number[], looks_title:
- *   string, changes_title: string, head: number | null, word: number }} Message what effects.py sends, and describes
+ *   string, changes_title: string, head: number | null, word: number }} Message what tried.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess
 from attnviz.app.learn.measured import never_certain
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute
-else:
-    compute = later("attnviz.app.learn.cause.compute")
 
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence
@@ -109,7 +103,7 @@ def text(chosen: ArrowSelection) -> None:
     found = chosen.experiment
     st.header("What you change, and what stays", anchor=False)
     st.markdown(_what_changed(chosen))
-    formula(
+    st.latex(
         r"\textcolor{blue}{\text{what the head hands over}}="
         r"\sum_{\text{words } j}\textcolor{violet}{w_j}\,\textcolor{green}{v_j}"
     )
@@ -131,21 +125,13 @@ def text(chosen: ArrowSelection) -> None:
         st.markdown(_fallback(found))
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.interventions.editing", "EditedAttention"),
-        ("attnviz.interventions.editing", "edited_heads"),
-        ("attnviz.interventions.editing", "edit_weights"),
-        ("attnviz.app.learn.cause.compute", "experiment"),
-        ("attnviz.app.learn.cause.compute", "effects"),
-    )
+CODE = (
+    ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
+    ("attnviz.app.learn.cause.compute", "experiment", "effects"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
+LIMITS = """
 - **That the arrow is the only way.** If silencing it changes nothing, another head may step in. If it changes
   the pronoun, other rows may be needed as well: see all of them, tried.
 - **What the model does when left alone.** While it learned, no row was ever silent, and none was moved by
@@ -158,7 +144,6 @@ def limits() -> None:
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
   that depends on the task, on the model, and on what one asks of an explanation. So each arrow is tested.
 """
-    )
 
 
 # Words

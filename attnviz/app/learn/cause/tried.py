@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.components.component import widget
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
-from attnviz.app.learn.cause.effects import effects as draw_effects
 from attnviz.app.learn.cause.sections import in_words, picture_of
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import cause as compute
+from attnviz.app.learn.computed import translated
+from attnviz.app.learn.measured import COMMAND, HeldOut, held_out, shipped
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent, signed_percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cause import compute
-else:
-    compute = later("attnviz.app.learn.cause.compute")
+from attnviz.trace import Floats
 
 _effects = translated(compute.effects)
-_held_out = translated(compute.held_out)
 _pairs = translated(compute.held_out_pairs)
 
 BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
@@ -34,7 +30,6 @@ BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": 
 UNTOLD = "untold"
 """The variant that was told nothing: what it does, nobody built."""
 
-COMMAND = "python -m attnviz measure --write"
 _WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
 _STRONG, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
 _SHOWS_IT = "Chooses this translator at the top: the whole page then shows it, with nothing changed yet."
@@ -119,14 +114,13 @@ def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
 def _in_many(model: str) -> None:
     """Say what the same changes do in many sentences, and what follows."""
     try:
-        trainings = _held_out()
+        training = shipped(BESIDE[model])
     except ModelFilesDamaged:
         return  # said below, with what to do
-    (training,) = [each for each in trainings if each.shipped and each.variant == BESIDE[model]]
     st.markdown(f"**In many sentences:** {_in_numbers(training)}")
 
 
-def _in_numbers(training: compute.HeldOut) -> str:
+def _in_numbers(training: HeldOut) -> str:
     """What the changes do in many sentences, and what follows, in Markdown."""
     if training.moved < _HARDLY_ANY:
         verdict = (
@@ -150,7 +144,7 @@ def many() -> None:
     """Draw what came of the same changes in many sentences that no translator ever saw."""
     st.header("One sentence is an anecdote: many sentences", anchor=False)
     try:
-        runs = _held_out()
+        runs = held_out()
     except ModelFilesDamaged as error:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return
@@ -176,25 +170,25 @@ def many() -> None:
     st.code(COMMAND, language="bash")
 
 
-def _nobody_built(runs: Sequence[compute.HeldOut]) -> None:
+def _nobody_built(runs: Sequence[HeldOut]) -> None:
     """Say what became of the translator that was told nothing."""
-    (shipped,) = [run for run in runs if run.shipped and run.variant == UNTOLD]
+    ours = shipped(UNTOLD)
     others = [run for run in runs if not run.shipped and run.variant == UNTOLD]
     found, right = ([percent(getattr(run, what)) for run in others] for what in ("found", "pronoun"))
     st.markdown(
-        f"**And nobody built this one:** *{shipped.title}* was trained on translations alone. "
-        f"{_in_numbers(shipped)} Trained from other seeds, it has another way: its best "
+        f"**And nobody built this one:** *{ours.title}* was trained on translations alone. "
+        f"{_in_numbers(ours)} Trained from other seeds, it has another way: its best "
         f"head finds the noun, in the worse of the two readings, in {' and '.join(found)}; the pronoun is "
         f"right in {' and '.join(right)}."
     )
     model = f"{catalogue.TRANSLATOR}-{UNTOLD}"
     st.button(
-        f"Drag the arrow of its head {shipped.head}, above",
+        f"Drag the arrow of its head {ours.head}, above",
         key=f"open {model}",
         help=_SHOWS_IT,
         icon=":material/search:",
         on_click=_open_at,
-        args=(model, shipped.head),
+        args=(model, ours.head),
     )
 
 
@@ -204,7 +198,7 @@ def _open_at(model: str, head: str) -> None:
     go_to("encoder", layer, number, None)
 
 
-def _shipped_first(runs: Sequence[compute.HeldOut]) -> list[compute.HeldOut]:
+def _shipped_first(runs: Sequence[HeldOut]) -> list[HeldOut]:
     """Variant by variant, of each the training that comes with attnviz first."""
     variants = list(dict.fromkeys(run.variant for run in runs))
     return sorted(runs, key=lambda run: (variants.index(run.variant), not run.shipped))
@@ -221,7 +215,7 @@ _HEADS = (
 )
 
 
-def _table(runs: Sequence[compute.HeldOut]) -> str:
+def _table(runs: Sequence[HeldOut]) -> str:
     """Fixed words and numbers only: nothing of a visitor's is in it."""
     head = "".join(f'<th scope="col">{name}</th>' for name in _HEADS)
     rows = []
@@ -271,7 +265,7 @@ def _draw(name: str, chosen: ArrowSelection, found: compute.Effects) -> None:
         go_to("encoder", head // heads, head % heads, word)
 
     key = _watched(chosen, found)
-    draw_effects(
+    effects(
         name,
         words=found.words,
         heads=names,
@@ -335,3 +329,33 @@ def _decoder(found: compute.Effects) -> str:
     if not listed:
         return "No head of the decoder, silenced whole, changes it much: there, one may stand in for another."
     return f"Of the decoder's heads, silenced whole, these change it: {', '.join(listed)}."
+
+
+@widget
+def effects(
+    name: str,
+    /,
+    *,
+    words: Sequence[str],
+    heads: Sequence[str],
+    looks: Floats,
+    changes: Floats,
+    whole: Floats,
+    looks_title: str,
+    changes_title: str,
+    head: int | None,
+    word: int,
+    on_pick: Callable[[int, int], None],
+) -> None:
+    """Draws two tables of the same words and heads; pointing at a cell of one marks its twin in the other.
+
+    Args:
+        words: the rows.
+        heads: the columns: "1-1", "1-2" …
+        looks: the weights, 0 to 1, [word, head].
+        changes: by how much a probability changes if that word's row is silenced, −1 to 1, [word, head].
+        whole: the same if the whole head is silenced, [head].
+        looks_title, changes_title: what the tables are called.
+        head, word: the cell to mark, from 0; head None: it is not in the tables.
+        on_pick: called with the head and the word, from 0, of a cell that was clicked.
+    """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,18 +14,14 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import cross_attention as compute
+from attnviz.app.learn.lesson import guess
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trace import Block, Floats
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.cross_attention import compute
-else:
-    compute = later("attnviz.app.learn.cross_attention.compute")
 
 _cross = computed(compute.cross)
 
@@ -176,12 +171,12 @@ def text(reading: CrossSelection) -> None:
         "the :blue[queries] come from one sequence, the *reader*; the :red[keys] and :green[values] come "
         "from another, the *source*:"
     )
-    formula(
+    st.latex(
         rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}=\operatorname{{softmax}}\!\Bigl("
         rf"\underbrace{{\textcolor{{blue}}{{Q}}}}_{{{n}\times {width}}}"
         rf"\underbrace{{\textcolor{{red}}{{K}}^\top}}_{{{width}\times {m}}}/\sqrt{{{width}}}\Bigr)"
     )
-    formula(
+    st.latex(
         rf"\underbrace{{O}}_{{{n}\times {width}}}="
         rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}\,"
         rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}\;"
@@ -233,7 +228,7 @@ def more(reading: CrossSelection) -> None:
     )
     # One term a line: that fits a phone.
     lines = r"\\ &+".join(terms)
-    formula(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}\;")
+    st.latex(rf"\begin{{aligned}}o_1=&\;{lines}\\ =&\;{output[reading.at, 0]:.3f}\end{{aligned}}\;")
 
 
 def _term(number: float) -> str:
@@ -241,19 +236,13 @@ def _term(number: float) -> str:
     return f"({number:.3f})" if number < 0 else f"{number:.3f}"
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.cross_attention.compute", "cross"),
-        ("attnviz.app.learn.cross_attention.compute", "read"),
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-    )
+CODE = (
+    ("attnviz.app.learn.cross_attention.compute", "cross", "read"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
+LIMITS = """
 - **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
   translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.
   2017, section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture
@@ -267,4 +256,3 @@ def limits() -> None:
   sentence (Abnar & Zuidema 2020).
 - **A rule.** Two sentences are an anecdote. Try pairs of your own.
 """
-    )

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.controls import describe
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import translate as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import EXAMPLES
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.translate import compute
-else:
-    compute = later("attnviz.app.learn.translate.compute")
 
 _translate = translated(compute.translate)
 

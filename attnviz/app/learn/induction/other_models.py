@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import streamlit as st
 
 from attnviz.app.caches import cached, named
 from attnviz.app.components.head_map import head_map
-from attnviz.app.learn.computed import COMPUTING, later
+from attnviz.app.learn.computed import COMPUTING
+from attnviz.app.learn.computed import induction as compute
 from attnviz.app.learn.in_your_model import in_your_model
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 from attnviz.trained.storyteller.figures import ROLE
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.induction import compute
-else:
-    compute = later("attnviz.app.learn.induction.compute")
 
 _in_model = cached(named, COMPUTING)(compute.in_model)
 

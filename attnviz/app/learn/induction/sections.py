@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import later, storytold
+from attnviz.app.learn.computed import induction as compute
+from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.induction.repeated_words import Next, Role, ShownHead, repeated_words
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.story import known_words
@@ -26,11 +26,6 @@ from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.figures import ROLE, Heads
 from attnviz.trained.storyteller.forming import Copying
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.induction import compute
-else:
-    compute = later("attnviz.app.learn.induction.compute")
 
 _repeated, measured = storytold(compute.repeated), storytold(compute.measured)
 

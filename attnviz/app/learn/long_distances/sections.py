@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, log10
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
-from numpy.typing import ArrayLike
 
 from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import long_distances as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import english
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.long_distances.stretched import (
     Network,
     ReadWord,
     Role,
     Sentence,
-    TargetWord,
     stretched,
 )
 from attnviz.app.page import stop
@@ -31,11 +30,6 @@ from attnviz.text import joined, percent, plural, scientific
 from attnviz.trained.translator import distance
 from attnviz.trained.translator.distance import GENDERS, NAMES, Distances, Gender, Head, Name, Point
 from attnviz.trained.translator.lengthening import MOST
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.long_distances import compute
-else:
-    compute = later("attnviz.app.learn.long_distances.compute")
 
 _stretch = translated(compute.stretch)
 
@@ -52,17 +46,6 @@ _COLUMNS = 64  # numbers in a row of the pictures of what is kept
 _NEAR_ZERO = 0.01  # of a share: less than this is called no loss
 
 
-class _Look(TypedDict):
-    marker: Marker
-    colour: Colour
-
-
-class _Bars(TypedDict):
-    y: ArrayLike
-    low: ArrayLike
-    high: ArrayLike
-
-
 class _Shares(NamedTuple):
     """Medians of the seeds: of all sentences, 0 to 1."""
 
@@ -71,10 +54,10 @@ class _Shares(NamedTuple):
     pronoun: float
 
 
-_LOOK: dict[Name, _Look] = {
-    "lstm": {"marker": "square", "colour": "text"},
-    "lstm_attention": {"marker": "diamond", "colour": "query"},
-    "transformer": {"marker": "circle", "colour": "weights"},
+_LOOK: dict[Name, tuple[Marker, Colour]] = {
+    "lstm": ("square", "text"),
+    "lstm_attention": ("diamond", "query"),
+    "transformer": ("circle", "weights"),
 }
 _LIKE_A_COIN = 0.6  # of two pronouns, the right one; a coin has 0.5
 _MARKER: dict[Gender, Marker] = {"il": "circle", "elle": "ring"}
@@ -138,7 +121,7 @@ def picture(shown: compute.Stretched, found: Distances) -> None:
         "stretched",
         sentences=[_english(shown), _french(shown)],
         networks=networks,
-        about=f"“{' '.join(shown.source)}” · {', '.join(network['name'] for network in networks)}",
+        about=f"“{' '.join(shown.source)}” · {', '.join(network.name for network in networks)}",
     )
     st.markdown(
         ":small[Each cell is a number that is kept, blue if negative, orange if positive. Each vector has a "
@@ -155,37 +138,40 @@ def picture(shown: compute.Stretched, found: Distances) -> None:
 
 
 def _english(shown: compute.Stretched) -> Sentence:
-    roles: dict[int, Role] = {shown.referent: "referent", shown.pronoun: "pronoun"}
-    words, clauses = (*shown.source, "[END]"), (*shown.source_clauses, 0)
-    return Sentence(
-        title="English",
-        language="en",
-        reads=f"what the transformer’s cross-attention head {shown.across_head} reads for "
+    return _sentence(
+        "English",
+        "en",
+        f"what the transformer’s cross-attention head {shown.across_head} reads for "
         f"“{shown.target[shown.choice]}”",
-        words=[
-            ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
-            for place, (word, clause, weight) in enumerate(
-                zip(words, clauses, shown.across.tolist(), strict=True)
-            )
-        ],
+        zip((*shown.source, "[END]"), (*shown.source_clauses, 0), shown.across.tolist(), strict=True),
+        {shown.referent: "referent", shown.pronoun: "pronoun"},
     )
 
 
 def _french(shown: compute.Stretched) -> Sentence:
-    roles: dict[int, Role] = {shown.choice: "pronoun", **dict.fromkeys(shown.named, "referent")}
     ahead = len(shown.target) - shown.choice  # words that the decoder does not know yet
-    weights = [*shown.back.tolist(), *[None] * ahead]
-    return Sentence(
-        title="French, as it should be",
-        language="fr",
-        reads=f"what its decoder head {shown.back_head} reads for “{shown.target[shown.choice]}”",
-        words=[
-            ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
-            for place, (word, clause, weight) in enumerate(
-                zip(shown.target, shown.target_clauses, weights, strict=True)
-            )
-        ],
+    return _sentence(
+        "French, as it should be",
+        "fr",
+        f"what its decoder head {shown.back_head} reads for “{shown.target[shown.choice]}”",
+        zip(shown.target, shown.target_clauses, [*shown.back.tolist(), *[None] * ahead], strict=True),
+        {shown.choice: "pronoun", **dict.fromkeys(shown.named, "referent")},
     )
+
+
+def _sentence(
+    title: str,
+    language: str,
+    reads: str,
+    words: Iterable[tuple[str, int, float | None]],
+    roles: Mapping[int, Role],
+) -> Sentence:
+    """Each word is its text, its clause and its weight; roles are by its place."""
+    read = [
+        ReadWord(text=word, clause=clause, weight=weight, role=roles.get(place, ""))
+        for place, (word, clause, weight) in enumerate(words)
+    ]
+    return Sentence(title=title, language=language, reads=reads, words=read)
 
 
 def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> Network:
@@ -205,7 +191,7 @@ def _network(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> 
         keeps=keeps[name],
         levels=of_vectors(attempt.kept, np.abs(attempt.kept).max(axis=1, keepdims=True)).ravel().tolist(),
         columns=_COLUMNS,
-        words=[TargetWord(text=word.text, mark=word.mark) for word in attempt.marked],
+        words=attempt.marked,
     )
 
 
@@ -248,7 +234,7 @@ def text(found: Distances) -> None:
         "is kept, written and shown. They are computed from $x_t$, $h_{t-1}$ and a bias (here the sum of "
         "two, as in PyTorch):"
     )
-    formula(
+    st.latex(
         r"\begin{aligned} c_t &= f\odot c_{t-1} + i\odot\tanh(g)\\ h_t &= o\odot\tanh(c_t)\end{aligned}\;"
     )
     st.markdown(
@@ -261,7 +247,7 @@ def text(found: Distances) -> None:
         "**Attention** keeps a vector for every word, and looks back at all of them whenever it writes one: "
         ":blue[query], :red[key] and :green[value] meet in one step, over any distance:"
     )
-    formula(
+    st.latex(
         r"\textcolor{violet}{w}=\operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{q}\,\textcolor{red}{K}^\top}{\sqrt{d}}\right)\qquad "
         r"o=\textcolor{violet}{w}\,\textcolor{green}{V}"
@@ -346,7 +332,7 @@ def measures(found: Distances) -> None:
         "in between, and may shrink at each (Bengio et al. 1994); attention takes one step, however far the "
         "noun is. Measured in the same sentences, the median of all:"
     )
-    formula(
+    st.latex(
         r"\lVert x\rVert\cdot\left\lVert\frac{\partial}{\partial x}"
         r"\log\frac{p(\text{right pronoun})}{p(\text{wrong pronoun})}\right\rVert\;"
     )
@@ -379,11 +365,7 @@ def _learning_chart(found: Distances) -> None:
     for name in NAMES:
         runs = found.chosen(name)
         shares = [[100 * moment.exact / found.tuned_on for moment in run.curve] for run in runs]
-        lines.append(
-            Line(
-                NETWORK[name], [moment.step for moment in runs[0].curve], **_over_seeds(shares), **_LOOK[name]
-            )
-        )
+        lines.append(_over_seeds(name, [moment.step for moment in runs[0].curve], shares))
     told = "; ".join(f"{line.label}: {_numbers(line)}" for line in lines)
     st.subheader(title, anchor=False)
     curves(
@@ -425,14 +407,16 @@ def _gradient_chart(found: Distances, when: str, of: Callable[[Point], float]) -
 
 
 def _line(found: Distances, name: Name, of: Callable[[Point], float]) -> Line:
-    """A number of each point: the median of all seeds, and bars from the lowest to the highest."""
+    """A number of each point, over the seeds."""
     values = [[of(point) for point in run.points] for run in found.chosen(name)]
-    return Line(NETWORK[name], _words(found), **_over_seeds(values), **_LOOK[name])
+    return _over_seeds(name, _words(found), values)
 
 
-def _over_seeds(values: Sequence[Sequence[float]]) -> _Bars:
-    """From [seed, point]."""
-    return {"y": np.median(values, axis=0), "low": np.min(values, axis=0), "high": np.max(values, axis=0)}
+def _over_seeds(name: Name, across: Sequence[float], values: Sequence[Sequence[float]]) -> Line:
+    """The median of [seed, point], and bars from the lowest to the highest."""
+    median, low, high = np.median(values, axis=0), np.min(values, axis=0), np.max(values, axis=0)
+    marker, colour = _LOOK[name]
+    return Line(NETWORK[name], across, median, low, high, marker=marker, colour=colour)
 
 
 def _numbers(line: Line) -> str:
@@ -551,16 +535,13 @@ def _listed(found: Distances) -> str:
     return ", ".join(f"{words:.0f}" for words in found.words)
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.long_distances.compute", "stretch"),
-        ("attnviz.trained.translator.lengthening", "Elastic.stretched"),
-        ("attnviz.trained.translator.recurrent", "RecurrentEncoderDecoder"),
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.trained.translator.contest", "pronoun_rows"),
-        ("attnviz.trained.translator.contest", "reactions"),
-    )
+CODE = (
+    ("attnviz.app.learn.long_distances.compute", "stretch"),
+    ("attnviz.trained.translator.lengthening", "Elastic.stretched"),
+    ("attnviz.trained.translator.recurrent", "RecurrentEncoderDecoder"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+    ("attnviz.trained.translator.contest", "pronoun_rows", "reactions"),
+)
 
 
 def limits(found: Distances) -> None:

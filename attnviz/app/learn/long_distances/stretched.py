@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from attnviz.app.components.component import widget
+from attnviz.app.learn.computed import long_distances as compute
 
 Role = Literal["referent", "pronoun", ""]
 
@@ -34,14 +36,8 @@ class Sentence(TypedDict):
     words: Sequence[ReadWord]
 
 
-class TargetWord(TypedDict):
-    """One word of a translation, or of the right one where the translation lacks it."""
-
-    text: str
-    mark: Literal["right", "wrong", "missing"]
-
-
-class Network(TypedDict):
+@dataclass(frozen=True)
+class Network:
     """One network's translation.
 
     Attributes:
@@ -57,7 +53,7 @@ class Network(TypedDict):
     keeps: str
     levels: list[int]
     columns: int
-    words: Sequence[TargetWord]
+    words: Sequence[compute.MarkedWord]
 
 
 @widget

@@ -222,9 +222,8 @@ class Sizes:
 
     Attributes:
         name, source: what it is called, and where its sizes are published.
-        d_model, heads, d_head, d_feed_forward, layers: its sizes; layers are the encoder's.
-        attention, feed_forward, layer, encoder: parameters of one attention block, of one feed-forward
-            network, of one encoder layer (both, with their norms), and of all encoder layers.
+        d_model, heads, d_feed_forward, layers: its sizes; layers are the encoder's.
+        attention, layer: parameters of one attention block, and of one encoder layer with its norms.
         everything: parameters of the whole model, as its `parts` say.
         parts: what `everything` counts besides the encoder, in words.
         published: what the paper gives for it, in millions; None where no paper does.
@@ -234,16 +233,23 @@ class Sizes:
     source: str
     d_model: int
     heads: int
-    d_head: int
     d_feed_forward: int
     layers: int
     attention: int
-    feed_forward: int
     layer: int
-    encoder: int
     everything: int
     parts: str
     published: int | None
+
+    @property
+    def d_head(self) -> int:
+        """How many numbers of a vector a head has."""
+        return self.d_model // self.heads
+
+    @property
+    def encoder(self) -> int:
+        """Parameters of all encoder layers."""
+        return self.layers * self.layer
 
 
 # The sizes that the papers give. BERT's vocabulary is that of its published English lower-case files.
@@ -328,19 +334,15 @@ def _sizes(
     parts: str,
     published: int | None,
 ) -> Sizes:
-    d_model, heads = layer.attention.to_output.out_features, layer.attention.n_heads
     return Sizes(
         name=name,
         source=source,
-        d_model=d_model,
-        heads=heads,
-        d_head=d_model // heads,
+        d_model=layer.attention.to_output.out_features,
+        heads=layer.attention.n_heads,
         d_feed_forward=layer.feed_forward.expand.out_features,
         layers=layers,
         attention=parameters(layer.attention),
-        feed_forward=parameters(layer.feed_forward),
         layer=parameters(layer),
-        encoder=layers * parameters(layer),
         everything=everything,
         parts=parts,
         published=published,

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from attnviz.analysis.sentence import looks, name_of
 from attnviz.app import markdown
+from attnviz.app.components.component import mount
 from attnviz.app.learn.choosing import HeadSelection
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import many_heads as compute
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.many_heads import sizes
-from attnviz.app.learn.many_heads.shares import shares
 from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.models import catalogue
 from attnviz.text import percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads import compute
-else:
-    compute = later("attnviz.app.learn.many_heads.compute")
 
 _at_token = computed(compute.at_token)
 _habits = computed(compute.habits)
@@ -119,11 +115,11 @@ def text(chosen: HeadSelection, heads: int) -> None:
         f"**output**. Its rows {first} to {last} meet only what head {head + 1} read: they are the head's "
         "*slice*, $W_{O,i}$."
     )
-    formula(
+    st.latex(
         r"\begin{aligned}&\operatorname{Concat}(\text{head}_1,\dots,\text{head}_h)\,W_O\\"
         r"&\quad=\sum_{i=1}^{h} \text{head}_i\,W_{O,i}\end{aligned}"
     )
-    formula(
+    st.latex(
         r"\text{head}_i = \textcolor{violet}{\operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{Q_i}\,\textcolor{red}{K_i}^{\top}}{\sqrt{d_{\text{head}}}}\right)}"
         r"\textcolor{green}{V_i}"
@@ -212,16 +208,10 @@ def more(chosen: HeadSelection) -> None:
         habit(chosen)
 
 
-def code() -> None:
-    """Show the functions that computed the picture."""
-    the_code(
-        ("attnviz.transformer.multi_head", "MultiHeadAttention"),
-        ("attnviz.transformer.multi_head", "split_heads"),
-        ("attnviz.transformer.multi_head", "join_heads"),
-        ("attnviz.app.learn.many_heads.compute", "head_shares"),
-        ("attnviz.app.learn.many_heads.compute", "cut"),
-        ("attnviz.app.learn.many_heads.compute", "multiply_adds"),
-    )
+CODE = (
+    ("attnviz.transformer.multi_head", "MultiHeadAttention", "split_heads", "join_heads"),
+    ("attnviz.app.learn.many_heads.compute", "head_shares", "cut", "multiply_adds"),
+)
 
 
 def limits(chosen: HeadSelection) -> None:
@@ -253,3 +243,41 @@ def _signed(share: float) -> str:
     """0.176 → "+17.6 %", as the picture writes it."""
     size = f"{abs(100 * share):.1f} %"
     return size if size == "0.0 %" else ("+" if share > 0 else "−") + size
+
+
+# Enough for every digit that is printed; whole floats would double the message.
+_DIGITS = 6
+
+
+def shares(
+    key: str,
+    /,
+    *,
+    query: str,
+    tokens: Sequence[str],
+    shown: compute.HeadShares,
+    selected: int,
+    on_pick: Callable[[int], None] | None = None,
+) -> None:
+    """Draws a row for each head; a click, Enter or Space on a row picks its head.
+
+    Args:
+        query: what the token that looks is called.
+        tokens: what the tokens that it looks at are called, in order.
+        selected: the head whose row is marked and whose arithmetic is written out, from 0.
+        on_pick: called with the head, from 0.
+    """
+    message = {
+        "query": query,
+        "tokens": tokens,
+        "weights": shown.weights.round(_DIGITS),
+        "pieces": shown.concatenated.round(_DIGITS),
+        "lengths": shown.lengths.round(_DIGITS),
+        "cosines": shown.cosines.round(_DIGITS),
+        "shares": shown.shares.round(_DIGITS),
+        "bias": [shown.bias_length, shown.bias_cosine, shown.bias_share],
+        "output": shown.output.round(_DIGITS),
+        "output_length": shown.output_length,
+        "selected": selected,
+    }
+    mount("shares", key, message, on_pick=on_pick)

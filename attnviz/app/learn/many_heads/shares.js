@@ -60,7 +60,7 @@ const unseen = (text) => element("span", { class: "hidden", text });
 /**
  * @typedef {{ query: string, tokens: string[], weights: number[][], pieces: number[][], lengths: number[], cosines:
  *   number[], shares: number[], bias: [number, number, number], output: number[], output_length: number, selected:
- *   number }} Message what shares.py sends, and describes
+ *   number }} Message what sections.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.lesson import formula
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import many_heads as compute
 from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.many_heads import compute
-else:
-    compute = later("attnviz.app.learn.many_heads.compute")
 
 _sizes = computed(compute.known_sizes)
 _multiply_adds = computed(compute.multiply_adds)
@@ -117,7 +111,7 @@ def _counted(size: compute.Sizes, tokens: int) -> tuple[int, int, int]:
 
 
 def _count_of_multiply_adds() -> None:
-    formula(
+    st.latex(
         r"\underbrace{4\,N\,d_{\text{model}}^{\,2}}_{W_Q,\ W_K,\ W_V,\ W_O}"
         r"+\underbrace{2\,N^2\,d_{\text{model}}}_{\textcolor{blue}{Q}\textcolor{red}{K}^{\top},"
         r"\ \textcolor{violet}{A}\,\textcolor{green}{V}}"

@@ -34,14 +34,13 @@ from attnviz.transformer.masks import (
 )
 
 BY_HAND = "by hand"
-KINDS = ("none", "causal", "padding", "prefix", "window", BY_HAND)
 
 
 def cells(kind: str, tokens: int, size: int = 0, after: int = 0, drawn: str = "") -> Mask:
     """The cells of a mask, [query, key], True where a query may look; a row may be without any.
 
     Args:
-        kind: one of `KINDS`.
+        kind: "none", "causal", "padding", "prefix", "window" or `BY_HAND`.
         tokens: how many the sentence has.
         size: how many tokens at the end are padding, how many at the beginning are the prefix, or how many
             before it a query sees through its window.

@@ -7,7 +7,7 @@ import styles from "./moved_outputs.css";
 
 /**
  * @typedef {{ rows: { title: string, outputs: { label: string, edited: boolean, unchanged: boolean, distance: number,
- *   written: string }[] }[] }} Message what moved_outputs.py sends, and describes
+ *   written: string }[] }[] }} Message what reach.py sends, and describes
  */
 
 /** @extends {View<Message>} */

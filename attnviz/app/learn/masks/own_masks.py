@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, warm_up
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import masks as compute
 from attnviz.app.learn.in_your_model import (
     KINDS,
     choose_head,
@@ -19,17 +17,11 @@ from attnviz.app.learn.in_your_model import (
     layers,
     read,
 )
-from attnviz.app.state.choices import IN_YOUR_MODEL
 from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Kind, Trace
 from attnviz.widgets.tokens import shown_tokens
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
 
 _SHOWN_TOKENS = 64
 _WHO: dict[Kind, str] = {
@@ -37,6 +29,8 @@ _WHO: dict[Kind, str] = {
     "decoder": "each token of the decoder’s text",
     "cross": "each token of the decoder’s text, looking at the encoder’s,",
 }
+
+CODE = (("attnviz.app.learn.masks.compute", "own_masks", "shape_of"),)
 
 
 def draw(text: str) -> None:
@@ -57,13 +51,6 @@ def draw(text: str) -> None:
         masks = compute.own_masks(trace)
         _tell(entry, masks)
         _picture(trace, masks)
-
-
-def code() -> tuple[tuple[str, str], ...]:
-    """The functions that computed the section, while it is open: (module, name) of each."""
-    if not IN_YOUR_MODEL.on:
-        return ()
-    return (("attnviz.app.learn.masks.compute", "own_masks"), ("attnviz.app.learn.masks.compute", "shape_of"))
 
 
 def _tell(entry: Entry, masks: tuple[compute.OwnMask, ...]) -> None:
@@ -126,7 +113,6 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
                 kind="diverging",
                 unit="score",
                 note=f"The mask adds 0 to the score where a cell is open, −∞ where it is hatched.{seen}",
-                caption=heading,
                 filename="attnviz-own-mask",
             )
     with weights_column:
@@ -143,7 +129,6 @@ def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
             heads=[head + 1],
             heading=heading,
             note=f"{closed}Each row shares 100 % among its open cells{sink}.{seen}",
-            caption=heading,
             filename="attnviz-own-weights",
         )
     last = len(queries) - 1

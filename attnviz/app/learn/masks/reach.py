@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TypedDict
 
 import numpy as np
 import streamlit as st
 
 from attnviz.app import controls, markdown
+from attnviz.app.components.component import widget
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.masks.moved_outputs import Output, moved_outputs
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import masks as compute
 from attnviz.app.state.choices import EDITED, REPLACEMENT
 from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
 from attnviz.text import joined
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
 
 _replaced = computed(compute.replaced)
 _reach = computed(compute.reach)
@@ -119,3 +116,31 @@ def _reach_in_words(text: str, reach: compute.Reach) -> str:
 
 def _distance(distance: float) -> str:
     return "<0.001" if distance < 0.0005 else f"{distance:.3f}"
+
+
+class Output(TypedDict):
+    """One token's output.
+
+    Attributes:
+        label: the token; "tired → narrow" where it was replaced (`edited`).
+        unchanged: whether its output is the same to the bit.
+        distance, written: 1 − cosine between the output before and after, and as a person reads it.
+    """
+
+    label: str
+    edited: bool
+    unchanged: bool
+    distance: float
+    written: str
+
+
+class Row(TypedDict):
+    """All tokens under one mask, in order."""
+
+    title: str
+    outputs: list[Output]
+
+
+@widget
+def moved_outputs(name: str, rows: Sequence[Row], /) -> None:
+    """Draws the rows, with equally many tokens, one below the other, each token in the same place."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -13,23 +12,18 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import masks as compute
+from attnviz.app.learn.lesson import guess, the_code
 from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
-from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.app.state.choices import CELLS, IN_YOUR_MODEL, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
+from attnviz.app.weights_picture import weights_picture
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
 from attnviz.text import enough_digits, percent
 from attnviz.trace import Floats, Mask
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
-
-_cells_of = computed(compute.cells)
+from attnviz.widgets.tokens import shown_tokens
 
 _BY_HAND = "by hand"
 _KINDS = ("none", "causal", "padding", "prefix", "window", _BY_HAND)
@@ -71,8 +65,7 @@ class MaskedHead(choosing.HeadSelection):
             InvalidMask: the mask lets a token look nowhere.
         """
         layer = self.layer if layer is None else layer
-        of_layers = _weights(self.text, mask.kind, mask.size, mask.after, mask.drawn, self.head)
-        found: Floats = of_layers[layer]
+        found: Floats = _weights(self.text, mask, self.head)[layer]
         return found
 
     def looks(self, weights: Floats) -> str:
@@ -138,11 +131,15 @@ def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
     if kind != _BY_HAND:
         # Who chooses "by hand" next starts from here. A long mask is left out: it would fill the link.
         CELLS.set(compute.written(cells) if len(groups) <= MOST_TOKENS else "")
-    masked = _weights_or_refusal(chosen, mask)
+    masked: Floats | InvalidMask
+    try:
+        masked = chosen.weights(mask)
+    except InvalidMask as error:
+        masked = error
     if len(groups) <= MOST_TOKENS:
         mask_editor(
             "mask editor",
-            tokens=shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text),
+            tokens=shown_tokens(groups),
             mask=compute.written(cells),
             without=chosen.unmasked,
             with_mask=None if isinstance(masked, InvalidMask) else masked,
@@ -166,7 +163,7 @@ def text(chosen: MaskedHead) -> DeltaGenerator:
         "other (the :red[key], a column). As a matrix $M$, it is added to the scores before the softmax: 0 "
         "where a cell is open, −∞ where it is closed."
     )
-    formula(
+    st.latex(
         r"\textcolor{violet}{A} = \operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{Q}\,\textcolor{red}{K}^\top}{\sqrt{d_\text{head}}} + M\right)"
     )
@@ -181,7 +178,10 @@ def text(chosen: MaskedHead) -> DeltaGenerator:
         "for two reasons: some cells are closed here, and the layers before could not read everything either."
     )
     st.header("What a causal mask changes", anchor=False)
-    st.markdown(_causal_in_words(chosen))
+    st.markdown(
+        f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
+        f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
+    )
     st.markdown(_first_layer_in_words(chosen))
     st.header("Who uses which", anchor=False)
     st.markdown(
@@ -206,30 +206,25 @@ def code() -> None:
         ("attnviz.transformer.masks", "no_mask" if kind == "none" else f"{kind}_mask"),
         ("attnviz.transformer.masks", "refuse_blind_rows"),
         ("attnviz.app.learn.masks.compute", "weights"),
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.transformer.attention", "_forbid"),
-        ("attnviz.app.learn.masks.compute", "reach"),
-        ("attnviz.app.learn.masks.compute", "compare_outputs"),
-        ("attnviz.app.learn.masks.compute", "teacher_forced"),
-        *own_masks.code(),
+        ("attnviz.transformer.attention", "scaled_dot_product_attention", "_forbid"),
+        ("attnviz.app.learn.masks.compute", "reach", "compare_outputs", "teacher_forced"),
+        *(own_masks.CODE if IN_YOUR_MODEL.on else ()),
     )
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        "- **Not how a GPT looks.** This BERT learned without a mask. Under a causal one it must do with "
-        "less than it was taught with; a GPT learned with the mask and arranges itself with it.\n"
-        "- **Not only this head.** The mask holds in every layer and head. In deep layers a token is already "
-        "a mixture of what it could read before (Abnar & Zuidema 2020): a closed cell stops the direct look, "
-        "but what was there may come round through a third token that both may use.\n"
-        "- **Not why the model decides.** A weight says what was read, not what it was good for "
-        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
-        "- **That [CLS] means much.** It often gets most of the weight, probably as a place to rest (Clark "
-        "et al. 2019, Kobayashi et al. 2020). Close its column and see where it goes.\n"
-        "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
-        "plus one, other weights would give the very same output (Brunner et al. 2020)."
-    )
+LIMITS = (
+    "- **Not how a GPT looks.** This BERT learned without a mask. Under a causal one it must do with "
+    "less than it was taught with; a GPT learned with the mask and arranges itself with it.\n"
+    "- **Not only this head.** The mask holds in every layer and head. In deep layers a token is already "
+    "a mixture of what it could read before (Abnar & Zuidema 2020): a closed cell stops the direct look, "
+    "but what was there may come round through a third token that both may use.\n"
+    "- **Not why the model decides.** A weight says what was read, not what it was good for "
+    "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+    "- **That [CLS] means much.** It often gets most of the weight, probably as a place to rest (Clark "
+    "et al. 2019, Kobayashi et al. 2020). Close its column and see where it goes.\n"
+    "- **The only possible weights.** Where a token may look at more tokens than a value has numbers, "
+    "plus one, other weights would give the very same output (Brunner et al. 2020)."
+)
 
 
 def _choose_mask(kind: str, count: int, drawn_as_text: DeltaGenerator) -> _MaskChoice:
@@ -267,20 +262,14 @@ _EXPLAINED = {
 def _cells(mask: _MaskChoice, count: int) -> tuple[Mask, _MaskChoice]:
     """The mask's cells; all open, with a word about it, where a drawn mask is none for this sentence."""
     try:
-        return _cells_of(mask.kind, count, mask.size, mask.after, mask.drawn), mask
+        return _cells_of(mask, count), mask
     except InvalidMask as error:
         st.warning(
             f"{markdown.plain(str(error))} So every cell is open now: draw it anew, or choose another mask.",
             icon=":material/grid_off:",
         )
-        return _cells_of(_BY_HAND, count, 0, 0, ""), _MaskChoice(_BY_HAND)
-
-
-def _weights_or_refusal(chosen: MaskedHead, mask: _MaskChoice) -> Floats | InvalidMask:
-    try:
-        return chosen.weights(mask)
-    except InvalidMask as error:
-        return error
+        every = _MaskChoice(_BY_HAND)
+        return _cells_of(every, count), every
 
 
 def _draw(drawn: str) -> None:
@@ -307,7 +296,7 @@ def _long(chosen: MaskedHead, cells: Mask, masked: Floats, shows: Shows) -> None
         "with mask": np.where(cells, masked, np.nan).astype(np.float32),
         "change": masked - chosen.unmasked,
     }[shows]
-    named = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
+    named = shown_tokens(chosen.groups)
     changes = shows == "change"
     weights_picture(
         "masked weights",
@@ -330,13 +319,6 @@ def _in_words(chosen: MaskedHead, kind: str, masked: Floats) -> str:
         return f"{without}. Nothing is masked."
     called = "your mask" if kind == _BY_HAND else f"the {kind} mask"
     return f"{without} without a mask; with {called}, at {chosen.looks(masked)}."
-
-
-def _causal_in_words(chosen: MaskedHead) -> str:
-    return (
-        f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
-        f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
-    )
 
 
 def _under_causal_mask(chosen: MaskedHead, layer: int) -> tuple[str, float, float, float]:
@@ -371,6 +353,10 @@ def _first_layer_in_words(chosen: MaskedHead) -> str:
 
 
 @computed
-def _weights(text: str, kind: str, size: int, after: int, drawn: str, head: int) -> Floats:
-    mask = compute.cells(kind, len(loading.tokens(MODEL, text)), size, after, drawn)
-    return compute.weights(text, mask, head)
+def _cells_of(mask: _MaskChoice, tokens: int) -> Mask:
+    return compute.cells(mask.kind, tokens, mask.size, mask.after, mask.drawn)
+
+
+@computed
+def _weights(text: str, mask: _MaskChoice, head: int) -> Floats:
+    return compute.weights(text, _cells_of(mask, len(loading.tokens(MODEL, text))), head)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import masks as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import OPENING
 from attnviz.text import percent, scientific
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.masks import compute
-else:
-    compute = later("attnviz.app.learn.masks.compute")
 
 _teacher_forced = translated(compute.teacher_forced)
 

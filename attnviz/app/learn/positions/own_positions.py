@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +11,11 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
-from attnviz.app.learn.lesson import formula
 from attnviz.app.learn.positions.encoding import encoding
-from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_PAIR, OWN_PART
+from attnviz.app.learn.positions.position_kinds import chart_of_biases, chart_of_likeness
+from attnviz.app.state.choices import OWN_PAIR, OWN_PART
 from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name
@@ -23,14 +23,16 @@ from attnviz.trace import Block, Floats, Trace
 from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.positions import compute
     from attnviz.capture.positions import Biases, Relative, Slopes, Table, Turns
-else:
-    compute = later("attnviz.app.learn.positions.compute")
 
 _SHOWN_PLACES = 64
 _SHOWN_NUMBERS = 64
 _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+
+CODE = (
+    ("attnviz.capture.positions", "positions_of"),
+    ("attnviz.app.learn.positions.compute", "likeness", "scores_by_distance"),
+)
 
 
 def draw(text: str) -> None:
@@ -57,17 +59,6 @@ def draw(text: str) -> None:
             draw_kind[kind](entry, text, ways)
 
 
-def code() -> tuple[tuple[str, str], ...]:
-    """The functions that computed the section, while it is open: (module, name) of each."""
-    if not IN_YOUR_MODEL.on:
-        return ()
-    return (
-        ("attnviz.capture.positions", "positions_of"),
-        ("attnviz.app.learn.positions.compute", "likeness"),
-        ("attnviz.app.learn.positions.compute", "scores_by_distance"),
-    )
-
-
 def _nothing(entry: Entry) -> None:
     st.markdown(
         f"**Nothing tells {_called(entry)} where a token stands.** It has no table, turns nothing and adds "
@@ -88,7 +79,13 @@ def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
         if table.grid:
             _chart_of_directions(table)
         else:
-            _chart_of_likeness(found)
+            chart_of_likeness(
+                found,
+                "its",
+                alt=f"The mean cosine is 1 at distance 0 and {found.mean[-1]:.2f} at distance "
+                f"{len(found.mean) - 1}.",
+                filename="own-positions",
+            )
     with drawn:
         _chart_of_vectors(_labels(entry, text, table), table)
 
@@ -105,7 +102,7 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
         f"{_called(entry)} adds to each token's vector the vector of its place: **{places:,} places** with "
         f"**{numbers:,} numbers** each, {origin}."
     )
-    formula(r"x = \text{token} + \text{table}[pos]")
+    st.latex(r"x = \text{token} + \text{table}[pos]")
     if table.unused:
         st.markdown(
             f"Its table has {table.unused} more rows in front, which no token of a text gets; the first "
@@ -132,25 +129,6 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
         "**Does it know distances?** The vectors of neighbouring places have a cosine of "
         f"**{decimal(found.mean[near], 2)}** on average, {far} apart **{decimal(found.mean[far], 2)}** "
         f"(from {decimal(found.low[far], 2)} to {decimal(found.high[far], 2)}). {lengths}"
-    )
-
-
-def _chart_of_likeness(found: compute.Likeness) -> None:
-    distances = range(len(found.mean))
-    curves(
-        "own likeness",
-        [Line("mean", distances, found.mean, found.low, found.high, band=True, colour="text")],
-        title="How alike the vectors of two places are",
-        across=Axis("distance between two positions"),
-        up=Axis("cosine"),
-        at="{x} apart",
-        digits=3,
-        alt=f"The mean cosine is 1 at distance 0 and {found.mean[-1]:.2f} at distance {distances[-1]}.",
-        filename="own-positions",
-    )
-    st.caption(
-        f"All pairs of its {len(found.lengths) - 1:,} places after the first, by their distance: the mean, "
-        "and the band from the least to the most alike."
     )
 
 
@@ -324,7 +302,7 @@ def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
         )
         st.markdown(f"**All slopes:** {', '.join(f'{value:.4g}' for value in way.slopes)}.")
         back = np.arange(min(_SHOWN_PLACES, entry.token_limit))
-        _chart_of_biases(back, -way.slopes[:, None] * back, head, "distance back from the query to the key")
+        _chart_of_biases(back.tolist(), -way.slopes[:, None] * back, head)
     with drawn:
         _added(trace, block, head)
         st.caption(
@@ -349,7 +327,7 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
             f"Head {head + 1} adds most for a key {_apart(most)}: **{decimal(line.max(), 2)}**; least "
             f"{_apart(least)}: **{decimal(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
         )
-        _chart_of_biases(way.distances, way.biases, head, "key's place − query's place")
+        _chart_of_biases(way.distances.tolist(), way.biases, head)
     with drawn:
         _added(trace, block, head)
 
@@ -382,24 +360,9 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
         _added(trace, block, head)
 
 
-def _chart_of_biases(distances: Any, biases: Floats, head: int, across: str) -> None:
-    others = [
-        Line(f"head {number + 1}", distances, line, colour="text", faint=True)
-        for number, line in enumerate(biases)
-        if number != head
-    ]
-    curves(
-        "own biases",
-        [Line(f"head {head + 1}", distances, biases[head], colour="text"), *others],
-        title="What is added to the score",
-        across=Axis(across),
-        up=Axis("added to the score", zero=True),
-        at="{x} on" if distances[0] < 0 else "{x} back",
-        digits=3,
-        faint="other heads",
-        alt=f"Head {head + 1} adds from {biases[head].min():.3g} to {biases[head].max():.3g}.",
-        filename="own-biases",
-    )
+def _chart_of_biases(distances: Sequence[int], biases: Floats, head: int) -> None:
+    alt = f"Head {head + 1} adds from {biases[head].min():.3g} to {biases[head].max():.3g}."
+    chart_of_biases(distances, biases, head, alt=alt, filename="own-biases")
 
 
 def _added(trace: Trace, block: Block, head: int) -> None:
@@ -423,7 +386,6 @@ def _added(trace: Trace, block: Block, head: int) -> None:
         kind="diverging",
         unit="score",
         note="As the model added it when it read the sentence. Hatched: its mask closes the cell.",
-        caption=heading,
         filename="attnviz-own-bias",
     )
 

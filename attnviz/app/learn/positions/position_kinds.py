@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -11,20 +11,15 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Dash, Line, Marker, curves
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.lesson import formula
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.markdown import token
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
-from attnviz.app.weights_picture import shown_tokens, weights_picture
-from attnviz.capture import loading
+from attnviz.app.weights_picture import weights_picture
 from attnviz.text import decimal, head_name
 from attnviz.trace import Floats
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.positions import compute
-else:
-    compute = later("attnviz.app.learn.positions.compute")
+from attnviz.widgets.tokens import shown_tokens
 
 _waves = computed(compute.waves)
 _curve = computed(compute.curve)
@@ -36,10 +31,7 @@ _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
 _CODE = {
     "Sinusoidal": (("attnviz.transformer.positions", "sinusoidal"),),
     "Learned": (("attnviz.transformer.positions", "LearnedPositions"),),
-    "Rotary": (
-        ("attnviz.transformer.rotary", "rotary_frequencies"),
-        ("attnviz.transformer.rotary", "rotate"),
-    ),
+    "Rotary": (("attnviz.transformer.rotary", "rotary_frequencies", "rotate"),),
     "ALiBi": (("attnviz.transformer.alibi", "alibi_slopes"), ("attnviz.transformer.alibi", "alibi_bias")),
 }
 _HEADS = ("8", "12", "16")
@@ -68,7 +60,7 @@ def draw(text: str, word: int) -> None:
     st.markdown(_SIDE_BY_SIDE)
 
 
-def code() -> tuple[tuple[str, str], ...]:
+def code() -> tuple[tuple[str, ...], ...]:
     """The functions that computed the chosen kind: (module, name) of each."""
     return _CODE[ENCODING.get(_KINDS[0])]
 
@@ -85,8 +77,8 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             "cosines, which stay between −1 and 1, as positional encoding $PE$. Each pair of numbers is the "
             "hand of a clock: the first turns fastest, the last hardly at all."
         )
-        formula(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
-        formula(r"PE(pos, 2i{+}1) = \cos \frac{pos}{10000^{2i/d}}")
+        st.latex(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
+        st.latex(r"PE(pos, 2i{+}1) = \cos \frac{pos}{10000^{2i/d}}")
         pair = DIMENSION_PAIR.draw("Pair of dimensions", d_model // 2) - 1
         rate = float(found.rates[pair])
         sine, cosine = found.encoding[word, 2 * pair : 2 * pair + 2]
@@ -180,7 +172,7 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             "training like all its other numbers (Devlin et al. 2019). These are the very vectors that the "
             "shuffle above leaves out."
         )
-        formula(r"x = \text{word} + \text{segment} + \text{table}[pos]")
+        st.latex(r"x = \text{word} + \text{segment} + \text{table}[pos]")
         other = word + 1 if word + 1 < len(groups) else word - 1
         peak = int(found.mean[2:10].argmax()) + 2
         st.markdown(
@@ -196,25 +188,13 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             f"The first row, where [CLS] always stands, is a mark of its own: its length is "
             f"**{found.lengths[0]:.2f}**, the others' **{found.lengths[1:].mean():.2f}** on average."
         )
-        mean = Line(
-            "mean", range(len(found.mean)), found.mean, found.low, found.high, band=True, colour="text"
-        )
-        curves(
-            "table picture",
-            [mean],
-            title="How alike the vectors of two places are",
-            across=Axis("distance between two positions"),
-            up=Axis("cosine"),
-            at="{x} apart",
-            digits=3,
+        chart_of_likeness(
+            found,
+            "BERT's",
             alt=f"The mean cosine goes from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
             "distance 10; single pairs of places ten apart have between "
             f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
             filename="learned-positions",
-        )
-        st.caption(
-            f"All pairs of BERT's {limit - 1} places after the first, by their distance: the mean, and the "
-            "band from the least to the most alike."
         )
     with drawn:
         _matrix(
@@ -226,6 +206,25 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         )
 
 
+def chart_of_likeness(found: compute.Likeness, whose: str, *, alt: str, filename: str) -> None:
+    """Draw how alike the vectors of a table's places are, by their distance; `whose` table it is."""
+    curves(
+        filename,
+        [Line("mean", range(len(found.mean)), found.mean, found.low, found.high, band=True, colour="text")],
+        title="How alike the vectors of two places are",
+        across=Axis("distance between two positions"),
+        up=Axis("cosine"),
+        at="{x} apart",
+        digits=3,
+        alt=alt,
+        filename=filename,
+    )
+    st.caption(
+        f"All pairs of {whose} {len(found.lengths) - 1:,} places after the first, by their distance: the "
+        "mean, and the band from the least to the most alike."
+    )
+
+
 def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     told, drawn = st.columns(2, gap="large")
     with told:
@@ -235,7 +234,7 @@ def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             "is turned by an angle that grows with its place, by the rule of the sinusoidal clock's hands "
             "(Su et al. 2021). $R_m$ is the turn of place $m$. :green[Values] stay as they are."
         )
-        formula(
+        st.latex(
             r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
             r"\textcolor{blue}{q} \cdot (R_{n-m}\, \textcolor{red}{k})"
         )
@@ -358,7 +357,7 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             "ahead: the key $j$ never comes after the query $i$. There is no table to run out of, so texts "
             "may be longer than those in training."
         )
-        formula(
+        st.latex(
             r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "
             r"\quad m_h = 2^{-8h/H}"
         )
@@ -380,21 +379,10 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
                 f"{heads} is no power of two, so by the authors' rule the first heads take the slopes of "
                 f"{2 ** (heads.bit_length() - 1)} heads, and the rest every second slope of twice as many."
             )
-        back_from_query = range(found.by_distance.shape[1])
-        others = [
-            Line(f"head {number + 1}", back_from_query, line, colour="text", faint=True)
-            for number, line in enumerate(found.by_distance)
-            if number != head
-        ]
-        curves(
-            "bias picture",
-            [Line(f"head {head + 1}", back_from_query, found.by_distance[head], colour="text"), *others],
-            title="What is added to the score",
-            across=Axis("distance back from the query to the key"),
-            up=Axis("added to the score", zero=True),
-            at="{x} back",
-            digits=3,
-            faint="other heads",
+        chart_of_biases(
+            range(found.by_distance.shape[1]),
+            found.by_distance,
+            head,
             alt=f"{heads} straight lines that fall from 0; the steepest slope is "
             f"{found.slopes.max():.4g}, the flattest {found.slopes.min():.4g}.",
             filename="alibi",
@@ -407,6 +395,33 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             f"Bias of head {head + 1} of {heads}",
             "What is added to each score; the words play no part. Hatched: the key comes later.",
         )
+
+
+def chart_of_biases(distances: Sequence[int], biases: Floats, head: int, *, alt: str, filename: str) -> None:
+    """Draw what heads add to a score by the distance, [head, distance]; one head, from 0, stands out.
+
+    Where no distance is negative, they are counted back from the query.
+    """
+    both_ways = distances[0] < 0
+    others = [
+        Line(f"head {number + 1}", distances, line, colour="text", faint=True)
+        for number, line in enumerate(biases)
+        if number != head
+    ]
+    curves(
+        filename,
+        [Line(f"head {head + 1}", distances, biases[head], colour="text"), *others],
+        title="What is added to the score",
+        across=Axis(
+            "key's place − query's place" if both_ways else "distance back from the query to the key"
+        ),
+        up=Axis("added to the score", zero=True),
+        at="{x} on" if both_ways else "{x} back",
+        digits=3,
+        faint="other heads",
+        alt=alt,
+        filename=filename,
+    )
 
 
 def _matrix(
@@ -422,12 +437,11 @@ def _matrix(
 ) -> None:
     """Numbers between the sentence's tokens, in the same place for every kind."""
     st.subheader(heading, anchor=False)
-    tokens = shown_tokens(loading.tokens(MODEL, text), text)
+    groups = choosing.tokens(text)
+    tokens = shown_tokens(groups)
     shown = min(len(tokens), _SHOWN_TOKENS)
     if shown < len(tokens):
         note += f" The first {shown} of {len(tokens)} tokens are shown."
-
-    groups = choosing.tokens(text)
 
     def pick(query: int | None, picked: int | None) -> None:
         if query is not None:
@@ -448,7 +462,6 @@ def _matrix(
         kind="diverging",
         unit="score",
         note=note,
-        caption=heading,
         filename="attnviz-positions",
         on_pick=pick,
     )

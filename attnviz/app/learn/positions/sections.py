@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypedDict
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
+from attnviz.app.components.component import widget
 from attnviz.app.learn import choosing
 from attnviz.app.learn.choosing import TokenSelection
-from attnviz.app.learn.computed import computed, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import positions as compute
+from attnviz.app.learn.lesson import guess, the_code
 from attnviz.app.learn.positions import own_positions, position_kinds
-from attnviz.app.learn.positions.shuffle import Outcome, ShuffledToken, shuffle
-from attnviz.app.state.choices import ORDER, QUERY
+from attnviz.app.state.choices import IN_YOUR_MODEL, ORDER, QUERY
 from attnviz.text import decimal
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.positions import compute
-else:
-    compute = later("attnviz.app.learn.positions.compute")
 
 _experiment = computed(compute.set_experiment)
 
@@ -125,7 +122,7 @@ def text(read: TwoOrders) -> None:
         "layer (adding, layer norm, feed-forward) treats every token alone. So attention $F$ without "
         "a mask is **permutation-equivariant**; where $P$ puts the rows in another order:"
     )
-    formula(
+    st.latex(
         r"F(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
         r" = P F(\textcolor{blue}{Q}, \textcolor{red}{K}, \textcolor{green}{V})"
     )
@@ -160,28 +157,24 @@ def text(read: TwoOrders) -> None:
 def code() -> None:
     """Show the functions that computed the page."""
     the_code(
-        ("attnviz.app.learn.positions.compute", "shuffled"),
-        ("attnviz.app.learn.positions.compute", "encode"),
-        ("attnviz.app.learn.positions.compute", "compare"),
+        ("attnviz.app.learn.positions.compute", "shuffled", "encode", "compare"),
         *position_kinds.code(),
-        *own_positions.code(),
+        *(own_positions.CODE if IN_YOUR_MODEL.on else ()),
     )
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        "- **A model trained without positions.** This BERT was trained with its table and had it taken "
-        "away. A decoder trained without positions can still learn about order, probably because its causal "
-        "mask shows each token another number of tokens (Haviv et al. 2022).\n"
-        "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
-        "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
-        "model would do.\n"
-        "- **Everything in an output.** The strips show the beginning of each vector; "
-        "the numbers beside them are computed from all of it.\n"
-        "- **What the words mean in the new order.** That the outputs differ says that the order counts, "
-        "not that it was understood."
-    )
+LIMITS = (
+    "- **A model trained without positions.** This BERT was trained with its table and had it taken "
+    "away. A decoder trained without positions can still learn about order, probably because its causal "
+    "mask shows each token another number of tokens (Haviv et al. 2022).\n"
+    "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
+    "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
+    "model would do.\n"
+    "- **Everything in an output.** The strips show the beginning of each vector; "
+    "the numbers beside them are computed from all of it.\n"
+    "- **What the words mean in the new order.** That the outputs differ says that the order counts, "
+    "not that it was understood."
+)
 
 
 def written(number: float) -> str:
@@ -245,3 +238,57 @@ def _outcome(compared: compute.Comparison, place: int, levels: list[list[int]]) 
 
 def _shuffle() -> None:
     ORDER.set(ORDER.get(0) % ORDER.most + 1)
+
+
+class Outcome(TypedDict):
+    """What became of one token's output.
+
+    Attributes:
+        before, after: the beginning of the two vectors, as levels 0 to 254; 127 is zero.
+        same: whether they are equal but for rounding.
+        verdict: what is written beside them: "same", "cos 0.79".
+        exact: the largest difference and the cosine, unrounded.
+        title: the same in words, for a pointer and for a screen reader.
+    """
+
+    before: Sequence[int]
+    after: Sequence[int]
+    same: bool
+    verdict: str
+    exact: tuple[float, float]
+    title: str
+
+
+class ShuffledToken(TypedDict):
+    """A token at its new place, with one outcome for each column.
+
+    Its numbers in the new and in the original order count from 1; `special`: the tokenizer added it ([CLS],
+    [SEP]).
+    """
+
+    label: str
+    special: bool
+    place: int
+    came_from: int
+    outcomes: Sequence[Outcome]
+
+
+@widget
+def shuffle(
+    name: str,
+    /,
+    *,
+    tokens: Sequence[ShuffledToken],
+    columns: Sequence[str],
+    chosen: int,
+    note: str,
+    on_pick: Callable[[int], None],
+) -> None:
+    """Draws both orders, joined by lines, and beside them each token's two outputs in every column.
+
+    Args:
+        tokens: in the new order.
+        chosen: the number, from 1, that the highlighted token had in the original order.
+        note: what the colours mean.
+        on_pick: called with the number that a token had in the original order.
+    """

@@ -10,7 +10,7 @@ import styles from "./shuffle.css";
 /**
  * @typedef {{ tokens: { label: string, special: boolean, place: number, came_from: number, outcomes: { before:
  *   number[], after: number[], same: boolean, verdict: string, exact: [number, number], title: string }[] }[],
- *   columns: string[], chosen: number, note: string }} Message what shuffle.py sends, and describes
+ *   columns: string[], chosen: number, note: string }} Message what sections.py sends, and describes
  */
 
 /** @extends {View<Message>} */

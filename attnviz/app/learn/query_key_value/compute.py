@@ -192,7 +192,7 @@ class Walk:
     """The six steps of one token in one head, and what the model itself computed.
 
     Attributes:
-        model, kind: whose attention, and which.
+        kind: of the attention.
         query_tokens, key_tokens: the tokens that look, and those that are looked at.
         query_text, key_text: the texts that they stand in.
         layer, head, token: whose steps these are, from 0.
@@ -209,7 +209,6 @@ class Walk:
         model_scores, model_weights: float32 [query, key], the head's own when the whole model ran.
     """
 
-    model: str
     kind: Kind
     query_tokens: tuple[Token, ...]
     key_tokens: tuple[Token, ...]
@@ -325,7 +324,6 @@ def walk(text: str, layer: int, head: int, token: int, model: str = MODEL, kind:
         )
     to_query, to_key, to_value = (Projection(*(part.detach() for part in projection)) for projection in maps)
     return Walk(
-        model=model,
         kind=kind,
         query_tokens=of_layer.query_tokens,
         key_tokens=of_layer.key_tokens,

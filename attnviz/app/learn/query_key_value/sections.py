@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,27 +14,32 @@ from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
-from attnviz.app.learn.computed import COMPUTING, MODEL, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.components.component import widget
+from attnviz.app.learn.computed import COMPUTING, MODEL
+from attnviz.app.learn.computed import query_key_value as compute
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
-from attnviz.app.learn.query_key_value.weights_table import weights_table
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.text import decimal, enough_digits, head_name, percent
-from attnviz.trace import Kind
+from attnviz.trace import Floats, Kind
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.query_key_value import compute
     from attnviz.trace import Token
-else:
-    compute = later("attnviz.app.learn.query_key_value.compute")
 
 _STEPS = ("1", "2", "3", "4", "5", "6")
 _ROWS, _COLUMNS = "rows", "columns"
+
+# The arrays of a walk that the picture is drawn from.
+_OF_THE_HEAD = (
+    *("vector", "query", "output", "query_matrix", "key_matrix", "value_matrix"),
+    *("query_bias", "key_bias", "value_bias"),
+)
+_OF_EACH_KEY = ("vectors", "keys", "values", "dot_products", "scores", "weights")
 
 # The space at the end of a line keeps KaTeX's subscripts from standing out of the line's box.
 _FORMULA = (
@@ -138,24 +144,9 @@ def picture(chosen: QueryAtWork) -> None:
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
     source = store.publish(
         "walk arrays",
-        {
-            "vector": done.vector,
-            "vectors": done.vectors[rows],
-            "query_matrix": done.query_matrix,
-            "key_matrix": done.key_matrix,
-            "value_matrix": done.value_matrix,
-            "query_bias": done.query_bias,
-            "key_bias": done.key_bias,
-            "value_bias": done.value_bias,
-            "query": done.query,
-            "keys": done.keys[rows],
-            "values": done.values[rows],
-            "dot_products": done.dot_products[rows],
-            "scores": done.scores[rows],
-            "weights": done.weights[rows],
-            "output": done.output,
-            "rest": done.weights[left_out] @ done.values[left_out],
-        },
+        {name: getattr(done, name) for name in _OF_THE_HEAD}
+        | {name: getattr(done, name)[rows] for name in _OF_EACH_KEY}
+        | {"rest": done.weights[left_out] @ done.values[left_out]},
         largest=done.softmax.largest,
         sum=done.softmax.total,
     )
@@ -174,7 +165,7 @@ def picture(chosen: QueryAtWork) -> None:
         total=len(tokens),
         rest={"count": len(left_out), "weight": left_out_weight} if len(left_out) else None,
         origin=chosen.attention.origin(done.layer),
-        on_step=_go,
+        on_step=lambda step: STEP.set(str(step)),
     )
     if len(left_out):
         most = f"the {len(rows)} tokens that {chosen.word} looks at most"
@@ -306,7 +297,7 @@ def text(chosen: QueryAtWork) -> None:
         f"In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
         "(this is the $d_{\\text{head}}$ of later pages):"
     )
-    formula(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
+    st.latex(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
     if chosen.forbidden:
         st.markdown(f"The sums end at {chosen.word}: a mask forbids to look at what comes later (page 5).")
     st.header("Why three and not one?", anchor=False)
@@ -413,8 +404,7 @@ def code(chosen: QueryAtWork) -> None:
     lesson, attention = "attnviz.app.learn.query_key_value.compute", "attnviz.transformer.attention"
     the_code(
         (lesson, "_of_bert" if chosen.attention.model == MODEL else "_of_translator"),
-        (lesson, "six_steps"),
-        (lesson, "of_head"),
+        (lesson, "six_steps", "of_head"),
         (attention, "scaled_dot_product_attention"),
     )
 
@@ -446,10 +436,6 @@ def limits(chosen: QueryAtWork) -> None:
             "independent ways and give the very same output (Brunner et al. 2020)."
         )
     not_shown("\n".join(f"- {point}" for point in points))
-
-
-def _go(step: int) -> None:
-    STEP.set(str(step))
 
 
 def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
@@ -491,3 +477,29 @@ def _divided(dot_product: float, score: float, size: int) -> str:
     root, result = size**0.5, decimal(score)
     digits = enough_digits([dot_product, root], 2, lambda dot, by: decimal(dot / by) == result)
     return f"{decimal(dot_product, digits)} ÷ {decimal(root, digits)} = {result}"
+
+
+@widget
+def weights_table(
+    key: str,
+    /,
+    *,
+    weights: Floats,
+    others: Sequence[float] | None,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    query: int,
+    columns: bool,
+    caption: str,
+    forbidden: Sequence[Sequence[bool]] | None = None,
+) -> None:
+    """Draws the weights with their sums.
+
+    Args:
+        weights: [query, key], of the tokens that are shown.
+        others: for each query, what it gives to tokens that are not shown; None if all are.
+        query: the one whose weights are marked.
+        columns: whether each query has a column instead of a row.
+        caption: what the table shows, in one sentence.
+        forbidden: [query, key], where the mask forbids to look; None: nowhere.
+    """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing
-from attnviz.app.learn.computed import MODEL, later, translated
+from attnviz.app.learn.computed import MODEL, translated
+from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.english import english, outside_note
 from attnviz.app.state.choices import SIX_STEPS_OF, TRANSLATOR_HEAD, TRANSLATOR_LAYER, TRANSLATOR_QUERY
 from attnviz.capture import loading
@@ -18,11 +18,6 @@ from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
 from attnviz.trace import Kind
 from attnviz.trained.translator import variants
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.translate import compute
-else:
-    compute = later("attnviz.app.learn.translate.compute")
 
 _translate = translated(compute.translate)
 

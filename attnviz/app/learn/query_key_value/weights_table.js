@@ -7,7 +7,7 @@ import styles from "./weights_table.css";
 
 /**
  * @typedef {{ weights: number[][], others: number[] | null, queries: string[], keys: string[], forbidden: boolean[][]
- *   | null, query: number, columns: boolean, caption: string }} Message what weights_table.py sends, and describes
+ *   | null, query: number, columns: boolean, caption: string }} Message what sections.py sends, and describes
  */
 
 /** @extends {View<Message>} */

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log2, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.components.component import widget
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.choosing import HeadSelection, head_selection
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
-from attnviz.app.learn.scale.softmax_bars import Key, Measure, softmax_bars
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import scale as compute
+from attnviz.app.learn.lesson import guess
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
 from attnviz.app.weights_picture import shown_tokens
@@ -21,10 +23,7 @@ from attnviz.models import catalogue
 from attnviz.text import percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.scale import compute
     from attnviz.trace import Floats
-else:
-    compute = later("attnviz.app.learn.scale.compute")
 
 _variances, _row = computed(compute.variances), computed(compute.row)
 _curves, _in_bert = computed(compute.curves), computed(compute.in_bert)
@@ -165,14 +164,14 @@ def text() -> None:
         "products. If all entries are independent, with mean 0 and variance 1, each product has mean 0 and "
         "variance 1 too, and variances of independent numbers add up:"
     )
-    formula(
+    st.latex(
         r"\operatorname{Var}(\textcolor{blue}{q}\cdot\textcolor{red}{k})"
         r"=\sum_{i=1}^{d}\operatorname{Var}(\textcolor{blue}{q_i}\,\textcolor{red}{k_i})=d"
     )
     st.markdown(
         "Divide a number by $\\sqrt d$ and its variance is divided by $d$. So the **scores** keep variance 1:"
     )
-    formula(
+    st.latex(
         r"\textcolor{violet}{w}=\operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{q}\,\textcolor{red}{K}^\top}{\sqrt{d}}\right)"
     )
@@ -202,7 +201,7 @@ def learning(drawn: Draw) -> None:
             "A model learns by **gradients**: how much would the weights $w$ of a row move if its "
             ":blue[query] moved a little? The query moves the scores $s$, and they move the weights:"
         )
-        formula(
+        st.latex(
             r"\frac{\partial\,\textcolor{violet}{w}}{\partial\,\textcolor{blue}{q}}="
             r"\bigl(\operatorname{diag}(\textcolor{violet}{w})"
             r"-\textcolor{violet}{w}^\top\,\textcolor{violet}{w}\bigr)\,"
@@ -321,24 +320,15 @@ def _exact(weight: float) -> str:
     return "more than 99.9999 %"
 
 
-def code() -> None:
-    """Show the functions behind the pictures."""
-    the_code(
-        ("attnviz.transformer.attention", "scaled_dot_product_attention"),
-        ("attnviz.app.learn.scale.compute", "variances"),
-        ("attnviz.app.learn.scale.compute", "standard_error"),
-        ("attnviz.app.learn.scale.compute", "compare"),
-        ("attnviz.analysis.entropy", "bits"),
-        ("attnviz.app.learn.scale.compute", "jacobian"),
-        ("attnviz.app.learn.scale.compute", "derivative"),
-        ("attnviz.app.learn.scale.compute", "curves"),
-    )
+CODE = (
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+    ("attnviz.app.learn.scale.compute", "variances", "standard_error", "compare"),
+    ("attnviz.analysis.entropy", "bits"),
+    ("attnviz.app.learn.scale.compute", "jacobian", "derivative", "curves"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
+LIMITS = """
 - **A model trained without the division.** The bundled BERT was trained with it. Taking it away afterwards
   shows what softmax does with these numbers; a model trained without it would have learned other ones.
 - **That √d is the only way.** The published code of T5 (Raffel et al. 2020) leaves the division out and
@@ -347,4 +337,43 @@ def limits() -> None:
 - **That a decided row is a bad row.** A trained head may well give one token nearly everything.
 - **The whole gradient.** This is one factor of many on the way to a model's parameters.
 """
-    )
+
+
+class Key(TypedDict):
+    """One key of the row.
+
+    Attributes:
+        place: its number in the sentence, from 1; None where it has none.
+        score: its dot product with the query; None for several keys together.
+        weights: its weight in each of the columns.
+    """
+
+    label: str
+    place: int | None
+    score: float | None
+    weights: Sequence[float]
+
+
+class Measure(TypedDict):
+    """A number for each column, below its weights."""
+
+    label: str
+    values: Sequence[str]
+
+
+@widget
+def softmax_bars(
+    name: str,
+    /,
+    *,
+    title: str,
+    columns: Sequence[str],
+    keys: Sequence[Key],
+    measures: Sequence[Measure],
+    about: str = "",
+) -> None:
+    """Draw the same row of keys under several softmaxes, as one table of bars, with the measures below.
+
+    The title is for those who do not see the table; the columns are those of the weights.
+    `about` is what the saved picture says, where it is not about the page's sentence.
+    """

@@ -1,4 +1,4 @@
-/* softmax_bars: one row of keys under several softmaxes, as a table of bars; softmax_bars.py describes the data. */
+/* softmax_bars: one row of keys under several softmaxes, as a table of bars; sections.py describes the data. */
 
 import { bar, element, table, tr } from "../../../widgets/dom.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
@@ -7,7 +7,7 @@ import styles from "./softmax_bars.css";
 
 /**
  * @typedef {{ title: string, columns: string[], keys: { label: string, place: number | null, score: number | null,
- *   weights: number[] }[], measures: { label: string, values: string[] }[] }} Message what softmax_bars.py sends, and
+ *   weights: number[] }[], measures: { label: string, values: string[] }[] }} Message what sections.py sends, and
  *   describes
  */
 

@@ -10,9 +10,9 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
-from attnviz.app.learn.computed import later, translated
-from attnviz.app.learn.lesson import formula
-from attnviz.app.learn.measured import measured, never_certain
+from attnviz.app.learn.computed import translate as compute
+from attnviz.app.learn.computed import translated
+from attnviz.app.learn.measured import never_certain, shipped, variant_of
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
@@ -20,10 +20,7 @@ from attnviz.trace import Floats, Kind
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.translate import compute
     from attnviz.app.learn.translate.translating import ShownTranslation
-else:
-    compute = later("attnviz.app.learn.translate.compute")
 
 _take_apart = translated(compute.take_apart)
 
@@ -50,7 +47,7 @@ def story(chosen: ShownTranslation) -> None:
         "4. **Cross-attention connects the two**: a :blue[query] from French, :red[keys] and :green[values] "
         "from the encoder's English."
     )
-    formula(
+    st.latex(
         r"\operatorname{softmax}\!\Bigl(\frac{\textcolor{blue}{Q_\text{French}}\,"
         rf"\textcolor{{red}}{{K_\text{{English}}}}^\top}}{{\sqrt{{{entry.d_head}}}}}\Bigr)"
         r"\textcolor{green}{V_\text{English}}"
@@ -59,7 +56,7 @@ def story(chosen: ShownTranslation) -> None:
         f"5. **Every French word gets a probability**: the row's vector $z$ is compared with all "
         f"{len(FRENCH)} vectors of the table $E$ that the decoder reads from."
     )
-    formula(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
+    st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
     st.markdown(
         f"6. **The most probable word is written**, and the next row begins from it. So {word} is "
         f"not chosen where it stands, but in the row before: the one that has just read {after}. Lines drawn "
@@ -139,15 +136,13 @@ def every_head(chosen: ShownTranslation) -> None:
 def _finder(chosen: ShownTranslation) -> str:
     """How often the best of the encoder's heads finds the noun that *it* means, over many sentences."""
     try:
-        found = measured(chosen.model)
+        found = shipped(variant_of(chosen.model))
     except ModelFilesDamaged as error:
         return markdown.plain(str(error))
-    subject, object_ = (percent(found[noun]["found"]) for noun in ("subject", "object"))
-    head = f"{found['layer']}-{found['head']}"
     return (
-        f"No encoder head of this translator finds the noun that *it* means more often than {head}: in "
-        f"{subject} of the new sentences in which that is the subject, and in {object_} of those in which it "
-        "is the object."
+        f"No encoder head of this translator finds the noun that *it* means more often than {found.head}: in "
+        f"{percent(found.subject)} of the new sentences in which that is the subject, and in "
+        f"{percent(found.object)} of those in which it is the object."
     )
 
 

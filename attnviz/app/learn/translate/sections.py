@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.learn.english import NOTHING
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.measured import how_often, variant_of
 from attnviz.app.learn.menus import other_reading
 from attnviz.app.learn.translate.translating import ShownTranslation, written
-from attnviz.app.learn.translate.translation import DrawnAttention, Word, translation
+from attnviz.app.learn.translate.translation import DrawnAttention, translation
 from attnviz.app.state.choices import FRENCH_WORD
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 from attnviz.trained.translator import lexicon, variants
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END
+from attnviz.widgets.tokens import shown_tokens
 
 _PRONOUNS = {"m": "il", "f": "elle"}
 _GENDERS = {"m": "masculine", "f": "feminine"}
@@ -76,7 +76,7 @@ def picture(chosen: ShownTranslation) -> None:
         FRENCH_WORD.set(options[row])
 
     layer, head = chosen.encoder_head
-    targets = words_of(chosen.targets)
+    targets = shown_tokens(chosen.targets.groups)
     last = written(found)[-1]
     if last != END:
         st.markdown(f"It never chose {END}, and was broken off after {len(found.words)} words.")
@@ -84,9 +84,9 @@ def picture(chosen: ShownTranslation) -> None:
         st.markdown(f"It writes {NOTHING}")
     translation(
         "translation",
-        source=words_of(chosen.sources),
+        source=shown_tokens(chosen.sources.groups),
         target=targets,
-        written=[*targets[1:], Word(label=last, name=last, special=last == END)],
+        written=[*targets[1:], {"label": last, "name": last, "title": "", "special": last == END}],
         row=chosen.row,
         encoder=DrawnAttention(
             caption=f"layer {layer + 1}, head {head + 1}", heads=[head + 1], weights=[_rows(chosen.encoder)]
@@ -94,7 +94,7 @@ def picture(chosen: ShownTranslation) -> None:
         cross=_reading(chosen.cross, chosen.cross_heads),
         decoder=_reading(chosen.weights("decoder")[list(chosen.decoder_heads)], chosen.decoder_heads),
         choices=found.choices,
-        pronouns=[{"row": it.step, "il": it.il, "elle": it.elle} for it in found.pronouns],
+        pronouns=found.pronouns,
         title=f"{chosen.text} → {found.text}",
         on_pick=pick,
     )
@@ -115,15 +115,6 @@ def _meanings(chosen: ShownTranslation) -> None:
         st.markdown(f"*it* could be {' or '.join(gendered)}.", width="content")
 
 
-def words_of(shown: DisplayTokens) -> list[Word]:
-    """The tokens of a text as the picture names them."""
-    groups = shown.groups
-    return [
-        Word(label=group.label, name=name_of(place, groups), special=group.special)
-        for place, group in enumerate(groups)
-    ]
-
-
 def _reading(weights: Floats, heads: tuple[int, ...]) -> DrawnAttention:
     caption = f"head {heads[0] + 1}" if len(heads) == 1 else f"all {len(heads)} heads, side by side"
     return DrawnAttention(
@@ -136,15 +127,12 @@ def _rows(weights: Floats) -> list[list[float]]:
     return rows
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.translate.compute", "translate"),
-        ("attnviz.trained.translator.translator", "_greedy"),
-        ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
-        ("attnviz.transformer.layers", "EncoderLayer"),
-        ("attnviz.transformer.layers", "DecoderLayer"),
-    )
+CODE = (
+    ("attnviz.app.learn.translate.compute", "translate"),
+    ("attnviz.trained.translator.translator", "_greedy"),
+    ("attnviz.transformer.encoder_decoder", "EncoderDecoder"),
+    ("attnviz.transformer.layers", "EncoderLayer", "DecoderLayer"),
+)
 
 
 def limits(chosen: ShownTranslation) -> None:

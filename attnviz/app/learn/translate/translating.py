@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown
-from attnviz.app.learn.computed import later, translated
+from attnviz.app.learn.computed import translate as compute
+from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, known_words, outside_note, typed
 from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.menus import menus
@@ -20,11 +20,6 @@ from attnviz.errors import AttnvizError
 from attnviz.text import head_name
 from attnviz.trace import Floats, Kind
 from attnviz.trained.translator import variants
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.translate import compute
-else:
-    compute = later("attnviz.app.learn.translate.compute")
 
 _translate = translated(compute.translate)
 

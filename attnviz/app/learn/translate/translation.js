@@ -30,12 +30,10 @@ const mostOfHeads = (weights, query) => weights[0][query].map((_, key) => Math.m
 const role = (name, text) => element("bdi", { class: name, text });
 
 /**
- * @typedef {{ source: { label: string, name: string, special: boolean }[], target: { label: string, name: string,
- *   special: boolean }[], written: { label: string, name: string, special: boolean }[], row: number, encoder: {
- *   caption: string, heads: number[], weights: number[][][] }, cross: { caption: string, heads: number[], weights:
- *   number[][][] }, decoder: { caption: string, heads: number[], weights: number[][][] }, choices: [string,
- *   number][][], pronouns: { row: number, il: number, elle: number }[] }} Message
- *   what translation.py sends, and describes
+ * @typedef {{ caption: string, heads: number[], weights: number[][][] }} Drawn
+ * @typedef {{ source: ShownToken[], target: ShownToken[], written: ShownToken[], row: number, encoder: Drawn, cross:
+ *   Drawn, decoder: Drawn, choices: [string, number][][], pronouns: { step: number, il: number, elle: number }[] }}
+ *   Message what translation.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -305,9 +303,9 @@ class Translation extends View {
       );
     const next = element("ol", {}, ...choices[row].map((choice, at) => one(choice, "choice", at === 0)));
     const panels = [element("div", { class: "panel next" }, title, next)];
-    const pronoun = pronouns.find((it) => it.row === row) ?? pronouns[0];
+    const pronoun = pronouns.find((it) => it.step === row) ?? pronouns[0];
     if (pronoun) {
-      const { il, elle, row: at } = pronoun;
+      const { il, elle, step: at } = pronoun;
       const here = at === row;
       const hidden = Boolean(this.playing) && row < at; // it is being written: nobody knows yet
       const both = element("ol", {}, one(["il", il], "il", il > elle, hidden), one(["elle", elle], "elle", elle > il, hidden));

@@ -6,19 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from attnviz.app.components.component import widget
-
-
-class Word(TypedDict):
-    """A token of one of the two sentences.
-
-    Attributes:
-        label, name: what is written on it, and what sentences call it: "the (token 2)" where there are two.
-        special: whether it is a sign ([START], [END]) and no word.
-    """
-
-    label: str
-    name: str
-    special: bool
+from attnviz.app.learn.computed import translate as compute
+from attnviz.widgets.tokens import ShownToken
 
 
 class DrawnAttention(TypedDict):
@@ -35,28 +24,20 @@ class DrawnAttention(TypedDict):
     weights: list[list[list[float]]]
 
 
-class Pronoun(TypedDict):
-    """A place where *il* or *elle* was chosen: the decoder's row, from 0, and their probabilities there."""
-
-    row: int
-    il: float
-    elle: float
-
-
 @widget
 def translation(
     key: str,
     /,
     *,
-    source: Sequence[Word],
-    target: Sequence[Word],
-    written: Sequence[Word],
+    source: Sequence[ShownToken],
+    target: Sequence[ShownToken],
+    written: Sequence[ShownToken],
     row: int,
     encoder: DrawnAttention,
     cross: DrawnAttention,
     decoder: DrawnAttention,
     choices: Sequence[Sequence[tuple[str, float]]],
-    pronouns: Sequence[Pronoun],
+    pronouns: Sequence[compute.PronounChoice],
     title: str,
     on_pick: Callable[[int], None],
 ) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.film import play
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
     MATRIX,
@@ -139,7 +139,7 @@ def text(chosen: ShownTraining) -> None:
         "3. For each parameter θ it is worked out how the loss would change if θ were a little larger: the "
         "**gradient**. Then every θ is moved a little the other way:"
     )
-    formula(
+    st.latex(
         r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
     )
     st.markdown(

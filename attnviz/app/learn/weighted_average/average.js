@@ -1,4 +1,4 @@
-/* average: a weighted average as a sum of vectors; average.py describes the message. */
+/* average: a weighted average as a sum of vectors; sections.py describes the message. */
 
 import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
@@ -46,7 +46,7 @@ class Strip {
 
 /**
  * @typedef {{ words: { label: string, name: string }[], query: number, parts: { label: string, name: string, single:
- *   boolean, weight: number, vector: number[] }[], mixed: number[], d_model: number }} Message what average.py sends,
+ *   boolean, weight: number, vector: number[] }[], mixed: number[], d_model: number }} Message what sections.py sends,
  *   and describes
  */
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.app import markdown
-from attnviz.app.learn import lesson
-from attnviz.app.learn.computed import MODEL, computed, later
-from attnviz.app.learn.weighted_average.nearness import nearness
+from attnviz.app.components.component import widget
+from attnviz.app.learn.computed import MODEL, computed
+from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.state.choices import QUERY
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import decimal, percent
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average import compute
     from attnviz.trace import Floats
-else:
-    compute = later("attnviz.app.learn.weighted_average.compute")
 
 _average = computed(compute.average)
 _difference_alone = computed(compute.difference_alone)
@@ -137,7 +135,6 @@ def meaning(chosen: WeighedToken) -> None:
             lines=[
                 {
                     "label": visible_text(chosen.tokens[place].label),
-                    "name": visible_text(chosen.tokens[place].label),
                     "before": float(fixed[place]),
                     "after": float(mixed[place]),
                 }
@@ -204,7 +201,7 @@ def scorings(chosen: WeighedToken) -> None:
         with column.container(border=True, height="stretch"):
             st.subheader(scoring, anchor=False)
             # A line without width makes all formulas equally high, so that what is below them lines up.
-            lesson.formula(latex + r"\rule[-0.9em]{0em}{2.2em}")
+            st.latex(latex + r"\rule[-0.9em]{0em}{2.2em}")
             st.markdown(
                 f"with itself {decimal(scores[query])}{other}\n\n"
                 f"weights **{percent(row.min(), 1)}** to **{percent(row.max(), 1)}**\n\n"
@@ -236,8 +233,8 @@ def matrix(chosen: WeighedToken) -> None:
             "does the same, and a computer does all of them at once, as a **matrix**: one row for each token "
             "that looks, one column for each that is looked at. Every row sums to 100 %."
         )
-        lesson.formula(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
-        lesson.formula(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
+        st.latex(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
+        st.latex(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
         rounding = ", the rounding of the computer's numbers." if difference else "."
         st.markdown(
             ":violet[$A$] has the weights, $S$ the scores, :green[$X$] the tokens' vectors, one row for each "
@@ -260,7 +257,6 @@ def matrix(chosen: WeighedToken) -> None:
             query=query,
             heading=f"{chosen.scoring}, T = {chosen.temperature}",
             note="the more a cell stands out, the larger its share of its row; one scale for all rows",
-            caption=f"{chosen.scoring}, T = {chosen.temperature}",
             filename="weighted-average",
             on_pick=pick,
         )
@@ -280,3 +276,20 @@ def _tiny(value: float) -> str:
         return "0"
     mantissa, exponent = f"{value:.1e}".split("e")
     return rf"${mantissa} \times 10^{{{int(exponent)}}}$"
+
+
+class NeighbourRow(TypedDict):
+    """One line: a token, and the two cosine similarities to it, from −1 to 1."""
+
+    label: str
+    before: float
+    after: float
+
+
+@widget
+def nearness(key: str, /, *, lines: Sequence[NeighbourRow], before: str, after: str, left_out: str) -> None:
+    """Draws for each token an empty circle (before) and a full one (after) on one scale.
+
+    `before` and `after` are what the two vectors are called, `left_out` the tokens that are not
+    among the lines, for the saved picture.
+    """

@@ -1,4 +1,7 @@
-"""How a text is split into tokens, and what attention without learned parameters makes of their vectors."""
+"""How a text is split into tokens, and what attention without learned parameters makes of their vectors.
+
+What reads a text with the model raises EmptyText, TextTooLong or UnreadableText where that cannot be done.
+"""
 
 from __future__ import annotations
 
@@ -197,9 +200,6 @@ def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Avera
         scoring: a name in `SCORES`, or `ADDITIVE`.
         temperature: of the softmax; 0 and infinity are its limits.
         seed: of additive scoring's random matrices.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
@@ -220,9 +220,6 @@ def difference_alone(text: str, scoring: str, temperature: float, seed: int, que
     """How far a token's weights and output differ at most, computed for it alone and in `average`.
 
     Its vector is the only query; all tokens are keys and values. The token counts from 0.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
@@ -238,9 +235,6 @@ def trained_weights(text: str, query: int) -> Floats:
     """What a token, from 0, looks at in a trained head (layer 4, head 2, counted from 1), [token].
 
     [CLS] and [SEP] are left out, and nothing is rescaled: the numbers are the model's own.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
     """
     weights = compute.run(text).layers[TRAINED_LAYER].attention.attention.weights[TRAINED_HEAD]
     places = [group.positions[0] for group in sentence_tokens(text)]
@@ -306,7 +300,6 @@ def split(kind: str, text: str) -> Split:
     """The text split in one of the three ways.
 
     Raises:
-        EmptyText, TextTooLong, UnreadableText: the model cannot read the text (word pieces only).
         KeyError: there is no such way.
     """
     return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces}[kind](text)
@@ -330,9 +323,6 @@ def word_pieces(text: str) -> Split:
     """What the bundled BERT reads; ids are its own. A piece inside a word begins with ##.
 
     Its vocabulary has no capitals, accents or spaces, so the ids do not give those back.
-
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
     """
     pieces = compute.tokens(text)
     tokenizer = _tokenizer()

@@ -6,8 +6,8 @@ import { View, widget } from "../../../widgets/widget.js";
 import styles from "./nearness.css";
 
 /**
- * @typedef {{ lines: { label: string, name: string, before: number, after: number }[], before: string, after: string
- *   }} Message what nearness.py sends, and describes
+ * @typedef {{ lines: { label: string, before: number, after: number }[], before: string, after: string
+ *   }} Message what averages_compared.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -45,7 +45,7 @@ class Nearness extends View {
       dots[0].style.left = `${from}%`;
       dots[1].style.left = `${to}%`;
       return tr(
-        element("th", { scope: "row", title: line.name }, element("bdi", { text: line.label })),
+        element("th", { scope: "row", title: line.label }, element("bdi", { text: line.label })),
         element("td", {}, element("div", { class: "track", "aria-hidden": "true" }, zero, way, ...dots)),
         element("td", { class: "before", "data-value": line.before }, fixed(line.before)),
         element("td", { class: "after", "data-value": line.after }, fixed(line.after)),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TypedDict
 
 import numpy as np
 import streamlit as st
@@ -12,10 +13,11 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens, visible_text
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import controls, markdown
+from attnviz.app.components.component import widget
 from attnviz.app.learn import choosing, lesson
-from attnviz.app.learn.computed import MODEL, later
+from attnviz.app.learn.computed import MODEL
+from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.learn.weighted_average import averages_compared, splitting
-from attnviz.app.learn.weighted_average.average import Part, average
 from attnviz.app.learn.weighted_average.averages_compared import (
     ADDITIVE,
     DOT,
@@ -27,11 +29,6 @@ from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
 from attnviz.models import catalogue
 from attnviz.text import decimal, enough_digits, percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average import compute
-else:
-    compute = later("attnviz.app.learn.weighted_average.compute")
 
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
 
@@ -128,7 +125,7 @@ def in_words(chosen: WeighedToken) -> str:
     told = [
         f"**{percent(row[place], 1)}** from {chosen.name(int(place))}" for place in strongest if row[place]
     ]
-    count, even = len(row), f"{_even_mix(chosen):.1f}"
+    count, even = len(row), f"{compute.even_mix(row):.1f}"
     if count > 1 and np.all(row == row[0]):  # at T = ∞
         return f"{chosen.looker} takes the same from all {count} tokens: **{percent(row[0], 1)}** from each."
     spread = (
@@ -154,7 +151,7 @@ def text(chosen: WeighedToken) -> None:
         f"{chosen.looker} has the same numbers in every sentence: a *fixed embedding* :green[$x$]. Attention "
         "makes a new vector for it out of the whole sentence, a *contextual embedding* $x'$:"
     )
-    lesson.formula(r"x'_i = \sum_j \textcolor{violet}{w_{ij}} \, \textcolor{green}{x_j}")
+    st.latex(r"x'_i = \sum_j \textcolor{violet}{w_{ij}} \, \textcolor{green}{x_j}")
     st.markdown(
         "Each **weight** :violet[$w_{ij}$] is the share of token $j$ in the mix for token $i$. It comes from "
         "a **score** $s_{ij}$: how well the two vectors match. The **softmax** turns scores into shares: it "
@@ -162,8 +159,8 @@ def text(chosen: WeighedToken) -> None:
         "are positive, and divides by the sum of all. That is why the weights with which one token looks, "
         "its **row**, sum to 1."
     )
-    lesson.formula(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
-    lesson.formula(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
+    st.latex(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
+    st.latex(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
     st.markdown(_worked_out(chosen))
     st.header("A lookup in a soft database", anchor=False)
     st.markdown(
@@ -222,33 +219,25 @@ def more(chosen: WeighedToken) -> None:
     splitting.draw(chosen.text)
 
 
-def code() -> None:
-    """Draw the functions that computed the pictures."""
-    computation = "attnviz.app.learn.weighted_average.compute"
-    lesson.the_code(
-        (computation, "attention_without_parameters"),
-        (computation, "weighted_average"),
-        (computation, "softmax"),
-        (computation, "dot_product"),
-        (computation, "scaled_dot_product"),
-        (computation, "cosine"),
-        (computation, "Additive"),
-        (computation, "split"),
-    )
+CODE = (
+    (
+        "attnviz.app.learn.weighted_average.compute",
+        *("attention_without_parameters", "weighted_average", "softmax"),
+        *("dot_product", "scaled_dot_product", "cosine", "Additive", "split"),
+    ),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    lesson.not_shown(
-        "- A weight says how much was *read* from a token, not *why* a model decides anything "
-        "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
-        "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
-        "Here the vectors come straight from its table.\n"
-        "- The average does not know the order of the words: shuffle them and each gets the same vector. "
-        "*Positions* are page 6.\n"
-        "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
-        "small*, the trained head (layer 4, head 2) is wrong: *it* looks most at *trophy*."
-    )
+LIMITS = (
+    "- A weight says how much was *read* from a token, not *why* a model decides anything "
+    "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
+    "- BERT's own attention has learned matrices, and compares what they make of the vectors (page 3). "
+    "Here the vectors come straight from its table.\n"
+    "- The average does not know the order of the words: shuffle them and each gets the same vector. "
+    "*Positions* are page 6.\n"
+    "- One sentence is an anecdote. In *The trophy did not fit in the suitcase because it was too "
+    "small*, the trained head (layer 4, head 2) is wrong: *it* looks most at *trophy*."
+)
 
 
 def _parts(chosen: WeighedToken) -> list[Part]:
@@ -280,5 +269,52 @@ def _parts(chosen: WeighedToken) -> list[Part]:
     return parts
 
 
-def _even_mix(chosen: WeighedToken) -> float:
-    return compute.even_mix(chosen.found.weights[chosen.query])
+class Word(TypedDict):
+    """A token of the sentence: what is written, and what sentences call it."""
+
+    label: str
+    name: str
+
+
+class Part(TypedDict):
+    """One line of the sum: a token as in `Word`, or several together ("490 more"), which are not `single`.
+
+    Attributes:
+        weight: its share, 0 to 1.
+        vector: the numbers of its vector that are shown.
+    """
+
+    label: str
+    name: str
+    single: bool
+    weight: float
+    vector: list[float]
+
+
+@widget
+def average(
+    key: str,
+    /,
+    *,
+    words: Sequence[Word],
+    query: int,
+    parts: Sequence[Part],
+    mixed: Sequence[float],
+    d_model: int,
+    left_out: str,
+    on_pick: Callable[[int], None],
+) -> None:
+    """Draws the sentence, each token's weight and vector, and the mixed vector at the bottom.
+
+    Pointing at a line shows what it gives to the sum; pointing at a number, or ← and → on a line, works that
+    number out. Each printed number stands unrounded in a `data-value` attribute beside it.
+
+    Args:
+        words: the whole sentence.
+        query: the token that looks, a place in `words`, from 0.
+        parts: the lines of the sum, in order; their weights sum to 1.
+        mixed: Σ weight · vector, the numbers that are shown.
+        d_model: how many numbers a whole vector has.
+        left_out: which tokens are not among the words, for the saved picture.
+        on_pick: called with the place of the token that the visitor picks.
+    """

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TypedDict
 
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import markdown
-from attnviz.app.learn.computed import computed, later
-from attnviz.app.learn.weighted_average.pieces import pieces
+from attnviz.app.components.component import widget
+from attnviz.app.learn.computed import computed
+from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.state.choices import SPLIT
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.weighted_average import compute
-else:
-    compute = later("attnviz.app.learn.weighted_average.compute")
 
 _split = computed(compute.split)
 
@@ -89,3 +86,20 @@ def _beginning(text: str) -> str:
 def _written(label: str) -> str:
     """A space shows as ␣, a control character as its sign."""
     return visible_text(label.replace(" ", "␣"))
+
+
+class TokenRow(TypedDict):
+    """One token: what is written, its id, and its characters in the text, from `start` up to before `end`."""
+
+    label: str
+    id: int
+    start: int
+    end: int
+
+
+@widget
+def pieces(key: str, /, *, text: str, cuts: Sequence[TokenRow], more: int, about: str) -> None:
+    """Draws the text up to the last token shown, and each token; pointing at one shows its place in the text.
+
+    `more` is how many further tokens there are; `about` is what the saved picture says.
+    """

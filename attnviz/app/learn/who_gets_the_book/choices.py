@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -12,7 +11,8 @@ from attnviz.app import markdown
 from attnviz.app.caches import cached
 from attnviz.app.components.arrow import NOTHING, Change, Interference
 from attnviz.app.learn import story
-from attnviz.app.learn.computed import COMPUTING, later
+from attnviz.app.learn.computed import COMPUTING
+from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import BOOK_HEAD, EXCHANGED, UNFINISHED
@@ -23,11 +23,6 @@ from attnviz.text import head_name
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.reading import written
 from attnviz.trained.storyteller.tasks import TASKS
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.who_gets_the_book import compute
-else:
-    compute = later("attnviz.app.learn.who_gets_the_book.compute")
 
 told = cached(catalogue.STORYTELLER, COMPUTING)
 """For a computation with the storyteller."""

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from attnviz.app.learn.computed import later
+from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in, told
 from attnviz.text import decimal, head_name, joined, percent
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.who_gets_the_book import compute
-else:
-    compute = later("attnviz.app.learn.who_gets_the_book.compute")
 
 _held_out, _third_gives = told(compute.held_out), told(compute.third_gives)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -12,19 +11,14 @@ from attnviz.app import markdown
 from attnviz.app.components.arrow import arrow
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
-from attnviz.app.learn.computed import later
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.computed import who_gets_the_book as compute
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, change, direct, told, undo, without
 from attnviz.app.state.choices import BOOK_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.interventions.edit import Edit
 from attnviz.text import decimal, head_name, percent, signed_share
 from attnviz.trace import Floats
-
-if TYPE_CHECKING:
-    from attnviz.app.learn.who_gets_the_book import compute
-else:
-    compute = later("attnviz.app.learn.who_gets_the_book.compute")
 
 _patched = told(compute.patched)
 
@@ -130,7 +124,7 @@ def text(chosen: UnfinishedText) -> None:
         "the two words’ vectors (direct logit attribution, Elhage et al. 2021)."
     )
     first, second = (rf"\text{{{word}}}" for word in chosen.read.choices)
-    formula(
+    st.latex(
         rf"\ell_{{{first}}}-\ell_{{{second}}}=\sum_h \textcolor{{green}}{{o_h W_O^h}}\cdot"
         rf"(u_{{{first}}}-u_{{{second}}})+\dots"
     )

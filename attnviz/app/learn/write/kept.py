@@ -10,16 +10,14 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.caches import cached
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.learn.computed import COMPUTING, later
+from attnviz.app.learn.computed import COMPUTING
+from attnviz.app.learn.computed import write as compute
 from attnviz.models import catalogue
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import in_bytes, percent, plural, rounded_count, scientific
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.write import compute
     from attnviz.app.learn.write.sections import Story
-else:
-    compute = later("attnviz.app.learn.write.compute")
 
 _read = cached(STORYTELLER, COMPUTING)(compute.read)
 _costs = cached(STORYTELLER, COMPUTING)(compute.costs)

@@ -14,7 +14,7 @@ from attnviz.app.explore.expected import alters, bars, in_words
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.learn import story
-from attnviz.app.learn.lesson import formula, guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture.model import ModelInput, Prediction, Writing
@@ -165,7 +165,7 @@ def text() -> None:
         "of a table $E$; softmax makes probabilities of that. One word is taken and put behind the text, and "
         "everything begins again."
     )
-    formula(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
+    st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
     st.markdown(
         "- **Temperature** $T$: 0 takes the likeliest word. 1 draws by the model's own probabilities; more "
         "makes unlikely words likelier.\n"
