@@ -485,6 +485,8 @@ def _watch_a_circuit_form(_text: str) -> Sheet:
     chosen = watch_a_circuit_form.ShownForming(snapshots, snapshots[-1].copying.induction_heads[0])
     shown = snapshots[chosen.formed - _MOST_ROWS // 2 : chosen.formed + _MOST_ROWS // 2]
     found = [each.copying for each in shown]
+    copied = [each.right for each in found]
+    asked_for = [(int(np.argmax(np.array(copied) >= least)), 2) for least in watch_a_circuit_form.QUARTERS]
     return _sheet(
         "watch_a_circuit_form",
         lesson.asked(watch_a_circuit_form.question, chosen),
@@ -493,9 +495,10 @@ def _watch_a_circuit_form(_text: str) -> Sheet:
         [
             _weights("to the word before", [each.previous_word.max() for each in found]),
             _weights("to what followed", [each.prefix_matching.max() for each in found]),
-            _column("copied", [each.right for each in found], percent),
+            _column("copied", copied, percent),
         ],
         catalogue.entry(catalogue.STORYTELLER).title,
+        asked_for,
     )
 
 
