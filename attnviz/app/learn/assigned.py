@@ -214,35 +214,30 @@ def _rows_of_translator(about: Assigned) -> tuple[list[Row], str]:
                 for at in range(len(found.source))
             ]
             rows += _of(block, head, about.text, about.text, facts)
-    return rows, wrote if about.lesson.name == "cause" else ""
+    return rows, f"{wrote} All heads are the encoder's." if about.lesson.name == "cause" else ""
 
 
 def _rows_of_storyteller(about: Assigned) -> tuple[list[Row], str]:
     """The same, of the storyteller, which reads the text twice where a lesson is about what is said again."""
-    name, model = about.lesson.name, catalogue.STORYTELLER
-    twice = name in ("induction", "watch_a_circuit_form")
-    text = f"{about.text} {about.text}" if twice else about.text
-    trace = caches.trace(model, ModelInput(text))
-    if name == "who_gets_the_book":
-        return _rows_of_exchanges(
-            text, trace.of_kind("decoder")
-        ), "All questions are about the last word, in several heads."
-    entry, random = catalogue.entry(model), Random(about.seed)  # noqa: S311
-    layer, head = random.randrange(entry.layers_of("decoder")), random.randrange(entry.heads)
     from attnviz.trained.storyteller.training import BATCH
 
+    name, model = about.lesson.name, catalogue.STORYTELLER
+    twice = name in ("induction", "watch_a_circuit_form")
+    given = ModelInput(f"{about.text} {about.text}" if twice else about.text)
+    trace = caches.trace(model, given)
+    if name == "who_gets_the_book":
+        rows = _rows_of_exchanges(given.text, trace.of_kind("decoder"))
+        return rows, "All questions are about the last word, in several heads."
+    entry, random = catalogue.entry(model), Random(about.seed)  # noqa: S311 - a game, no secret
+    layer, head = random.randrange(entry.layers_of("decoder")), random.randrange(entry.heads)
     facts = [
-        {
-            "choices": [(each.text, each.probability) for each in expected.candidates],
-            "batch": BATCH,
-        }
-        for expected in caches.predictions(model, ModelInput(text))
+        {"choices": [(each.text, each.probability) for each in expected.candidates], "batch": BATCH}
+        for expected in caches.predictions(model, given)
     ]
-    of_head = f" Questions about weights are about head {head_name(layer, head)}."
-    told = ("It reads your text twice." if twice else "") + (
-        "" if name == "watch_a_circuit_form" else of_head
-    )
-    return _of(trace.block("decoder", layer), head, text, text, facts), told
+    told = "It reads your text twice." if twice else ""
+    if name != "watch_a_circuit_form":  # it asks nothing about a head of the model's
+        told += f" Questions about weights are about head {head_name(layer, head)}."
+    return _of(trace.block("decoder", layer), head, given.text, given.text, facts), told
 
 
 def _rows_of_exchanges(text: str, blocks: Sequence[Block]) -> list[Row]:
