@@ -104,7 +104,7 @@ class Window:
         if message.get("fatal"):
             raise RuntimeError(message["error"])
         if "key" in message:
-            self.first = {"do": "teach"} | message
+            self.first |= {"do": "teach"} | message
         if "n" not in message:
             return
         if message["view"]:
@@ -166,7 +166,7 @@ class Lesson:
 async def lesson(address: str, size: int) -> AsyncIterator[Lesson]:
     """A room in which all are."""
     async with asyncio.TaskGroup() as group:
-        teacher = Window(address, {"do": "open"})
+        teacher = Window(address, {"do": "open", "window": "benchmark-window"})
         tasks = [group.create_task(teacher.attend())]
         await teacher.until(lambda state: bool(state["people"]))
         joins = ({"do": "join", "room": teacher.first["room"], "voter": f"{n:0>20}"} for n in range(size))

@@ -22,6 +22,7 @@ _UNMARKED = "not marked"
 _BETWEEN = ";"
 _COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
 
+_KEPT_COVERED = "whether answers stay covered"
 _REVEALED = "the lessons whose answers are revealed"
 _ASKED = "what each lesson asked last"
 _QUESTION = "the question of the page"
@@ -38,12 +39,14 @@ class Question:
         options: plain text.
         right: the option that is right; None where none was marked.
         because: what the numbers are, in Markdown.
+        own: whether a teacher wrote it.
     """
 
     text: str
     options: Sequence[str]
     right: str | None
     because: str = ""
+    own: bool = False
 
 
 def form() -> Question | None:
@@ -74,7 +77,7 @@ def form() -> Question | None:
     except InvalidQuestion as error:
         st.warning(markdown.plain(str(error)), icon=":material/edit:")
         return None
-    return Question(markdown.plain(plain), several, None if right == _UNMARKED else right)
+    return Question(markdown.plain(plain), several, None if right == _UNMARKED else right, own=True)
 
 
 def _split(options: str) -> list[str]:
@@ -135,6 +138,8 @@ def ask(question: Question) -> None:
         if shown:
             rest = revealed() - {name}
             st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
+        elif kept_covered():
+            st.caption("Your class is voting: *Reveal* comes back when the vote is closed.")
         else:
             look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
             st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
@@ -167,6 +172,16 @@ def revealed() -> frozenset[str]:
     """The lessons whose answers this visitor wanted to see."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
+
+
+def kept_covered() -> bool:
+    """Whether this visitor cannot reveal an answer now."""
+    return bool(memory.get(_KEPT_COVERED))
+
+
+def keep_covered(on: bool) -> None:
+    """Let nobody look who is to answer in a room, or let them look again."""
+    memory.put(_KEPT_COVERED, on)
 
 
 def reveal(names: frozenset[str]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _BLANKS, _MORE, _LEAST = 4, 2, 3  # numbers to fill in: altogether, beside those asked for, and at the least
+_DASH = "–"
 _MARKS = re.compile(
     r"(?P<fence>`+) ?(?P<code>.+?) ?(?P=fence)(?!`)|\\(?P<sign>.)|\*\*(?P<b>.+?)\*\*|\*(?P<em>.+?)\*"
     r"|:\w+\[(?P<span>[^\]]*)\]|\$(?P<i>[^$]+)\$",
@@ -75,7 +76,7 @@ class Sheet:
         columns: its numbers, some of which are left out.
         about: the sentence, the model and the head; what is left out of the rows.
         asked: (row, column) of what the question asks for: always to be filled in.
-        hidden: (row, column) of what would answer it too: empty on the sheet.
+        hidden: (row, column) of what would answer it too: a dash on the sheet.
     """
 
     title: str
@@ -135,7 +136,7 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
             f"<style>{_STYLE}</style>",
             '<h1>Attention</h1><p class="name">Name <span></span> Date <span></span></p>',
             *parts,
-            f'<div id="key"><h1>Key</h1><p class="small">Blanks: {seed}</p>',
+            f'<div id="key"><h1>Key: for the teacher</h1><p class="small">Blanks: {seed}</p>',
             *key,
             "</div></html>",
             "",
@@ -144,7 +145,7 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
 
 
 def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
-    left_out: dict[tuple[int, int], str] = dict.fromkeys(sheet.hidden, "")
+    left_out: dict[tuple[int, int], str] = dict.fromkeys(sheet.hidden, _DASH)
     left_out |= {cell: f"({nth})" for nth, cell in enumerate(out, start=1)}
     head = "".join(_heads(column) for column in sheet.columns)
     rows = "".join(
@@ -155,12 +156,13 @@ def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
     )
     bank = sorted(out, key=lambda cell: sheet.columns[cell[1]].values[cell[0]])
     words = " · ".join(html.escape(sheet.columns[column].written[row]) for row, column in bank)
+    dashes = f" · {_DASH} would give the answer away" if set(sheet.hidden).difference(out) else ""
     options = "".join(f"<li>{html.escape(option)}</li>" for option in sheet.options)
     return (
         f"<section><h2>{html.escape(sheet.title)}</h2><p>{rich(sheet.question)}</p>"
         f'<ul class="options">{options}</ul>'
         f"<table><caption>{html.escape(sheet.picture)}</caption><thead><tr><td></td>{head}</tr></thead>"
-        f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}</p>'
+        f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}{dashes}</p>'
         f"<p>Put these where they belong: <b>{words}</b></p>"
         '<div>What tells you so?<div class="line"></div><div class="line"></div></div></section>'
     )
@@ -183,7 +185,8 @@ def _heads(column: Column) -> str:
 def _cells(column: Column, row: int, blank: str | None) -> str:
     bar = f'<td class="bar"><span style="width: {100 * column.values[row]:.1f}%"></span></td>'
     if blank is not None:  # a bar would tell the number
-        return f'<td class="blank">{blank}</td>{"<td></td>" if column.bars else ""}'
+        look = "" if blank == _DASH else ' class="blank"'
+        return f"<td{look}>{blank}</td>{'<td></td>' if column.bars else ''}"
     return f"<td>{html.escape(column.written[row])}</td>{bar if column.bars else ''}"
 
 

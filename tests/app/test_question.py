@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.question import checked
 from attnviz.errors import InvalidQuestion
-from tests.app.shown import buttons, press, sent, try_page, visit, warnings, words
+from tests.app.shown import buttons, clean, press, sent, try_page, visit, warnings, words
 
 ASKED = {"ask": "Who was late?", "options": "the lawyer; the witness", "right": "the witness"}
 
@@ -94,3 +94,11 @@ def test_the_form_does_not_show_which_option_is_right_until_it_is_asked_to() -> 
         app = visit("scale", {**ASKED, "right": right or "not marked"})
         [marking] = [each for each in app.expander if each.label == told]
         assert not marking.proto.expanded
+
+
+def test_who_is_asked_in_a_room_cannot_reveal_until_the_vote_is_closed() -> None:
+    app = visit("scale")
+    app.session_state["whether answers stay covered"] = True
+    assert "Reveal" not in buttons(clean(app.run()))
+    app.session_state["whether answers stay covered"] = False
+    assert "Reveal" in buttons(clean(app.run()))

@@ -83,7 +83,7 @@ VIEWS = {
     "classroom": View("classroom"),
     "about": View("about"),
     "references": View("references?cited=Clark+et+al.+2019"),
-    "assignment": View("assignment?lesson=Masks", opened=("For teachers",)),
+    "assignment": View("assignment?lesson=5+·+Masks", opened=("For teachers",)),
 }
 
 

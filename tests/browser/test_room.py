@@ -14,6 +14,7 @@ from tests.browser.server import Server, running
 from tests.browser.visit import (
     DESKTOP,
     PHONE,
+    PROJECTOR,
     Faults,
     axe,
     eventually,
@@ -115,6 +116,60 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
     lesson.close()
 
 
+def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser, server: Server) -> None:
+    lesson = Lesson(browser, server, [PHONE])
+    teacher, [phone] = lesson.teacher, lesson.students
+    teacher.set_viewport_size(PROJECTOR)
+    code = open_room(lesson)
+    visit(phone, f"{lesson.url}/classroom?room={code}")
+    options = [f"{number} {'and so on ' * 7}" for number in range(1, 7)]
+    asked = {
+        "teacher": "true",
+        "ask": "Which? " * 50,
+        "options": ";".join(options),
+        "right": options[-1].strip(),
+    }
+    visit(teacher, f"{lesson.url}/scale?{urlencode(asked)}")
+    expect(teacher.get_by_role("button", name="Ask your own")).to_be_visible()
+    lesson.everybody_sees("2 · Why are the scores divided by √d?")
+    reveal_there = phone.get_by_role("button", name="Reveal", exact=True)
+    expect(reveal_there).to_be_visible()
+    press(teacher, "Ask your question")
+    expect(reveal_there).to_have_count(0)
+    last = phone.locator(".options button").last
+    last.scroll_into_view_if_needed()
+    last.click()
+    press(teacher, "Show the votes on this screen")
+    for part in (".question", ".options span", ".number"):
+        shown = teacher.locator(f".room-bar {part}").first
+        size = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
+        assert shown.evaluate(size) >= 24
+    teacher.keyboard.press("PageDown")  # nothing is revealed behind the vote
+    press(teacher, "Vote again")  # which closes the first vote
+    last.click()
+    press(teacher, "Show votes and answer to all")
+    expect(phone.locator(".right")).to_be_in_viewport(ratio=0.9)
+    expect(reveal_there).to_be_visible()
+    expect(teacher.get_by_role("button", name="Reveal", exact=True)).to_be_visible()
+
+    second = teacher.context.new_page()
+    visit(second, f"{lesson.url}/masks")
+    bar(second, "This room is led from another window.")
+    lesson.everybody_sees("2 · Why are the scores divided by √d?")
+    visit(teacher, teacher.url)
+    expect(teacher.get_by_role("button", name="Point", exact=True)).to_be_visible()  # a reload keeps the lead
+    press(second, "Lead from here")
+    bar(teacher, "This room is led from another window.")
+    expect(phone.get_by_role("heading", name="5 · Who may look at whom?")).to_be_visible()
+    press(second, "Point")
+    bar(phone, "Look: ")
+    menu(second).filter(has_text="About").click()
+    expect(phone.get_by_role("heading", name="How to read a picture")).to_be_visible()
+    bar(phone, re.compile(r"teacher\.$"))
+    assert lesson.faults.seen == []
+    lesson.close()
+
+
 def folder(file: Path, name: str) -> Path:
     (file / name).mkdir()
     return file / name
@@ -141,7 +196,7 @@ def join(lesson: Lesson) -> None:
         if page == lost:
             box.fill("abc 222")
             box.press("Enter")
-            expect(page.get_by_role("alert")).to_contain_text("There is no room ABC222.")
+            expect(page.get_by_test_id("stAlert")).to_contain_text("There is no room ABC222.")
         box.fill(f"{code[:3].lower()} {code[3:]}")
         box.press("Enter")
     for page in lesson.students:
@@ -192,7 +247,7 @@ def vote(lesson: Lesson, folder: Path) -> None:
     expect(teacher.get_by_text("One option is marked right")).to_be_visible()
     assert axe(teacher) == []
     teacher.keyboard.press("Escape")
-    press(teacher, "Ask this page's question")
+    press(teacher, "Ask your question")
     for page in students:
         assert "right" not in page.url
         region = page.get_by_role("region", name="Live room")

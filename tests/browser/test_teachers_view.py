@@ -3,14 +3,13 @@
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
-from tests.browser.visit import axe, eventually, press, visit, wait_idle
+from tests.browser.visit import PROJECTOR, axe, eventually, press, visit, wait_idle
 
-PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
 LEAST = 24  # pixels of type that is read from afar
 
 # Of the part on show: type that is too small, and what lies below the screen. A window of rows shows some;
@@ -67,6 +66,8 @@ def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: S
         for _ in range(30):  # its own steps, and its screens
             wait_idle(page)
             assert seen(page) == "picture"
+            pictures = page.locator("[data-shown] .stBidiComponent:visible")
+            expect(pictures, f"{page.url} has a screen of words alone").not_to_have_count(0)
             if number + 1 == len(LESSONS):
                 return
             press(page, "PageDown")
@@ -87,6 +88,20 @@ def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, se
     }""")
     expect(page.get_by_role("heading", level=1)).to_contain_text(first.question)
     expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
+
+
+def test_what_is_pressed_on_the_way_to_an_answer_leads_to_it_and_not_past_it(
+    page: Page, server: Server
+) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/scale?teacher=true")
+    page.evaluate("""() => {
+        const press = () => new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true });
+        document.body.dispatchEvent(press());  // the answer
+        setTimeout(() => document.body.dispatchEvent(press()), 30);
+    }""")
+    expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
+    assert address(page) == "scale"
 
 
 def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(

@@ -25,6 +25,7 @@ P = ParamSpec("P")
 
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
+PROJECTOR: ViewportSize = {"width": 1280, "height": 720}
 ZOOMED: ViewportSize = {"width": 720, "height": 450}  # 1440 × 900 at 200 %
 
 IDLE_TIMEOUT_MS = 60_000

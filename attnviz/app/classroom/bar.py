@@ -54,23 +54,36 @@ _TOKENS = {
 
 @dataclass(frozen=True)
 class Seat:
-    """Where this visitor's browser is."""
+    """Where this visitor's browser is.
 
-    room: str
-    teaches: bool
+    Attributes:
+        room: its code; "" for none, and before the browser has told.
+        teaches: whether the visitor does.
+        trouble: why there is no room.
+    """
+
+    room: str = ""
+    teaches: bool = False
+    trouble: str = ""
 
 
 class Poll(TypedDict):
-    """A question as a room takes it: plain text; `right` counts the options from 0."""
+    """A question as a room takes it, in plain text.
+
+    Attributes:
+        right: the place of the right option, from 0.
+        own: whether the teacher wrote it.
+    """
 
     question: str
     options: list[str]
     right: int | None
+    own: bool
 
 
-def seat() -> Seat | None:
-    """The room that the visitor is in; None for none, and before the browser has told."""
-    found: Seat | None = memory.get(_SEAT)
+def seat() -> Seat:
+    """The room that the visitor is in."""
+    found: Seat = memory.get(_SEAT, Seat())
     return found
 
 
@@ -101,7 +114,7 @@ def _draw(place: DeltaGenerator, name: str) -> None:
             revealed=sorted(questions.revealed()),
             question=_poll(asked) if asked else None,
             wish=memory.get(_WISH),
-            known=(here.room, here.teaches) if here else None,
+            known=(here.room, here.teaches, here.trouble, questions.kept_covered()),
             results=[asdict(each) for each in results()],
             on_seat=_sit,
             on_reveal=_reveal,
@@ -120,9 +133,9 @@ def room_bar(
     revealed: list[str],
     question: Poll | None,
     wish: tuple[str, str, str] | None,
-    known: tuple[str, bool] | None,
+    known: tuple[str, bool, str, bool],
     results: list[dict[str, object]],
-    on_seat: Callable[[str, bool], None],
+    on_seat: Callable[[str, bool, str, bool], None],
     on_reveal: Callable[[list[str]], None],
     on_results: Callable[[list[dict[str, object]]], None],
 ) -> None:
@@ -136,16 +149,18 @@ def room_bar(
         revealed: the lessons whose answers are shown.
         question: what the page asks.
         wish: what the browser should do once: an identifier, what, and the code of a room.
-        known: the room that Python knows of, and whether the visitor teaches in it.
+        known: what Python knows: all that `on_seat` hears.
         results: those of the room's questions that Python knows.
-        on_seat: hears in which room the visitor is, "" for none, and whether they teach.
+        on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
+            whether they are asked there right now.
         on_reveal: hears which lessons the teacher has revealed.
         on_results: hears a teacher's results, on the page that puts them into a file.
     """
 
 
-def _sit(room: str, teaches: bool) -> None:
-    memory.put(_SEAT, Seat(room, teaches) if room else None)
+def _sit(room: str, teaches: bool, trouble: str, asked: bool) -> None:
+    memory.put(_SEAT, Seat(room, teaches, trouble))
+    questions.keep_covered(asked)
 
 
 def _reveal(names: list[str]) -> None:
@@ -175,13 +190,19 @@ def _pointed(shown: Mapping[str, list[str]]) -> str:
 def _poll(asked: Question) -> Poll:
     right = None if asked.right is None else list(asked.options).index(asked.right)
     options = [_cut(option, LONGEST_OPTION) for option in asked.options]
-    return {"question": _cut(_plain(asked.text), LONGEST), "options": options, "right": right}
+    return {
+        "question": _cut(_plain(asked.text), LONGEST),
+        "options": options,
+        "right": right,
+        "own": asked.own,
+    }
 
 
 def _plain(text: str) -> str:
     """Markdown, as the pages write it, without its marks."""
     plain = re.sub(r":\w+\[((?:\\.|[^\]\\])*)\]", r"\1", text)  # :blue[query]
-    plain = re.sub(r"(?<!\\)[*`$]", "", plain)
+    plain = re.sub(r"(`+) ?(.+?) ?\1|(?<![\\*])\*([^*]+?)(?<!\\)\*(?!\*)", r"“\2\3”", plain)  # a token
+    plain = re.sub(r"(?<!\\)[*$]", "", plain)
     return re.sub(r"\\(.)", r"\1", plain).replace("\u2060", "")
 
 

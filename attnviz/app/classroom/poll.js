@@ -54,14 +54,16 @@ export class PollPanel {
     const made = JSON.stringify([poll.question, poll.options, room.teaches]);
     if (made !== this.made) this.make(poll);
     this.made = made;
+    const solvedNow = poll.shown && !this.poll?.shown;
     this.poll = poll;
     for (const [at, option] of poll.options.entries()) this.mark(this.options.children[at], option, at);
+    if (solvedNow) this.options.querySelector(".right")?.scrollIntoView({ block: "nearest" });
     this.note.textContent = this.noteOn(poll);
     this.close.hidden = !poll.open;
     this.peek.hidden = poll.shown;
     this.peek.textContent = peeked === poll.round ? "Hide the votes" : "Show the votes on this screen";
     this.show.hidden = poll.shown;
-    this.again.hidden = poll.open || Boolean(poll.before);
+    this.again.hidden = !poll.votes || Boolean(poll.before);
   }
 
   /** Shows the votes to the teacher alone, or covers them again: this screen may be the projector's. */

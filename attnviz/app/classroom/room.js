@@ -8,12 +8,13 @@
  *   are counted from 0; null: unknown
  * @typedef {Result & { round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll
  * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, results: Result[],
- *   people: { here: number, following: number } }} State
+ *   people: { here: number, following: number }, leads: boolean }} State `leads`: the teacher, from this window
  * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
  *   not follow
  */
 
 const KEPT = "attnviz:room";
+const WINDOW = "attnviz:window";
 const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
 const LONGEST_WAIT = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
@@ -30,6 +31,25 @@ export function inOrder(query) {
   return parts.toString();
 }
 
+/** What nobody guesses. */
+const token = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The name of this window, which a reload keeps. While the page is open it is stored nowhere: whoever copies the
+ * window would copy it, too. */
+function nameOfWindow() {
+  let name = token();
+  try {
+    name = sessionStorage.getItem(WINDOW) ?? name;
+    const forget = () => sessionStorage.removeItem(WINDOW);
+    forget();
+    window.addEventListener("pageshow", forget);
+    window.addEventListener("pagehide", () => sessionStorage.setItem(WINDOW, name));
+  } catch {
+    // Storage is shut: after a reload it is another window.
+  }
+  return name;
+}
+
 /** Dispatches "change" whenever something is different. */
 class Room extends EventTarget {
   /** @type {Seat} null: in no room */
@@ -40,6 +60,7 @@ class Room extends EventTarget {
   trouble = "";
   connected = false;
   failures = 0; // in a row
+  #window = "";
   /** @type {WebSocket} */
   #socket;
   /** @type {PlaceOfTeacher} */
@@ -47,6 +68,7 @@ class Room extends EventTarget {
 
   /** Takes the seat again that this browser had; call it once. */
   begin() {
+    this.#window = nameOfWindow();
     try {
       this.seat = JSON.parse(localStorage.getItem(KEPT));
     } catch {
@@ -60,6 +82,11 @@ class Room extends EventTarget {
 
   get teaches() {
     return Boolean(this.seat?.key);
+  }
+
+  /** Whether what is done here is what the students see. */
+  get leads() {
+    return this.teaches && Boolean(this.state?.leads);
   }
 
   get follows() {
@@ -82,8 +109,7 @@ class Room extends EventTarget {
       this.#changed();
       return;
     }
-    const token = crypto.getRandomValues(new Uint8Array(16));
-    this.#sit({ room, voter: [...token].map((byte) => byte.toString(16).padStart(2, "0")).join("") });
+    this.#sit({ room, voter: token() });
     this.#connect();
   }
 
@@ -130,7 +156,7 @@ class Room extends EventTarget {
 
   #push() {
     this.pushing = undefined;
-    if (this.teaches && this.#view && JSON.stringify(this.#view) !== JSON.stringify(this.state?.view)) {
+    if (this.leads && this.#view && JSON.stringify(this.#view) !== JSON.stringify(this.state?.view)) {
       this.#send({ do: "view", view: this.#view });
     }
   }
@@ -156,9 +182,8 @@ class Room extends EventTarget {
     this.connected = false;
     socket.onopen = () => {
       const { room, key, voter } = this.seat;
-      if (key) this.#send({ do: "teach", room, key });
-      else if (voter) this.#send({ do: "join", room, voter });
-      else this.#send({ do: "open" });
+      if (voter) this.#send({ do: "join", room, voter });
+      else this.#send({ ...(key ? { do: "teach", room, key } : { do: "open" }), window: this.#window });
       if (this.seat.left) this.#send({ do: "follow", on: false });
     };
     socket.onmessage = ({ data }) => socket === this.#socket && this.#hear(JSON.parse(data));

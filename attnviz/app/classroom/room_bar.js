@@ -14,7 +14,8 @@ const MOST_TRIES = 5;
 /**
  * What room_bar.py sends, and describes.
  * @typedef {{ page: string, query: string, point: string, revealed: string[], results: object[], wish: [string, string, string] | null,
- *   known: [string, boolean] | null, question: { question: string, options: string[], right: number } | null }} Message
+ *   known: [string, boolean, string, boolean], question: { question: string, options: string[], right: number,
+ *   own: boolean } | null }} Message
  */
 
 // What has to outlast the page on which it was done.
@@ -37,20 +38,24 @@ class RoomBar extends View {
       this.draw();
     });
     this.follow = button("", () => room.follow(!room.follows));
-    this.ask = button("Ask this page's question", () => room.act({ do: "ask", ...this.data.question }));
+    this.lead = button("Lead from here", () => room.act({ do: "lead" }));
+    this.ask = button("", () => room.act({ do: "ask", ...this.data.question }));
     this.point = button("Point", () => room.act({ do: "point", point: room.state?.point ? null : this.pointed() }));
     this.point.classList.add("point");
     this.end = button("", () => this.endTwice());
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.csv = button("Votes as CSV", () => save(room.state.results));
-    this.row.append(this.follow, this.ask, this.point, this.fold, this.csv, this.end);
+    this.row.append(this.lead, this.follow, this.ask, this.point, this.fold, this.csv, this.end);
     this.poll = new PollPanel();
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
     this.root = element("section", { class: "root room-bar", "aria-label": label }, this.panel, this.row);
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
-    this.onResize(() => document.documentElement.style.setProperty("--room-bar", `${this.root.offsetHeight}px`));
+    this.onResize(() => {
+      const { offsetHeight } = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
+      document.documentElement.style.setProperty("--room-bar", `${offsetHeight}px`);
+    });
   }
 
   close() {
@@ -79,9 +84,9 @@ class RoomBar extends View {
   }
 
   draw() {
-    const { seat, state, trouble, teaches, follows } = room;
-    const { poll, point } = state ?? {};
-    this.root.hidden = !seat && !trouble;
+    const { seat, state, trouble, teaches, leads, follows } = room;
+    const { poll, point } = (!teaches || leads ? state : null) ?? {};
+    this.root.hidden = !seat && (!trouble || this.atEntrance);
     this.root.dataset.role = teaches ? "teacher" : "student";
     this.code.textContent = seat?.room ? `Room ${seat.room}` : "";
     this.status.textContent = seat ? this.statusOf() : "";
@@ -89,8 +94,10 @@ class RoomBar extends View {
     this.understood.hidden = !trouble;
     this.follow.hidden = !seat?.voter;
     this.follow.textContent = follows ? "Leave" : "Follow again";
-    for (const one of [this.ask, this.point, this.csv, this.end]) one.hidden = !teaches || !state;
+    this.lead.hidden = !teaches || !state || leads;
+    for (const one of [this.ask, this.point, this.csv, this.end]) one.hidden = !leads;
     this.ask.hidden ||= !this.data.question;
+    this.ask.textContent = this.data.question?.own ? "Ask your question" : "Ask this page's question";
     this.point.hidden ||= this.data.page === "classroom"; // students stay where they are
     this.csv.hidden ||= !state.results?.length;
     this.point.setAttribute("aria-pressed", String(Boolean(point)));
@@ -101,6 +108,7 @@ class RoomBar extends View {
     this.fold.textContent = folded ? "Show question" : "Hide question";
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
+    document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
     this.light(teaches || follows ? point : null);
     this.tellPython();
     this.tellResults();
@@ -126,6 +134,7 @@ class RoomBar extends View {
       if (failures > 2 && !state) return "The room cannot be reached. Trying again …";
       return state ? "Connecting again …" : "Connecting …";
     }
+    if (room.teaches && !room.leads) return "This room is led from another window.";
     const { people, point, poll, view } = state;
     const pointed = point ? ` Look: ${point.words || "the framed picture"}.` : "";
     if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
@@ -134,15 +143,22 @@ class RoomBar extends View {
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
 
-  /** Python draws the page Classroom, and has to know in which room one is. */
+  /** Whether the page Classroom offers to join a room: it says itself what went wrong. */
+  get atEntrance() {
+    return this.data.page === "classroom" && !room.seat;
+  }
+
+  /** Python draws the page Classroom, and has to know in which room one is; no student who is asked can reveal. */
   tellPython() {
-    const { seat, connected } = room;
-    if (this.data.page !== "classroom") return;
-    const now = seat?.room && (connected || room.state) ? [seat.room, room.teaches] : null;
-    const text = JSON.stringify(now);
+    const { seat, connected, state, trouble, teaches } = room;
+    const code = connected || state ? (seat?.room ?? "") : "";
+    const asked = Boolean(!teaches && state?.poll?.open);
+    const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", asked };
+    if (this.data.page !== "classroom" && asked === this.data.known[3]) return;
+    const text = JSON.stringify(Object.values(now));
     if (text === JSON.stringify(this.data.known) || text === this.told) return;
     this.told = text;
-    this.trigger("seat", { room: now?.[0] ?? "", teaches: now?.[1] ?? false });
+    this.trigger("seat", now);
   }
 
   /** Explore puts a teacher's results into its report. */
@@ -157,7 +173,8 @@ class RoomBar extends View {
   /** While the teacher points, what they choose next is pointed at, too. */
   pointOn() {
     const point = this.pointed();
-    const { point: before } = room.state ?? {};
+    const { point: before, view } = room.state ?? {};
+    if (!room.leads || view?.path !== this.data.page) return; // the point of another page ends with it
     if (before && (point.words !== before.words || point.picture !== before.picture)) room.act({ do: "point", point });
   }
 

@@ -123,7 +123,7 @@ class Room:
         until: when it is deleted, in seconds since 1970.
         key: the hash of the teacher's key.
         salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
-        leader: the window from which the teacher leads: the newest.
+        leader: the window from which the teacher leads: the one that opened it, until another asks for it.
         view: where the teacher is: page, query of the address, and which lessons are revealed.
         point: what the teacher points at: in words, and the picture on the page, "" where none is meant.
         rounds: how many votes were begun.
@@ -154,8 +154,8 @@ class Room:
         """All of it as a text."""
         return json.dumps(asdict(self))
 
-    def seen_by(self, voter: str | None) -> dict[str, Any]:
-        """What a student sees of it; None: the teacher."""
+    def seen_by(self, voter: str | None, window: str = "") -> dict[str, Any]:
+        """What a student sees of it; None: the teacher, in this window."""
         here = {
             "here": len(self.people),
             "following": sum(person.following for person in self.people.values()),
@@ -166,25 +166,25 @@ class Room:
             "poll": self.poll and self.poll.seen_by(voter),
             "people": here if voter is None else None,
             "results": self.all_results() if voter is None else None,
+            "leads": voter is None and window == self.leader,
         }
 
-    def teach(self, key: object, leader: str) -> None:
-        """Lead it from this window.
+    def teach(self, key: object) -> None:
+        """Let a window of the teacher's in.
 
         Raises:
             NoEntry: this is not the teacher's key.
         """
-        if not hmac.compare_digest(_hash(_token(key)), self.key):
+        if not hmac.compare_digest(_hash(token(key)), self.key):
             raise NoEntry("This room is led by somebody else.")
-        self.leader = leader
 
-    def voter(self, token: object) -> str:
+    def voter(self, given: object) -> str:
         """Under which name the room knows the student whose browser has this token.
 
         Raises:
             NoEntry: this is no token.
         """
-        return hmac.new(bytes.fromhex(self.salt), _token(token).encode(), hashlib.sha256).hexdigest()[:32]
+        return hmac.new(bytes.fromhex(self.salt), token(given).encode(), hashlib.sha256).hexdigest()[:32]
 
     def join(self, voter: str, now: float, size: int) -> None:
         """Let a student in, or back in.
@@ -230,17 +230,22 @@ class Room:
             case _:
                 raise Refused(UNCLEAR)
 
-    def lead(self, leader: str, message: dict[str, Any]) -> None:
+    def lead(self, window: str, message: dict[str, Any]) -> None:
         """Do what a message from a teacher's window says.
 
         Raises:
             Refused: it cannot be done, or another window leads.
         """
-        if leader != self.leader:
-            raise Refused("You lead this room from another window. To lead from here, reload this page.")
+        if message == {"do": "lead"}:
+            self.leader = window
+            return
+        if window != self.leader:
+            raise Refused("This room is led from another window.")
         match message:
             case {"do": "view", "view": view}:
-                self.view = _checked_view(view)
+                before, self.view = self.view, _checked_view(view)
+                if before and before["path"] != self.view["path"]:
+                    self.point = None  # what it means stays behind
             case {"do": "point", "point": point}:
                 self.point = _checked_point(point)
             case {"do": "ask", "question": str(question), "options": list(options)} if all(
@@ -314,7 +319,12 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def _token(given: object) -> str:
+def token(given: object) -> str:
+    """By what a browser is known, or one of its windows.
+
+    Raises:
+        NoEntry: this is no such thing.
+    """
     if not isinstance(given, str) or not _TOKEN.fullmatch(given):
         raise NoEntry(UNCLEAR)
     return given

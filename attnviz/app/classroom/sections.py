@@ -30,15 +30,15 @@ def draw() -> None:
             "This server has no rooms. Whoever runs it can start it with `attnviz app`.",
             icon=":material/groups:",
         )
-    elif seat is None:
-        _entrance()
+    elif not seat.room:
+        _entrance(seat.trouble)
     elif seat.teaches:
         _of_the_teacher(seat.room)
     else:
         _of_a_student(seat.room)
 
 
-def _entrance() -> None:
+def _entrance(trouble: str) -> None:
     join, teach = st.columns(2, gap="large")
     with join:
         st.header("Join a room", anchor=False)
@@ -47,6 +47,8 @@ def _entrance() -> None:
             "then go where your teacher's page goes, until you choose *Leave*."
         )
         code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
+        if trouble:
+            st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join", type="primary", disabled=not code)
         if code and (pressed or memory.get(_TRIED) != code):
             bar.wish("join", code)

@@ -9,7 +9,6 @@ import asyncio
 import json
 import logging
 import os
-import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
@@ -72,7 +71,7 @@ class _Window:
 
     Attributes:
         voter: under which name the room knows the student; None: the teacher.
-        name: by which the room knows a teacher's window.
+        name: by which the room knows a teacher's window; its browser keeps it over a reload.
         news: set whenever there may be something to send.
         errors: what is to be sent beside the state, each with whether it is the last.
         told: what it was told last of the room.
@@ -81,7 +80,7 @@ class _Window:
     def __init__(self, socket: WebSocket) -> None:
         self.socket = socket
         self.voter: str | None = None
-        self.name = secrets.token_hex(8)
+        self.name = ""
         self.news = asyncio.Event()
         self.news.set()
         self.errors: list[tuple[str, bool]] = []
@@ -114,7 +113,7 @@ class _Window:
                     if fatal:
                         await self.socket.close(_CLOSED)
                         return
-                seen = live.room.seen_by(self.voter)
+                seen = live.room.seen_by(self.voter, self.name)
                 if seen != self.told:
                     await _send(self.socket, {"n": live.number, **seen})
                     self.told = seen
@@ -300,10 +299,12 @@ class Rooms:
             room.join(window.voter, time.time(), self._size)
 
         match first:
-            case {"do": "open"}:
+            case {"do": "open", "window": name}:
+                window.name = rooms.token(name)
                 return await self._open(window)
-            case {"do": "teach", "room": typed, "key": key}:
-                return await self._change(typed, lambda room: room.teach(key, window.name))
+            case {"do": "teach", "room": typed, "key": key, "window": name}:
+                window.name = rooms.token(name)
+                return await self._change(typed, lambda room: room.teach(key))
             case {"do": "join", "room": typed}:
                 return await self._change(typed, join)
         raise NoEntry(rooms.UNCLEAR)

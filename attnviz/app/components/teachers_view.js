@@ -6,6 +6,8 @@ import styles from "./teachers_view.css";
 const html = document.documentElement;
 const [WIDTH, HEIGHT] = [853, 480]; // pixels: on a screen of this size type of 16 pixels is large enough
 const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNumberInput, .stSelectbox)";
+/** @param {Element} one */
+const holdsPicture = (one) => one.querySelector(".stBidiComponent, .stPlotlyChart, table") !== null;
 const LEAST_ROWS = 60; // pixels of a window of rows, before all becomes smaller
 const LONGEST_WAY = 10_000; // milliseconds to another page; if it takes longer, something is wrong
 const SMALLEST = 0.65; // of the type that is meant; what is larger still can be scrolled
@@ -22,6 +24,7 @@ const drawn = (part, selector) =>
     .../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector)),
   ]);
 
+const REVEAL = ".st-key-reveal button";
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
@@ -53,8 +56,10 @@ class TeachersView {
   screen = 0; // of this part
   screens = [[]];
   page = location.pathname;
-  left = { page: "", at: -Infinity }; // the page that was left last, and when
-  pressed = 0; // the last step that was asked for on the way to another page
+  /** @type {() => boolean} */
+  arrived = null; // whether the answer, or the page, that was asked for is there; null: none was
+  asked = 0; // when
+  pressed = 0; // the last step that was asked for on the way there
 
   constructor() {
     const move = (text, name, by) =>
@@ -107,13 +112,19 @@ class TeachersView {
     }
   }
 
-  /** Whether another page was asked for, and is not drawn yet. */
+  /** Whether an answer, or another page, was asked for, and is not drawn yet. */
   get underWay() {
-    const { page, at } = this.left;
     const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
-    const arrived = location.pathname !== page && app?.dataset.testScriptState === "notRunning" && parts().length > 0;
-    if (arrived || performance.now() - at > LONGEST_WAY) this.left = { page: "", at: -Infinity };
-    return this.left.page !== "";
+    const idle = app?.dataset.testScriptState === "notRunning";
+    if ((idle && this.arrived?.()) || performance.now() - this.asked > LONGEST_WAY) this.arrived = null;
+    return this.arrived !== null;
+  }
+
+  /** @param {any} button
+   * @param {() => boolean} arrived whether what it leads to is there */
+  go(button, arrived) {
+    [this.arrived, this.asked] = [arrived, performance.now()];
+    button.click();
   }
 
   /** @param {any} part */
@@ -130,6 +141,7 @@ class TeachersView {
     this.release(part);
     part.setAttribute("data-shown", "");
     const full = Math.max(1, Math.min(window.innerWidth / WIDTH, window.innerHeight / HEIGHT));
+    html.style.setProperty("--projector", String(full)); // what else is to be read from afar
     const enlarge = (by) => {
       part.style.zoom = String(by);
       part.style.setProperty("--zoom", String(by));
@@ -141,6 +153,12 @@ class TeachersView {
     }
     const over = () => part.scrollHeight - part.clientHeight;
     this.screens = over() > 0 ? divided([...part.children], over) : [[]];
+    if (this.screens.length > 1 && part.matches(".st-key-slide-picture")) {
+      // Words alone are no screen: the page has them, and who stands before it says them.
+      const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
+      for (const one of pictures.length ? words.flat() : []) one.setAttribute("data-not-now", "");
+      if (pictures.length) this.screens = pictures;
+    }
     this.screen = Math.max(0, Math.min(this.screen, this.screens.length - 1));
     this.screens.forEach((children, at) => children.forEach((one) => one.toggleAttribute("data-not-now", at !== this.screen)));
     for (const rows of drawn(part, "[data-rows]").reverse()) {
@@ -177,6 +195,7 @@ class TeachersView {
   /** Goes on (1) or back (-1): the answer, the picture's own step, the next part, the next page.
    * @param {number} by */
   step(by) {
+    if (html.hasAttribute("data-asking")) return; // a room's vote covers what would move
     if (this.underWay) {
       this.pressed = by;
       return;
@@ -184,10 +203,10 @@ class TeachersView {
     const all = parts();
     const part = all[this.at];
     const [own] = part ? drawn(part, `[data-move="${by}"]:not(:disabled, [aria-disabled="true"], [hidden])`) : [];
-    const reveal = by > 0 && part?.querySelector(".st-key-reveal button");
+    const reveal = by > 0 && part?.querySelector(REVEAL);
     const page = document.querySelector(`.st-key-page-${by > 0 ? "after" : "before"} a`);
-    const press = reveal || own;
-    if (press) /** @type {HTMLElement} */ (press).click();
+    if (reveal) this.go(reveal, () => !document.querySelector(REVEAL));
+    else if (own) own.click();
     else if (this.screens[this.screen + by]) {
       this.screen += by;
       this.update();
@@ -196,8 +215,8 @@ class TeachersView {
       this.screen = by > 0 ? 0 : Infinity;
       this.update();
     } else if (page) {
-      this.left = { page: location.pathname, at: performance.now() };
-      /** @type {HTMLElement} */ (page).click();
+      const { pathname } = location;
+      this.go(page, () => location.pathname !== pathname && parts().length > 0);
     }
   }
 }

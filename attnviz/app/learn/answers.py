@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from attnviz.analysis.sentence import looks
-from attnviz.app import markdown
+from attnviz.app import caches, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, english
 from attnviz.app.learn.computed import MODEL, computed, masks, positions, translated
@@ -16,9 +16,14 @@ from attnviz.app.learn.computed import many_heads as heads
 from attnviz.app.learn.computed import scale as scales
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
+from attnviz.app.learn.induction.sections import measured
+from attnviz.app.learn.who_gets_the_book import choices as book
+from attnviz.app.learn.write.sections import EXAMPLES
+from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
-from attnviz.text import decimal, head_name, percent, signed_percent
+from attnviz.text import decimal, head_name, joined, percent, signed_percent
+from attnviz.trained.storyteller import forming
 from attnviz.trained.translator import grammar, variants
 
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
@@ -34,6 +39,7 @@ _ORDERED = "Dog bites man."
 _TRANSLATOR = catalogue.TRANSLATOR
 _DOG, _ROAD, _IT = 1, 6, 8  # words of the English sentence
 _MOVED = Edit("encoder", 1, 0, _IT, _DOG, _ROAD)
+_WRITTEN = 8  # words
 
 
 def weighted_average() -> str:
@@ -117,16 +123,16 @@ def cause() -> str:
     silenced = _effects(_TRANSLATOR, english.OPENING)
     assert silenced is not None  # noqa: S101 - its French has a pronoun
     by_size = np.argsort(-np.abs(silenced.rows), axis=None)[:2]
-    most, next_most = (
-        f"that of *{silenced.words[query]}* in {head_name(layer, head)}, "
-        f"{signed_percent(float(silenced.rows[layer, head, query]))}"
+    most = [
+        f"that of *{silenced.words[query]}* in {head_name(layer, head)}, {points}"
         for layer, head, query in zip(*map(list, np.unravel_index(by_size, silenced.rows.shape)), strict=True)
-    )
+        if (points := signed_percent(float(silenced.rows[layer, head, query]))) != signed_percent(0)
+    ]
     return (
         f"That of *{found.queries[_IT]}* in encoder head {head_name(_MOVED.layer, _MOVED.head)}, from "
         f"*{found.keys[_DOG]}* to *{found.keys[_ROAD]}*: then it writes "
         f"*{grammar.written(found.words_now)}* Is there another? Of the encoder's {silenced.rows.size} rows, "
-        f"silenced one by one, these change *{silenced.written}* most: {most}; and {next_most}."
+        f"silenced one by one, what changes *{silenced.written}* most is: {'; and '.join(most)}."
     )
 
 
@@ -141,3 +147,67 @@ def many_heads() -> str:
         f"For *it* in layer {_LAYER + 1} it is head {head + 1}, with {percent(float(found.shares[head]))} of "
         f"what the layer's attention adds; it looks at {looked_at}. For another word it can be another head."
     )
+
+
+def write() -> str:
+    """What the storyteller writes with and without chance."""
+    begun = EXAMPLES["Two friends"]
+
+    def written(temperature: float, seed: int) -> str:
+        how = Writing(_WRITTEN, temperature=temperature, seed=seed)
+        text = caches.trace(catalogue.STORYTELLER, ModelInput(begun, writing=how)).text
+        return f"*{text.removeprefix(begun).strip()}*"
+
+    return (
+        f"Behind “{begun}” it writes, with temperature 0, {written(0, 1)} each time; with 1, {written(1, 1)} "
+        f"(seed 1) and {written(1, 2)} (seed 2)."
+    )
+
+
+def induction() -> str:
+    """How much is copied without the induction heads, and without as many others."""
+    roles = measured()
+    silenced = [_named(head) for head in roles.induction_heads]
+    taken = {*roles.induction_heads, *roles.previous_word_heads}
+    layers, heads = roles.prefix_matching.shape
+    free = [(layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+    others = [_named(head) for head in free if head not in taken][: len(silenced)]
+    return (
+        f"Of the words said again it copies {percent(roles.right)}. Without {joined(silenced)}: "
+        f"{percent(measured(tuple(silenced)).right)}; without {joined(others)} instead: "
+        f"{percent(measured(tuple(others)).right)}."
+    )
+
+
+def who_gets_the_book() -> str:
+    """What comes when the head that adds most exchanges its weights."""
+    chosen = book.selected(book.OPENING, book.first_head(book.OPENING))
+    now = book.without(chosen, (chosen.exchange,))
+    one, other = chosen.read.choices
+    return (
+        f"In head {chosen.name}: *{now.written_now}* instead of *{now.written}*. *{one}* goes from "
+        f"{percent(now.before[0])} to {percent(now.now[0])}, *{other}* from {percent(now.before[1])} to "
+        f"{percent(now.now[1])}."
+    )
+
+
+def watch_a_circuit_form() -> str:
+    """When the copying comes, and what comes with it."""
+    snapshots = forming.shipped().snapshots
+    at = max(
+        range(1, len(snapshots)), key=lambda at: snapshots[at].copying.right - snapshots[at - 1].copying.right
+    )
+    before, after = snapshots[at - 1 : at + 1]
+
+    def grew(what: str) -> str:
+        return " to ".join(percent(float(np.max(getattr(each.copying, what)))) for each in (before, after))
+
+    return (
+        f"Between {before.step:,} and {after.step:,} steps: of the words said again, what is copied goes "
+        f"from {grew('right')}, the highest prefix-matching score from {grew('prefix_matching')}, and the "
+        f"highest score on the word before from {grew('previous_word')}."
+    )
+
+
+def _named(head: tuple[int, int]) -> str:
+    return f"{head[0]}-{head[1]}"

@@ -13,22 +13,26 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, markdown
-from attnviz.app.learn import assignment, choosing
-from attnviz.app.learn.assignment import COUNT, KINDS, Row, Task
-from attnviz.app.learn.computed import MODEL, computed, translated
+from attnviz.app.learn import assignment, choosing, story
+from attnviz.app.learn.assignment import COUNT, Row, Task
+from attnviz.app.learn.computed import MODEL, computed, storytold, translated
 from attnviz.app.learn.computed import block as blocks
 from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.computed import cross_attention as crossing
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
-from attnviz.app.learn.contents import LESSONS, Lesson
+from attnviz.app.learn.computed import who_gets_the_book as books
+from attnviz.app.learn.contents import LESSONS, TITLES, Lesson
 from attnviz.app.learn.english import english
 from attnviz.app.learn.measured import variant_of
+from attnviz.app.learn.who_gets_the_book import choices as book
+from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.app.page import stop
-from attnviz.app.state import memory
-from attnviz.app.state.choices import ASSIGNMENT, ENGLISH, HEAD, LAYER, LESSON, TEXT
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import ASSIGNMENT, ENGLISH, HEAD, LAYER, LESSON, PROMPT, TEXT, UNFINISHED
 from attnviz.capture.model import ModelInput
-from attnviz.errors import InvalidCode, InvalidQuestion
+from attnviz.errors import AttnvizError, InvalidCode
+from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trace import Block
@@ -36,10 +40,11 @@ from attnviz.trained.translator import learning
 
 _average, _cross, _walk = computed(averages.average), computed(crossing.cross), computed(blocks.walk)
 _translate, _effects = translated(translations.translate), translated(causes.effects)
+_read, _experiment = storytold(books.read), storytold(books.experiment)
 
 _READER = "A hound was too tired to walk over the street."
 _HANDED_IN = "the assignment that was handed in"
-_TITLES = {lesson.title: lesson for lesson in LESSONS if lesson.name in KINDS}
+_LESSONS = {TITLES[lesson.name]: lesson for lesson in LESSONS}
 
 
 @dataclass(frozen=True)
@@ -63,20 +68,31 @@ def choose() -> Assigned:
     )
     left, right = st.columns([3, 1])
     with left:
-        title = LESSON.select("Lesson", list(_TITLES))
+        for title, lesson in _LESSONS.items():
+            if link.said(LESSON) == lesson.title:  # as links made earlier call it
+                LESSON.set(title)
+        lesson = _LESSONS[LESSON.select("Lesson", list(_LESSONS))]
     with right:
         seed = ASSIGNMENT.draw("Number of the assignment")
-    lesson = _TITLES[title]
-    of_translator = lesson.group == "translator"
-    return Assigned(lesson, seed, english() if of_translator else choosing.sentence("A sentence of your own"))
+    return Assigned(lesson, seed, _sentence(lesson))
+
+
+def _sentence(lesson: Lesson) -> str:
+    if lesson.group == "translator":
+        return english()
+    if lesson.sentence == UNFINISHED:
+        return story.prompt("A text of your own that breaks off", UNFINISHED, book.EXAMPLES)
+    if lesson.group == "storyteller":
+        return story.prompt("A text of your own", PROMPT, EXAMPLES)
+    return choosing.sentence("A sentence of your own")
 
 
 def ask(about: Assigned) -> None:
     """Draw the questions; once all are answered, what is right, why, and the code to hand in."""
-    rows, told, opened = _rows(about)
     try:
+        rows, told, opened = _rows(about)
         tasks = assignment.tasks(about.lesson.name, about.seed, about.text, rows)
-    except InvalidQuestion as error:
+    except AttnvizError as error:
         stop(error)
     st.markdown(told)
     label = f"Look it up before you answer: {about.lesson.title}"
@@ -119,8 +135,7 @@ def check() -> None:
         except InvalidCode as error:
             st.warning(markdown.plain(str(error)), icon=":material/edit:")
             return
-        title = next(lesson.title for lesson in LESSONS if lesson.name == name)
-        st.success(f"{title}, number {seed}: {score} of {COUNT} right.", icon=":material/verified:")
+        st.success(f"{TITLES[name]}, number {seed}: {score} of {COUNT} right.", icon=":material/verified:")
 
 
 def _hand_in(about: Assigned, keys: Sequence[str]) -> None:
@@ -148,6 +163,9 @@ def _rows(about: Assigned) -> tuple[list[Row], str, list[tuple[str, str]]]:
         return *_rows_of_translator(about), [
             (ENGLISH.name, about.text)
         ] if about.lesson.sentence == ENGLISH else []
+    if about.lesson.group == "storyteller":
+        shown = about.lesson.sentence if about.lesson.sentence in (PROMPT, UNFINISHED) else None
+        return *_rows_of_storyteller(about), [(shown.name, about.text)] if shown else []
     opened = [(TEXT.name, about.text)]
     if about.lesson.name == "weighted_average":
         found = _average(about.text, "Dot product", 1.0)
@@ -196,7 +214,47 @@ def _rows_of_translator(about: Assigned) -> tuple[list[Row], str]:
                 for at in range(len(found.source))
             ]
             rows += _of(block, head, about.text, about.text, facts)
-    return rows, wrote if about.lesson.name == "cause" else ""
+    return rows, f"{wrote} All heads are the encoder's." if about.lesson.name == "cause" else ""
+
+
+def _rows_of_storyteller(about: Assigned) -> tuple[list[Row], str]:
+    """The same, of the storyteller, which reads the text twice where a lesson is about what is said again."""
+    from attnviz.trained.storyteller.training import BATCH
+
+    name, model = about.lesson.name, catalogue.STORYTELLER
+    twice = name in ("induction", "watch_a_circuit_form")
+    given = ModelInput(f"{about.text} {about.text}" if twice else about.text)
+    trace = caches.trace(model, given)
+    if name == "who_gets_the_book":
+        rows = _rows_of_exchanges(given.text, trace.of_kind("decoder"))
+        return rows, "All questions are about the last word, in several heads."
+    entry, random = catalogue.entry(model), Random(about.seed)  # noqa: S311 - a game, no secret
+    layer, head = random.randrange(entry.layers_of("decoder")), random.randrange(entry.heads)
+    facts = [
+        {"choices": [(each.text, each.probability) for each in expected.candidates], "batch": BATCH}
+        for expected in caches.predictions(model, given)
+    ]
+    told = "It reads your text twice." if twice else ""
+    if name != "watch_a_circuit_form":  # it asks nothing about a head of the model's
+        told += f" Questions about weights are about head {head_name(layer, head)}."
+    return _of(trace.block("decoder", layer), head, given.text, given.text, facts), told
+
+
+def _rows_of_exchanges(text: str, blocks: Sequence[Block]) -> list[Row]:
+    """The row of the last word in each head, and what becomes of the likelier word if it is silenced."""
+    read = _read(text)
+    last = len(read.words) - 1
+    heads = [(layer, head) for layer, block in enumerate(blocks) for head in range(len(block.weights))]
+    found = {at: _experiment(text, *at, (str(Edit("decoder", *at, last)),)) for at in heads}
+    facts = {
+        "pronoun": read.choices[0],
+        "unchanged": float(found[heads[0]].before[0]),
+        "silenced": {head_name(*at): float(each.now[0]) for at, each in found.items()},
+    }
+    return [
+        _of(blocks[layer], head, text, text, [facts | {"head": head_name(layer, head)}] * (last + 1))[-1]
+        for layer, head in heads
+    ]
 
 
 def _effect(found: causes.Effects | None, query: int) -> dict[str, Any]:

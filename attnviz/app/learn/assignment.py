@@ -283,8 +283,7 @@ def added(row: Row, random: Random) -> Task | None:
     right = decimal(old + update)
     return _task(
         f"Number {at + 1} of the vector of {row.who} is {decimal(old)} as it comes in; that of attention's "
-        "update "
-        f"is {decimal(update)}. What is it after the first Add?",
+        f"update is {decimal(update)}. What is it after the first Add?",
         [right, decimal(old), decimal(update), decimal(old - update)],
         right,
         f"The update is added, and nothing replaced: {decimal(old)} + {_bracketed(update)} = {right}.",
@@ -300,9 +299,8 @@ def normed(row: Row, random: Random) -> Task | None:
     right = decimal((value - mean) / deviation)
     return _task(
         f"After the first Add, the {len(total)} numbers of {row.who} have mean {decimal(mean)} and standard "
-        "deviation "
-        f"{decimal(deviation)}. One of them is {decimal(value)}. What does the norm make of it, before its "
-        "learned factor and offset?",
+        f"deviation {decimal(deviation)}. One of them is {decimal(value)}. What does the norm make of it, "
+        "before its learned factor and offset?",
         [right, decimal(value - mean), decimal((value - mean) * deviation), decimal(value + mean)],
         right,
         f"The mean is taken away, and what is left divided by the deviation: ({decimal(value)} − "
@@ -316,8 +314,7 @@ def widened(_: Row, random: Random) -> Task | None:
     d = random.choice([64, 128, 192, 384, 512, 768, 1024])
     return _task(
         f"A feed-forward network makes {4 * d} numbers of a token's {d}, and {d} of these again. How many "
-        "numbers do "
-        "its two matrices have together?",
+        "numbers do its two matrices have together?",
         [f"{count:,}" for count in (8 * d * d, 4 * d * d, 8 * d, 16 * d * d)],
         f"{8 * d * d:,}",
         f"One is {d} × {4 * d}, the other {4 * d} × {d}: together {8 * d * d:,}.",
@@ -330,7 +327,7 @@ def likely(row: Row, random: Random) -> Task | None:
     (word, first), (second, other) = ((word, _printed(share)) for word, share in row.facts["choices"][:2])
     right = percent(1 - first - other, 1)
     return _task(
-        f"After {row.who} the translator gives {markdown.code(word)} {percent(first, 1)} and "
+        f"After {row.who} the model gives {markdown.code(word)} {percent(first, 1)} and "
         f"{markdown.code(second)} {percent(other, 1)}. How probable are all other words together?",
         [right, percent(1 - first, 1), percent(abs(first - other), 1), percent(first + other, 1)],
         right,
@@ -348,8 +345,7 @@ def loss(row: Row, random: Random) -> Task | None:
         return None
     right = decimal(-log(share))
     return _task(
-        f"After {row.who} the translator gives {markdown.code(word)} {percent(share, 1)}. If this is the "
-        "right "
+        f"After {row.who} the model gives {markdown.code(word)} {percent(share, 1)}. If this is the right "
         "next word, what is its loss?",
         [right, decimal(share), decimal(1 - share), decimal(-log10(share))],
         right,
@@ -359,12 +355,11 @@ def loss(row: Row, random: Random) -> Task | None:
 
 
 def studied(row: Row, random: Random) -> Task | None:
-    """How many sentences did it learn from? `facts`: those of a step, "batch"."""
+    """How many texts did it learn from? `facts`: those of a step, "batch"."""
     batch, steps = row.facts["batch"], random.randrange(50, 4000, 50)
     return _task(
-        f"This translator learns from {batch} sentences a step. From how many has it learned after "
-        f"{steps:,} steps, "
-        "each time a sentence came counted?",
+        f"This model learned from {batch} texts a step. From how many had it learned after {steps:,} steps, "
+        "each time a text came counted?",
         [f"{count:,}" for count in (batch * steps, steps, batch + steps, 2 * batch * steps)],
         f"{batch * steps:,}",
         f"{steps:,} × {batch} = {batch * steps:,}.",
@@ -378,8 +373,7 @@ def descended(_: Row, random: Random) -> Task | None:
     right = decimal(weight - rate * gradient)
     return _task(
         f"A learned number is {decimal(weight)}, the gradient of the loss there {decimal(gradient)}, the "
-        "learning "
-        f"rate {decimal(rate)}. What is it after one step of plain gradient descent?",
+        f"learning rate {decimal(rate)}. What is it after one step of plain gradient descent?",
         [right, decimal(weight + rate * gradient), decimal(weight - gradient), decimal(weight)],
         right,
         f"It goes against the gradient: {decimal(weight)} − {decimal(rate)} × {_bracketed(gradient)} = "
@@ -400,7 +394,7 @@ def decides(row: Row, random: Random) -> Task | None:
         return None
     options = [least, *random.sample([head for head in silenced if head != least], 3)]
     return _task(
-        f"In each head of the encoder in turn, the row of {row.who} is silenced. In which of these does "
+        f"In each of these heads in turn, the row of {row.who} is silenced. In which of them does "
         f"{markdown.code(row.facts['pronoun'])} then become least probable?",
         options,
         least,
@@ -416,10 +410,9 @@ def moved(row: Row, random: Random) -> Task | None:
     first, other = _printed(row.weights[source]), _printed(row.weights[target])
     right = percent(first + other, 1)
     return _task(
-        f"In encoder head {row.facts['head']} {row.who} gives {row.shown(source)} {percent(first, 1)} and "
+        f"In head {row.facts['head']} {row.who} gives {row.shown(source)} {percent(first, 1)} and "
         f"{row.shown(target)} {percent(other, 1)}. The arrow is dragged from the first to the second. How "
-        "much does "
-        f"{row.shown(target)} get then?",
+        f"much does {row.shown(target)} get then?",
         [right, percent(first, 1), percent(other, 1), percent((first + other) / 2, 1)],
         right,
         f"What the first one had moves, and the row's sum stays: {percent(first, 1)} + {percent(other, 1)} "
@@ -437,13 +430,77 @@ def effect(row: Row, random: Random) -> Task | None:
     right = f"{decimal(now - before, 1)} points"
     return _task(
         f"{markdown.code(row.facts['pronoun'])} has {percent(before / 100, 1)}. With the row of {row.who} "
-        "in encoder "
-        f"head {head} silenced, it has {percent(now / 100, 1)}. How large is the effect, in percentage "
-        "points?",
+        f"in head {head} silenced, it has {percent(now / 100, 1)}. How large is the effect, in "
+        "percentage points?",
         [right, *(f"{decimal(each, 1)} points" for each in (before - now, now, before))],
         right,
         f"It is the difference of the two: {decimal(now, 1)} − {decimal(before, 1)} = "
         f"{decimal(now - before, 1)}.",
+        random,
+    )
+
+
+def heated(row: Row, random: Random) -> Task | None:
+    """What does a temperature do to two words? `facts`: the most probable next words, "choices"."""
+    (word, first), (second, other) = ((word, _printed(share)) for word, share in row.facts["choices"][:2])
+    if other < _NOTICED:
+        return None
+    times = round(first / other, 1)
+    right, *wrong = (f"{decimal(each, 1)} times" for each in (sqrt(times), times, 2 * times, times**2))
+    return _task(
+        f"After {row.who}, {markdown.code(word)} is {decimal(times, 1)} times as probable as "
+        f"{markdown.code(second)}. How many times is it at temperature 2?",
+        [right, *wrong],
+        right,
+        "The scores are divided by 2 before the softmax, and so is the difference of the two: "
+        f"√{decimal(times, 1)} = {right}.",
+        random,
+    )
+
+
+def followed(row: Row, random: Random) -> Task | None:
+    """Where does an induction head look? Of a text that stands there twice."""
+    label, place = row.keys[row.place or 0].label, row.place or 0
+    before = [key for key in range(place) if row.keys[key].label == label]
+    if len(before) != 1:
+        return None
+    [first] = before
+    return _task(
+        f"An induction head is at {row.who}, said again. Which token does it look for?",
+        [row.name(key) for key in (first + 1, first, place - 1, place)],
+        row.name(first + 1),
+        f"It looks for what followed the same word the first time: behind {row.shown(first)} stood "
+        f"{row.shown(first + 1)}.",
+        random,
+    )
+
+
+def back(row: Row, random: Random) -> Task | None:
+    """Where does a head look that looks one word back?"""
+    place = row.place or 0
+    if place < _APART:
+        return None
+    before = row.name(place - 1)
+    return _task(
+        f"A head looks one word back, as induction needs it. At which token does it look from {row.who}?",
+        [before, row.name(place - _APART), row.name(place)],
+        before,
+        "The token right before it: so that its word is known where the next one stands.",
+        random,
+    )
+
+
+def exchanged(row: Row, random: Random) -> Task | None:
+    """What does a key get when two weights are exchanged? `facts`: the "head"."""
+    keys = random.sample(range((row.place or 0) + 1), 2)
+    first, other = (_printed(row.weights[key]) for key in keys)
+    name, second = map(row.shown, keys)
+    return _task(
+        f"In head {row.facts['head']} {row.who} gives {name} {percent(first, 1)} and {second} "
+        f"{percent(other, 1)}. These two weights are exchanged. How much does {name} get then?",
+        [percent(share, 1) for share in (other, first, first + other, (first + other) / 2)],
+        percent(other, 1),
+        f"What {second} had: {percent(other, 1)}. All other weights stay, and so does the row's sum.",
         random,
     )
 
@@ -454,13 +511,11 @@ def kept(row: Row, random: Random) -> Task | None:
     right = 2 * row.d * tokens
     return _task(
         f"In one head each token has a key and a value, {row.d} numbers each. How many numbers is that for "
-        "the "
-        f"{tokens} tokens of this sentence?",
+        f"the {tokens} tokens of this sentence?",
         [f"{count:,}" for count in (right, row.d * tokens, 2 * row.d, tokens**2)],
         f"{right:,}",
         f"{row.d} and {row.d} for each of the {tokens} tokens: it grows with the text, as a memory of fixed "
-        "size "
-        "does not.",
+        "size does not.",
         random,
     )
 
@@ -494,8 +549,7 @@ def faded(row: Row, random: Random) -> Task | None:
         [right, percent(share, 1), percent(max(0, 1 - (1 - share) * steps), 1), percent(share / steps, 1)],
         right,
         f"{percent(share)} of what is left, {plural(steps, 'time')}: {decimal(share)} to the power of "
-        f"{steps} is "
-        f"{right}.",
+        f"{steps} is {right}.",
         random,
     )
 
@@ -513,8 +567,12 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "cause": (decides, moved, effect),
     "watch_it_learn": (loss, studied, descended),
     "long_distances": (path, faded, cells, kept),
+    "write": (likely, heated, closed, rest),
+    "induction": (followed, back, share, rest),
+    "who_gets_the_book": (decides, exchanged, effect, rest),
+    "watch_a_circuit_form": (loss, followed, studied, descended),
 }
-"""What each lesson that has an assignment asks, by its name."""
+"""What the assignment of each lesson asks, by its name."""
 
 
 def tasks(lesson: str, seed: int, text: str, rows: Sequence[Row]) -> tuple[Task, ...]:

@@ -185,6 +185,9 @@ LESSONS = (
 )
 """In reading order."""
 
+TITLES = {lesson.name: f"{number} · {lesson.title}" for number, lesson in enumerate(LESSONS, 1)}
+"""What the menus call each lesson, with its number."""
+
 
 def draw(group: Group) -> None:
     """Draw the lessons of a group, in order, each with the question that it answers."""
@@ -193,10 +196,10 @@ def draw(group: Group) -> None:
             lesson.name,
             lesson.question,
             lesson.summary,
-            f"{number} · {lesson.title}",
+            TITLES[lesson.name],
             ":material/arrow_forward:",
         )
-        for number, lesson in enumerate(LESSONS, 1)
+        for lesson in LESSONS
         if lesson.group == group
     ]
     cards.draw(found, in_a_row=4)

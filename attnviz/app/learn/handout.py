@@ -27,7 +27,7 @@ from attnviz.app.learn.computed import positions as positions_compute
 from attnviz.app.learn.computed import query_key_value as walk_compute
 from attnviz.app.learn.computed import scale as scale_compute
 from attnviz.app.learn.computed import translate as translate_compute
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.contents import TITLES
 from attnviz.app.learn.cross_attention import sections as cross_attention
 from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.long_distances import sections as long_distances
@@ -40,6 +40,7 @@ from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.scale import sections as scale
 from attnviz.app.learn.translate import sections as translate
 from attnviz.app.learn.translate import translating
+from attnviz.app.learn.watch_a_circuit_form import sections as watch_a_circuit_form
 from attnviz.app.learn.watch_it_learn import sections as watch_it_learn
 from attnviz.app.learn.watch_it_learn.in_training import TAUGHT
 from attnviz.app.learn.weighted_average import sections as weighted_average
@@ -57,18 +58,18 @@ from attnviz.export.handout import Column, Sheet, handout
 from attnviz.models import catalogue
 from attnviz.text import decimal, head_name, percent
 from attnviz.trace import Floats
+from attnviz.trained.storyteller import forming
 from attnviz.trained.translator import distance, learning, variants
 
 _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18
+_BERT = catalogue.entry(MODEL).title
 _HOT = 2.0  # so that likely and unlikely words come nearer to each other
 _TRANSLATED = ("translate", "cause")
 _NOTHING = Question("", (), "", "")
 
 Cells = Sequence[tuple[int, int]]
 """Places in the table of a sheet: (row, column), from 0."""
-
-_TITLES = {each.name: f"{number} · {each.title}" for number, each in enumerate(LESSONS, 1)}
 
 
 def draw() -> None:
@@ -79,21 +80,18 @@ def draw() -> None:
         "of its own. Open the file and print it; it needs no network."
     )
     if not HANDED_OUT.stands:
-        HANDED_OUT.set([_TITLES[step.name] for step in plan.STEPS if step.at_first])
-    names = {title: name for name, title in _TITLES.items() if name in SHEETS}
-    chosen = HANDED_OUT.draw("Lessons", list(names))
-    if without := [title for name, title in _TITLES.items() if name not in SHEETS]:
-        st.caption(f"No handout yet: {', '.join(without)}.")
+        HANDED_OUT.set([TITLES[step.name] for step in plan.STEPS if step.at_first])
+    chosen = HANDED_OUT.draw("Lessons", list(TITLES.values()))
     sentence_column, blanks_column = st.columns([4, 1])
     with blanks_column:
         seed = BLANKS.draw("Blanks", help="Another number leaves out other numbers.")
     with sentence_column:
         text = choosing.sentence("Sentence", READ_IN_HANDOUT)
-    lessons = [name for title, name in names.items() if title in chosen]
+    lessons = [name for name, title in TITLES.items() if title in chosen]
     try:
         loading.tokens(catalogue.TRANSLATOR, text)
     except AttnvizError as error:
-        left_out = [_TITLES[name] for name in lessons if name in _TRANSLATED]
+        left_out = [TITLES[name] for name in lessons if name in _TRANSLATED]
         if left_out:
             st.warning(
                 f"Left out: {', '.join(left_out)}. {markdown.plain(str(error))}", icon=":material/translate:"
@@ -157,7 +155,7 @@ def _sheet(
         for each in columns
     ]
     return Sheet(
-        _TITLES[name],
+        TITLES[name],
         asked.text,
         asked.options,
         asked.right or "",
@@ -201,7 +199,7 @@ def _weighted_average(text: str) -> Sheet:
         f"What “{name_of(query, tokens)}” takes from each token",
         [name_of(at, tokens) for at in range(len(tokens))],
         [_column("score", found.scores[query]), _weights("weight", found.weights[query])],
-        _about(text, MODEL, LEFT_OUT),
+        _about(text, _BERT, LEFT_OUT),
     )
 
 
@@ -237,7 +235,7 @@ def _query_key_value(text: str) -> Sheet:
             _column(f"score, ÷ √{walk.d_head}", walk.scores),
             _weights("weight", walk.weights),
         ],
-        _about(text, MODEL, f"head {chosen.head}"),
+        _about(text, _BERT, f"head {chosen.head}"),
     )
 
 
@@ -255,7 +253,7 @@ def _many_heads(text: str) -> Sheet:
             _weights("weight of that token", found.weights.max(axis=1)),
             _column("length of what it adds", found.lengths),
         ],
-        _about(text, MODEL),
+        _about(text, _BERT),
     )
 
 
@@ -271,7 +269,7 @@ def _masks(text: str) -> Sheet:
             _weights("weight, no mask", chosen.unmasked[chosen.query]),
             _weights("weight, causal mask", chosen.causal[chosen.query]),
         ],
-        _about(text, MODEL, f"head {chosen.head_name}"),
+        _about(text, _BERT, f"head {chosen.head_name}"),
     )
 
 
@@ -288,7 +286,7 @@ def _positions(text: str) -> Sheet:
             _column("without positions", found.without.cosines),
             _column("with positions", found.with_positions.cosines),
         ],
-        _about(text, MODEL),
+        _about(text, _BERT),
         [(found.order.index(chosen.query), 0)],
         [(row, 0) for row in range(len(names))],
     )
@@ -311,7 +309,7 @@ def _cross_attention(text: str) -> Sheet:
             _column(f"score, ÷ √{block.query.shape[-1]}", products * block.scale),
             _weights("weight", chosen.weights[at]),
         ],
-        _about(text, MODEL, f"the reader: “{reader}”"),
+        _about(text, _BERT, f"the reader: “{reader}”"),
     )
 
 
@@ -333,7 +331,7 @@ def _block(text: str) -> Sheet:
         f"How long the vector of “{_names(text)[chosen.query]}” is in layer {_LAYER + 1}",
         list(stations),
         [_column("length", [station.length for station in stations.values()])],
-        _about(text, MODEL, f"layer {_LAYER + 1}"),
+        _about(text, _BERT, f"layer {_LAYER + 1}"),
         [(0, 0), (1, 0)],
     )
 
@@ -482,6 +480,28 @@ def _who_gets_the_book(_text: str) -> Sheet:
     )
 
 
+def _watch_a_circuit_form(_text: str) -> Sheet:
+    snapshots = forming.shipped().snapshots
+    chosen = watch_a_circuit_form.ShownForming(snapshots, snapshots[-1].copying.induction_heads[0])
+    shown = snapshots[chosen.formed - _MOST_ROWS // 2 : chosen.formed + _MOST_ROWS // 2]
+    found = [each.copying for each in shown]
+    copied = [each.right for each in found]
+    asked_for = [(int(np.argmax(np.array(copied) >= least)), 2) for least in watch_a_circuit_form.QUARTERS]
+    return _sheet(
+        "watch_a_circuit_form",
+        lesson.asked(watch_a_circuit_form.question, chosen),
+        "Random words said twice: what is copied after so many steps, and what the best heads give",
+        [f"{each.step:,} steps" for each in shown],
+        [
+            _weights("to the word before", [each.previous_word.max() for each in found]),
+            _weights("to what followed", [each.prefix_matching.max() for each in found]),
+            _column("copied", copied, percent),
+        ],
+        catalogue.entry(catalogue.STORYTELLER).title,
+        asked_for,
+    )
+
+
 def _names(text: str) -> list[str]:
     groups = choosing.tokens(text)
     return [name_of(at, groups) for at in range(len(groups))]
@@ -507,5 +527,6 @@ SHEETS: dict[str, Callable[[str], Sheet]] = {
     "write": _write,
     "induction": _induction,
     "who_gets_the_book": _who_gets_the_book,
+    "watch_a_circuit_form": _watch_a_circuit_form,
 }
-"""The sheet of each lesson that can be handed out."""
+"""The sheet of each lesson."""

@@ -153,6 +153,5 @@ def never_certain(model: str) -> str:
     """Why no word of a translator of the catalogue becomes quite certain, in Markdown."""
     return (
         f":small[No word becomes quite certain: while this model learned, {percent(label_smoothing(model))} "
-        "of "
-        "the certainty was spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4).]"
+        "of the certainty was spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4).]"
     )

@@ -1,4 +1,4 @@
-"""For teachers: lessons of 45 and of 90 minutes, page by page."""
+"""For teachers: lessons of 45, 90 and 60 minutes, page by page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app.learn import answers
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.contents import TITLES
 from attnviz.app.state.choices import TEACHER
 
 
@@ -96,9 +96,46 @@ STEPS = (
     ),
 )
 
+STORYTELLER = (
+    Step(
+        "write",
+        10,
+        "Let it write with temperature 0, twice; then with 1, and another seed. What changes?",
+        answers.write,
+        "“It has the story in mind.” Each word is chosen when its turn comes, from what stands there.",
+    ),
+    Step(
+        "induction",
+        20,
+        "Silence the induction heads, then others instead. When does the copying end?",
+        answers.induction,
+        "“It knows these words by heart.” They are random: it looks up what followed the first time.",
+    ),
+    Step(
+        "who_gets_the_book",
+        20,
+        "Exchange the two weights in the head that adds most. Which word comes?",
+        answers.who_gets_the_book,
+        "“The head understands the story.” It gives weight to a name: another weight, another name.",
+    ),
+    Step(
+        "watch_a_circuit_form",
+        10,
+        "Between which two stored steps does the copying come? What else comes there?",
+        answers.watch_a_circuit_form,
+        "“It gets a little better at each step.” Much of it comes at once.",
+    ),
+)
+
+PLANS = {
+    "45 minutes": [step for step in STEPS if step.at_first],
+    "90 minutes": STEPS,
+    "60 minutes: the storyteller": STORYTELLER,
+}
+
 
 def draw() -> None:
-    """Draw both lessons; each link opens its page in the teacher's view."""
+    """Draw all plans; each link opens its page in the teacher's view."""
     st.header("Teach it", anchor=False)
     st.markdown(
         "Each page asks first, and its answer is covered until *Reveal*. The links open the teacher's view; "
@@ -108,20 +145,18 @@ def draw() -> None:
     answered = st.toggle(
         "Expected answers", key="expected answers", help="Computed when this is on; not for the projector."
     )
-    short = [step for step in STEPS if step.at_first]
-    for tab, steps in zip(st.tabs(["45 minutes", "90 minutes"]), (short, STEPS), strict=True):
+    for tab, steps in zip(st.tabs(list(PLANS)), PLANS.values(), strict=True):
         with tab:
             for step in steps:
                 _draw(step, answered)
 
 
 def _draw(step: Step, answered: bool) -> None:
-    number, lesson = next((at, each) for at, each in enumerate(LESSONS, 1) if each.name == step.name)
     link, ask, wrong = st.columns([3, 4, 5])
     with link:
         st.page_link(
-            f"pages/{lesson.name}.py",
-            label=f"{number} · {lesson.title}, {step.minutes} min",
+            f"pages/{step.name}.py",
+            label=f"{TITLES[step.name]}, {step.minutes} min",
             icon=":material/arrow_forward:",
             query_params=[(TEACHER.name, "true")],
         )

@@ -55,8 +55,8 @@ TEXT = Text(
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
-PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
-UNFINISHED = Text(name="unfinished", pages=_BOOK)
+PROMPT = Text(name="prompt", pages=_WRITE | _ASSIGNED, always=True, carried=True)
+UNFINISHED = Text(name="unfinished", pages=_BOOK | _ASSIGNED)
 ENGLISH = Text(
     name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE | _ASSIGNED, always=True, carried=True
 )

@@ -45,7 +45,8 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
 @pytest.mark.parametrize(
     ("markdown", "plain"),
     [
-        ("The :blue[query] of `it`, *twice* **strong**: $q$?", "The query of it, twice strong: q?"),
+        ("The :blue[query] of `it`, *twice* **strong**: $q$?", "The query of “it”, “twice” strong: q?"),
+        ("Is `` a`b `` a token?", "Is “a`b” a token?"),
         (r"Is \*it\* \$5 or :blue[\[a\]]?", "Is *it* $5 or [a]?"),
         ("y" * 401, "y" * 399 + "…"),
     ],
@@ -57,7 +58,12 @@ def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
 def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
     said = told(visit("scale", ask="Who?", options="the lawyer; the witness", right="the witness"))
     assert not {"ask", "options", "right"} & parse_qs(said["query"]).keys()
-    assert said["question"] == {"question": "Who?", "options": ["the lawyer", "the witness"], "right": 1}
+    assert said["question"] == {
+        "question": "Who?",
+        "options": ["the lawyer", "the witness"],
+        "right": 1,
+        "own": True,
+    }
 
 
 def test_what_is_pointed_at_in_words_with_the_place_of_a_token() -> None:

@@ -152,16 +152,18 @@ def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_roo
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
-def test_the_newest_window_with_the_key_leads() -> None:
+def test_a_second_window_with_the_key_leads_once_it_asks_to() -> None:
     room, key = rooms.opened(WINDOW, NOW)
     with pytest.raises(NoEntry, match="somebody else"):
-        room.teach("x" * 22, "second window")
-    room.lead(WINDOW, {"do": "view", "view": VIEW})
-    room.teach(key, "second window")
-    with pytest.raises(Refused, match="another window"):
-        room.lead(WINDOW, {"do": "clear"})
-    room.lead("second window", {"do": "view", "view": VIEW | {"path": "explore"}})
-    assert room.seen_by(None)["view"]["path"] == "explore"
+        room.teach("x" * 22)
+    room.teach(key)
+    for leads, looks_on in ((WINDOW, "second window"), ("second window", WINDOW)):
+        room.lead(leads, {"do": "lead"})
+        assert room.seen_by(None, leads)["leads"]
+        assert not room.seen_by(None, looks_on)["leads"]
+        with pytest.raises(Refused, match="led from another window"):
+            room.lead(looks_on, {"do": "view", "view": VIEW})
+        room.lead(leads, {"do": "view", "view": VIEW})
 
 
 def test_all_see_where_the_teacher_is_and_points() -> None:
@@ -172,6 +174,16 @@ def test_all_see_where_the_teacher_is_and_points() -> None:
     assert (seen["view"], seen["point"]) == (VIEW, POINT)
     room.lead(WINDOW, {"do": "point", "point": None})
     assert room.seen_by(None)["point"] is None
+
+
+def test_pointing_ends_where_another_page_begins() -> None:
+    room = opened()
+    room.lead(WINDOW, {"do": "view", "view": VIEW})
+    room.lead(WINDOW, {"do": "point", "point": POINT})
+    room.lead(WINDOW, {"do": "view", "view": VIEW | {"query": "layer=5"}})
+    assert room.point
+    room.lead(WINDOW, {"do": "view", "view": VIEW | {"path": "explore"}})
+    assert room.point is None
 
 
 def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
@@ -266,7 +278,7 @@ def test_what_is_no_token_enters_nowhere(token: object) -> None:
     with pytest.raises(NoEntry, match="do not understand"):
         room.voter(token)
     with pytest.raises(NoEntry, match="do not understand"):
-        room.teach(token, WINDOW)
+        room.teach(token)
 
 
 def test_a_code_is_taken_as_people_type_it() -> None:

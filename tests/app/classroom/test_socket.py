@@ -23,6 +23,7 @@ from tests.app.classroom import redis_server
 SECONDS = 20
 ASK = {"do": "ask", "question": "Which?", "options": ["one", "two"], "right": 1}
 POINT = {"words": "head 2", "picture": ""}
+FIRST, SECOND = "first-window----", "second-window---"
 VIEW = {"path": "masks", "query": "layer=4", "reveal": []}
 
 
@@ -111,7 +112,7 @@ class Class:
     def teacher(self, server: str) -> tuple[Window, str, str]:
         """One with a new room, its code and key."""
         window = self.window(server)
-        window.do("open")
+        window.do("open", window=FIRST)
         opened = window.next()
         return window, opened["room"], opened["key"]
 
@@ -179,12 +180,14 @@ def test_teacher_and_students_come_back_to_what_was(lesson: Class, tmp_path: Pat
     teacher.poll(lambda poll: poll["votes"] == 1)
     other = lesson.server(SQLite(tmp_path / "rooms"))
     again = lesson.window(other)
-    again.do("teach", room=room, key=key)
+    again.do("teach", room=room, key=key, window=SECOND)
     assert again.until(bool)["poll"]["counts"] == [0, 1]
     assert lesson.student(other, room, "a").until(bool)["poll"]["mine"] == 1
     again.until(lambda state: state["people"]["here"] == 1)  # the same student, by way of two servers
-    teacher.do("clear")
-    assert "another window" in teacher.error()
+    again.do("clear")
+    assert "another window" in again.error()
+    again.do("lead")
+    teacher.until(lambda state: not state["leads"])
     again.do("clear")
     teacher.until(lambda state: state["poll"] is None)  # it looks on, by way of the other server
     again.do("end")
@@ -207,7 +210,7 @@ def test_who_cannot_enter_is_told_why(lesson: Class, server: str) -> None:
     absent = next(code for code in ("ABCDEF", "GHJKMN") if code != room)
     assert f"no room {absent}" in lesson.student(server, absent, "a").error(fatal=True)
     second = lesson.window(server)
-    second.do("teach", room=room, key="x" * 22)
+    second.do("teach", room=room, key="x" * 22, window=SECOND)
     assert "somebody else" in second.error(fatal=True)
 
 
@@ -257,7 +260,7 @@ def test_a_server_has_so_many_rooms(lesson: Class, server: str, monkeypatch: pyt
     monkeypatch.setattr(socket, "MOST_ROOMS", 1)
     lesson.teacher(server)
     second = lesson.window(server)
-    second.do("open")
+    second.do("open", window=SECOND)
     assert "1 rooms already" in second.error(fatal=True)
 
 
@@ -266,7 +269,7 @@ def test_an_address_has_so_many_rooms_open_at_a_time(lesson: Class) -> None:
     first, *_ = lesson.teacher(server)
     lesson.teacher(server)
     third = lesson.window(server)
-    third.do("open")
+    third.do("open", window=SECOND)
     assert "2 rooms have been opened that have not ended" in third.error(fatal=True)
     first.do("end")
     first.error(fatal=True)

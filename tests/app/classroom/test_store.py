@@ -115,11 +115,11 @@ def _vote(room: Room, number: int) -> None:
 
 def test_what_a_room_refuses_is_not_written(store: Store) -> None:
     with pytest.raises(NoEntry, match=f"no room {CODE}"):
-        update(store, CODE, lambda room: room.teach("x" * 22, WINDOW))
+        update(store, CODE, lambda room: room.teach("x" * 22))
     room, _ = rooms.opened(WINDOW, time.time())
     store.write(CODE, 0, room.written(), room.until)
     with pytest.raises(NoEntry, match="somebody else"):
-        update(store, CODE, lambda room: room.teach("x" * 22, WINDOW))
+        update(store, CODE, lambda room: room.teach("x" * 22))
     assert store.numbers([CODE]) == {CODE: 1}
 
 

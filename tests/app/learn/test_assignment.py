@@ -11,7 +11,7 @@ from streamlit.testing.v1.element_tree import Radio
 
 from attnviz.app.learn import assignment
 from attnviz.app.learn.assignment import Row, code, read, tasks
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.contents import TITLES
 from attnviz.errors import InvalidCode, InvalidQuestion
 from tests.analysis.texts import shown
 from tests.app.shown import press, try_page, visit, warnings, words
@@ -96,7 +96,7 @@ def row(place: int | None = 1, weights: Sequence[float] = (0.1, 0.5, 0.2, 0.15, 
         ("widened", "makes 256 numbers of a token's 64", "32,768", {"16,384", "512", "65,536"}),
         ("likely", "gives `il` 80.0 % and `elle` 15.0 %", "5.0 %", {"20.0 %", "65.0 %", "95.0 %"}),
         ("loss", "gives `il` 80.0 %", "0.22", {"0.80", "0.20", "0.10"}),
-        ("studied", "from 64 sentences a step. From how many", "3,200", {"50", "114", "6,400"}),
+        ("studied", "from 64 texts a step. From how many", "3,200", {"50", "114", "6,400"}),
         (
             "descended",
             "number is −0.90, the gradient of the loss there −4.00",
@@ -111,6 +111,18 @@ def row(place: int | None = 1, weights: Sequence[float] = (0.1, 0.5, 0.2, 0.15, 
             {"10.0 %", "50.0 %", "30.0 %"},
         ),
         ("effect", "has 90.0 %. With the row", "−65.0 points", {"65.0 points", "25.0 points", "90.0 points"}),
+        (
+            "heated",
+            "`il` is 5.3 times as probable as `elle`",
+            "2.3 times",
+            {"5.3 times", "10.6 times", "28.1 times"},
+        ),
+        (
+            "exchanged",
+            "head 2-1 `dog` gives `the` 10.0 % and `dog` 50.0 %",
+            "50.0 %",
+            {"10.0 %", "60.0 %", "30.0 %"},
+        ),
         ("kept", "for the 5 tokens", "40", {"20", "8", "25"}),
         ("path", "from `the` to `saw`", "2", {"1", "3", "5"}),
         ("faded", "keeps 80 % of a number", "64.0 %", {"80.0 %", "60.0 %", "40.0 %"}),
@@ -122,6 +134,20 @@ def test_each_kind_asks_what_one_can_work_out_by_hand(
     task = getattr(assignment, kind)(row(), First())
     assert asked in task.question
     assert (task.right, set(task.options)) == (right, {right, *others})
+
+
+def test_where_heads_look_that_copy_what_is_said_again() -> None:
+    said = replace(row(place=4), keys=shown("the dog saw the dog").groups, looker="dog (token 5)")
+    task = assignment.followed(said, First())
+    assert task
+    assert (task.right, set(task.options)) == (
+        "saw",
+        {"saw", "dog (token 2)", "the (token 4)", "dog (token 5)"},
+    )
+    task = assignment.back(said, First())
+    assert task
+    assert (task.right, set(task.options)) == ("the (token 4)", {"the (token 4)", "saw", "dog (token 5)"})
+    assert assignment.followed(row(place=4), First()) is assignment.back(row(place=1), First()) is None
 
 
 def test_nothing_is_asked_where_there_is_nothing_to_ask() -> None:
@@ -171,13 +197,9 @@ def answer(radio: Radio[str]) -> None:
     radio.set_value(radio.options[0].replace("\\", ""))  # as it is before it becomes Markdown
 
 
-@pytest.mark.parametrize("lesson", [lesson.title for lesson in LESSONS if lesson.name in assignment.KINDS])
-def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(lesson: str) -> None:
-    name = next(each.sentence.name for each in LESSONS if each.title == lesson)
-    sentence = SENTENCE if name == "text" else "The trophy did not fit in the suitcase as it was too small."
-    app = visit(
-        "assignment", lesson=lesson, assignment="3", **{"text" if name == "text" else "english": sentence}
-    )
+@pytest.mark.parametrize("name", TITLES)
+def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(name: str) -> None:
+    app = visit("assignment", lesson=TITLES[name], assignment="3", text=SENTENCE)
     answer(app.radio[0])
     press(app, "Hand in")
     assert "Answer all 5 questions" in warnings(app)
@@ -190,9 +212,13 @@ def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(lesson: str) 
     assert right + told.count("**Not quite: ") == assignment.COUNT
     assert app.header[0].value == f"{right} of 5"
     app.text_area[0].set_value(app.code[0].value).run()
-    assert app.success[0].value == f"{lesson}, number 3: {right} of 5 right."
-    app.text_area[0].set_value(app.code[0].value.replace(".", "!")).run()
+    assert app.success[0].value == f"{TITLES[name]}, number 3: {right} of 5 right."
+    app.text_area[0].set_value(f"{app.code[0].value}!").run()
     assert "does not fit this sentence" in warnings(app)
+
+
+def test_a_link_from_before_the_lessons_had_numbers_opens_its_lesson() -> None:
+    assert visit("assignment", lesson="Masks").selectbox(key="lesson").value == TITLES["masks"]
 
 
 def test_another_sentence_is_another_assignment_and_one_word_is_too_short() -> None:

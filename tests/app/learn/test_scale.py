@@ -5,7 +5,7 @@ import pytest
 
 from attnviz.app.learn.scale import compute, sections
 from attnviz.app.state.choices import VECTORS_SEED
-from tests.app.shown import charts, press, visit, words
+from tests.app.shown import charts, press, sent, visit, words
 
 LONG = "The dog did not cross the road as it was too tired. " * 30
 
@@ -18,10 +18,10 @@ def test_the_picture_and_the_charts_show_what_was_computed(d: int) -> None:
     entropy, gradient = compute.curves(sections.SIZES, sections.KEYS, sections.ROWS, 3)
     row = compute.row(d, 1024, sections.KEYS, 3)
     measured = variances[sections.SIZES.index(d)]
-    assert f"At $d$ = **{d}**, {sections.DRAWS} random dot products have variance **{measured:.2f}**" in told
-    assert f"gives key {row.plain.weights.argmax() + 1} **" in told
-    assert f"entropy of **{row.plain.entropy:.2f}** of 3 bits" in told
-    assert f"entropy is **{row.scaled.entropy:.2f}** bits" in told
+    assert f"At $d$ = **{d}** the variance is **{measured:.2f}** (theory: {d} ± " in told
+    assert f"key {row.plain.weights.argmax() + 1} gets **" in told
+    entropies = [f"{softmax.entropy:.2f}" for softmax in (row.plain, row.scaled)]
+    assert sent(app, "softmax_bars")["measures"][0]["values"] == entropies
     theory, line = shown["The variance of q · k grows like d"]["lines"]
     assert theory["x"] == theory["y"] == line["x"] == list(sections.SIZES)
     for name, errors in (("low", -2), ("y", 0), ("high", 2)):

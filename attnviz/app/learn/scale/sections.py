@@ -135,17 +135,13 @@ def picture(drawn: Draw) -> None:
             ],
             measures=_measures(row),
         )
-    strongest = int(row.plain.weights.argmax())
-    plain, scaled = (percent(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
-    st.markdown(
-        f"At $d$ = **{drawn.d}**, {DRAWS} random dot products have variance **{measured:.2f}** "
-        f"(theory: {drawn.d}, give or take {2 * error:.2f}: two standard errors, which chance exceeds in "
-        "some 5 draws of 100). In this row, softmax "
-        f"**without** the division gives key {strongest + 1} **{plain}** and leaves an entropy of "
-        f"**{row.plain.entropy:.2f}** of {log2(KEYS):.0f} bits. **With** it (÷\u202f√{drawn.d} = "
-        f"{sqrt(drawn.d):.2f}), that key gets **{scaled}** and the entropy is **{row.scaled.entropy:.2f}** "
-        "bits."
-    )
+        strongest = int(row.plain.weights.argmax())
+        plain, scaled = (percent(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
+        st.markdown(
+            f"At $d$ = **{drawn.d}** the variance is **{measured:.2f}** "
+            f"(theory: {drawn.d} ± {2 * error:.2f}, two standard errors). **Without** the division, key "
+            f"{strongest + 1} gets **{plain}**; **with** it, **{scaled}**."
+        )
 
 
 def _measures(row: compute.Row) -> list[Measure]:

@@ -28,7 +28,7 @@ from attnviz.widgets.tokens import ShownToken
 LINES, MATRIX = "Lines", "Matrix"
 STEPS = (600, 1000, 1400, 2400)
 _ENOUGH = 1400
-_QUARTERS = 0.25, 0.75  # of the words that are said again, copied
+QUARTERS = 0.25, 0.75  # of the words that are said again, copied
 _STEPS_AXIS = Axis("steps of training")
 _WORDS = len(PROBE) // 2
 _WATCHED = _WORDS + _WORDS // 2  # the token whose row is told: in the middle of the second time
@@ -68,13 +68,13 @@ def choose() -> ShownForming:
 def question(chosen: ShownForming) -> None:
     """Ask how suddenly the copying comes."""
     some, most = (
-        next(each for each in chosen.snapshots if each.copying.right >= least) for least in _QUARTERS
+        next(each for each in chosen.snapshots if each.copying.right >= least) for least in QUARTERS
     )
     steps, took = chosen.snapshots[-1].step, most.step - some.step
     guess(
         f"A model learns stories in {steps:,} steps. Some texts are random words that are said again. "
-        f"Once it copies {percent(_QUARTERS[0])} of them, how many steps later does it copy "
-        f"{percent(_QUARTERS[1])}?",
+        f"Once it copies {percent(QUARTERS[0])} of them, how many steps later does it copy "
+        f"{percent(QUARTERS[1])}?",
         [f"{count:,}" for count in sorted({took, *(steps // part for part in (8, 4, 2))})],
         right=f"{took:,}",
         because=f"After {some.step:,} steps it copies {percent(some.copying.right)} of them, after "

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app.learn.computed import who_gets_the_book as compute
+from attnviz.app.learn.many_heads.sizes import table
 from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in, told
 from attnviz.text import decimal, head_name, joined, percent
 
@@ -16,7 +17,6 @@ _held_out, _third_gives = told(compute.held_out), told(compute.third_gives)
 _LOOKS, _BLIND = 0.5, 0.05  # a weight that one cannot overlook, and one that nobody would see
 _CARRIES, _IDLE = 0.25, 0.15  # a share that matters, and one that hardly does
 _SELDOM = 0.05  # of many texts
-_PERCENT = st.column_config.NumberColumn(format="%.0f %%")
 _TITLES = {
     "gift": "who is given something",
     "pronoun": "which pronoun follows",
@@ -28,7 +28,6 @@ def draw(chosen: UnfinishedText) -> None:
     """Draw what all heads do in many texts of the same task, and what follows."""
     task = chosen.read.task
     found = _held_out(task)
-    heads = list(np.ndindex(*found.direct.shape))
     st.header(f"One text is an anecdote: {found.texts} texts", anchor=False)
     st.markdown(
         f"They ask {_TITLES[task]}, with pairs of names or nouns that no story to learn from has. In "
@@ -41,18 +40,15 @@ def draw(chosen: UnfinishedText) -> None:
         "– its last row alone": found.last_row,
         "exchanged, other word written": found.turned,
     }
-    st.dataframe(
-        {
-            "head": [head_name(*head) for head in heads],
-            "adds directly": np.round(found.direct.ravel(), 2) + 0.0,
-            **{name: np.round(100 * shares.ravel()) + 0.0 for name, shares in columns.items()},  # no −0
-        },
-        hide_index=True,
-        column_config={
-            **dict.fromkeys(columns, _PERCENT),
-            "adds directly": st.column_config.NumberColumn(format="%.2f"),
-        },
-    )
+    rows = [
+        [
+            head_name(*head),
+            decimal(float(found.direct[head])),
+            *(f"{decimal(100 * float(shares[head]), 0)} %" for shares in columns.values()),
+        ]
+        for head in np.ndindex(*found.direct.shape)
+    ]
+    table(["head", "adds directly", *columns], rows)
     st.markdown("\n".join(f"- {each}" for each in _verdicts(found)))
     st.button(
         f"Exchange the weights in {_listed(found.pair)}, in your text",
