@@ -28,8 +28,9 @@ def csv_text(header: Cells, rows: Iterable[Cells], *, quoted: bool = False) -> s
         quoted: whether every text stands in quotation marks: "#" in one then does not start a comment.
     """
     file = io.StringIO()
-    quoting = csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL
-    csv.writer(file, lineterminator="\n", quoting=quoting).writerows(
+    csv.writer(
+        file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL
+    ).writerows(
         [_FORMULA.sub(r"\1\2'", cell) if isinstance(cell, str) else cell for cell in row]
         for row in (header, *rows)
     )
