@@ -8,7 +8,6 @@ from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_la
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from streamlit import runtime
-from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 
 SETTING = "ATTNVIZ_METRICS"
@@ -26,9 +25,6 @@ def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
     Args:
         sizes: by their names, what else there is to know: what it is, and a function that tells it.
     """
-    # Parts of a page that run by themselves run by it, too.
-    rerun = RERUNS.time()(ScriptRunner._run_script)  # noqa: SLF001
-    setattr(ScriptRunner, "_run_script", rerun)  # noqa: B010 - for the type checker: replaced on purpose
     for name, (what, tell) in sizes.items():
         Gauge(f"attnviz_{name}", what).set_function(tell)
 

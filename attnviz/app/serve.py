@@ -12,7 +12,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from attnviz.app import caches, logs, metrics, patches, warm_up
+from attnviz.app import caches, logs, metrics, patches, turns, warm_up
 from attnviz.app.classroom.socket import Rooms, limits_from_settings
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.door import Door
@@ -40,6 +40,7 @@ def run(port: int, host: str | None) -> None:
     seconds = _leave_seconds()
     rooms = Rooms(from_setting(), *limits_from_settings())
     patches.apply()
+    turns.apply(metrics.RERUNS.time())
     metrics.start(
         {
             "visitors": ("Visits that are open.", metrics.visitors),
