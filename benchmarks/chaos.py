@@ -4,8 +4,8 @@ A real browser's visit to Explore is recorded (`benchmarks.replay`) and repeated
 a session of their own, with a pause before each click. Two servers stand behind the proxy of `compose.yaml`.
 Amid the clicks, one is killed. Then both are renewed: each is told to end, says for some seconds that it is
 not ready, ends, and starts anew. Who is cut off comes back with the proxy's cookie, as a browser does,
-and sends the last message again. From the next click on, each text and picture must be the one that the browser
-got: all that was chosen is still there.
+and sends the last message again. From the next click on, each text and picture must be the one that the
+browser got: all that was chosen is still there.
 
 Last, on one server, quiet visitors click first alone, then beside one from another address who clicks in ten
 windows without a pause.
