@@ -9,11 +9,12 @@ from attnviz.app import turns
 from attnviz.app.jobs import Lane
 
 
-def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run() -> None:
+def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 60)
     lane, order, first = Lane(1), list[str](), threading.Event()
 
     def run(name: str) -> None:
-        first.wait(5)
+        first.wait(60)
         order.append(name)
 
     threads = []
@@ -25,7 +26,7 @@ def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run() -> None:
             time.sleep(0.01)
     first.set()
     for thread in threads:
-        thread.join(5)
+        thread.join(60)
     assert order == ["hostile 1", "quiet 1", "hostile 2", "hostile 3"]
 
 
