@@ -5,14 +5,20 @@
 #   docker run … -v "$PWD/models:/models:ro" -e ATTNVIZ_MODELS="minilm, my-bert=/models/bert" attnviz
 # With models of the Hugging Face hub, kept in a volume:
 #   docker run … -v models:/hub -e HF_HOME=/hub -e HF_HUB_OFFLINE=0 attnviz
-FROM python:3.11-slim-bookworm
+# The name is for people; the digest says which image, for x86-64 and ARM.
+FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 RUN useradd --uid 1000 --create-home attnviz
 WORKDIR /app
 
 # The packages change less often than the code, so they are a layer of their own.
-COPY requirements.txt constraints.txt install.sh ./
-RUN PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore sh install.sh python requirements.txt
+# Each file has the hash that was tested (make lock), whatever an index serves; torch is its build without CUDA. The
+# tests that packages bring, and the headers to compile against torch, are for nobody here: 0.2 GB.
+COPY requirements.lock ./
+RUN pip install --quiet --no-cache-dir --root-user-action ignore --require-hashes --no-deps \
+        --extra-index-url https://download.pytorch.org/whl/cpu -r requirements.lock && \
+    cd "$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" && \
+    rm -rf torch/include torch/test torch/bin/test_* torch/bin/protoc* torch/bin/*StoreTest pandas/tests pyarrow/tests pyarrow/include sympy/*/tests sympy/*/*/tests
 
 # HOME is the only place that is written to while the page runs; /tmp may be a tmpfs.
 ENV HOME=/tmp \

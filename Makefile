@@ -3,6 +3,7 @@
 # make test-all  runs those too that take long: every family of models, every network that
 #              attnviz brings, work on Ray, and a short run of each benchmark
 # make claims  recomputes every number that README, docs and pages state; some ten minutes
+# make lock    writes requirements.lock anew, after a change of requirements.txt or constraints.txt
 # make docs    builds the documentation site into build/site
 # make check   format, lint and types, and whether the bundles for the browser are made from what stands
 # make bundles makes them
@@ -21,7 +22,7 @@ test test-all: export HF_HUB_OFFLINE := 1
 # as long as everything else before the first test.
 test test-all: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: app test test-all claims docs check format bundles
+.PHONY: app test test-all claims lock docs check format bundles
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -40,6 +41,16 @@ claims: $(VENV)/.dev
 	@$(PYTHON) -m benchmarks.claims
 
 # The variable leaves out what the theme says of its successor at every build.
+# For what Dockerfile installs. The package with the model's files asks for sentence-transformers, of which attnviz
+# uses nothing; install.sh leaves it out, too.
+lock: $(VENV)/.made
+	@$(PYTHON) -m pip install --quiet uv==0.13.8
+	@echo "# What the image runs on, with the hash of every file that may be installed. Made by \`make lock\`." > $@.new
+	@echo sentence-transformers | $(VENV)/bin/uv --quiet pip compile requirements.txt --constraints constraints.txt \
+		--excludes /dev/stdin --torch-backend cpu --python-version 3.11.16 --python-platform x86_64-manylinux_2_28 \
+		--generate-hashes --no-annotate --no-header >> $@.new
+	@mv $@.new requirements.lock
+
 docs: $(VENV)/.dev
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 

@@ -53,6 +53,7 @@ DOORS = {
     "rich": {"cli"},
     "starlette": {"app"},
     "redis": {"app"},
+    "prometheus_client": {"app"},
 }
 
 # What a page computes stands in the file of this name, which knows torch and not Streamlit.

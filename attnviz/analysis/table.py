@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,16 +12,35 @@ import numpy as np
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.trace import Floats
 
-Cells = Sequence[str | int | float]
+Cells = Sequence[str | int | float | None]
+
+# Where ";" parts the columns, as in much of Europe, a cell can begin in the midst of what we wrote as one.
+_FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Cells]) -> str:
-    """A table as CSV text."""
+def csv_text(header: Cells, rows: Iterable[Cells], *, quoted: bool = False) -> str:
+    """A table as CSV text, in which no spreadsheet finds a formula, whatever parts its columns.
+
+    What would begin one gets an apostrophe before it: "a;=1+1" is written as "a;'=1+1".
+
+    Args:
+        header, rows: the cells; None is an empty one.
+        quoted: whether every text stands in quotation marks: "#" in one then does not start a comment.
+    """
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    csv.writer(
+        file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL
+    ).writerows(
+        [_FORMULA.sub(r"\1\2'", cell) if isinstance(cell, str) else cell for cell in row]
+        for row in (header, *rows)
+    )
     return file.getvalue()
+
+
+def comments_text(facts: Iterable[tuple[str, str]]) -> str:
+    """Lines before a table, each with a name and a text, which begin with "#"."""
+    lines = [(f"# {name}", fact) for name, fact in facts]
+    return csv_text(lines[0], lines[1:])
 
 
 def head_table(
@@ -45,9 +65,9 @@ def head_table(
 ) -> str:
     """CSV: comment lines that begin with '#', a header, then one row per query.
 
-    Every token is labelled "12:it", its position first: two equal tokens stay apart, and no spreadsheet
-    takes a token such as "=1+1" for a formula. Numbers have 9 significant digits, enough to give every
-    float32 back exactly. A cell that the mask forbids (−inf) is empty.
+    Every token is labelled "12:it", its position first: two equal tokens stay apart. Numbers
+    have 9 significant digits, enough to give every float32 back exactly. A cell that the mask forbids (−inf)
+    is empty.
 
     Args:
         values: [query, key], as shown.
@@ -66,7 +86,6 @@ def head_table(
             of a change the larger one of the two sentences.
         hidden: what the rest went to.
     """
-    # The quotation marks keep a spreadsheet from reading a text such as "=1+1" as a formula.
     texts = (
         ("text", text),
         ("its end as the model wrote it", written),
@@ -87,16 +106,13 @@ def head_table(
         ("columns", "keys (are looked at)"),
         *([("last column", f"what of the row went to {visible_text(hidden)}")] if left is not None else []),
     ]  # fmt: skip
-    file = io.StringIO()
-    comments = csv.writer(file, lineterminator="\n")
-    comments.writerows((f"# {name}", fact) for name, fact in facts)
-    # Labels are quoted, numbers are not: "#" inside a label then does not start a comment.
-    table = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     rest = [] if left is None else [1 - left]
-    table.writerow(["query", *map(numbered, keys), *(["hidden"] if rest else [])])
-    for group, row in zip(queries, np.column_stack([values, *rest]), strict=True):
-        table.writerow([numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)])
-    return file.getvalue()
+    header = ["query", *map(numbered, keys), *(["hidden"] if rest else [])]
+    rows = [
+        [numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
+        for group, row in zip(queries, np.column_stack([values, *rest]), strict=True)
+    ]
+    return comments_text(facts) + csv_text(header, rows, quoted=True)
 
 
 def numbered(group: DisplayToken, base: int = 1) -> str:

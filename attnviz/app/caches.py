@@ -37,7 +37,7 @@ from attnviz.analysis.display_tokens import (
 )
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
 from attnviz.analysis.stages import at_stage
-from attnviz.app import warm_up
+from attnviz.app import metrics, warm_up
 from attnviz.capture import loading, stored
 from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
@@ -188,6 +188,11 @@ def named(model: str, *_: object, **__: object) -> str:
     return model
 
 
+def held_bytes() -> int:
+    """How much is kept of what pages compute."""
+    return int(_memory.currsize)
+
+
 def clear() -> None:
     """Keep nothing, and look at every model's files anew."""
     with _changed:
@@ -286,7 +291,8 @@ def trace(model: str, given: ModelInput) -> Trace:
         size, tokens = entry(model), len(loading.tokens(model, given))
         # What is known to be too much is not even begun.
         _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
-        read = loading.trace(model, given)
+        with metrics.FORWARDS.time():
+            read = loading.trace(model, given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
         _check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)

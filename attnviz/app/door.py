@@ -52,6 +52,10 @@ class Door:
             await (WebSocketClose() if scope["type"] == "websocket" else refusal)(scope, receive, send)
             return
 
+        if scope["path"].endswith("/_stcore/metrics"):  # of Streamlit; our own are the operator's alone
+            await PlainTextResponse("Not found\n", 404)(scope, receive, send)
+            return
+
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)

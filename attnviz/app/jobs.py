@@ -81,6 +81,10 @@ class Lane:
                 threading.Thread(target=self._run, daemon=True).start()
         return future
 
+    def waiting(self) -> int:
+        """How many steps wait."""
+        return len(self._waiting)
+
     def _run(self) -> None:
         while True:
             with self._lock:

@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 _SENTENCE = "The dog is tired."
 
 _warm = threading.Event()
+_leaving = threading.Event()
 
 
 def start() -> None:
@@ -27,8 +28,18 @@ def start() -> None:
 
 
 async def ready(_: Request) -> Response:
-    """What answers at /ready: 200 once a visitor's own sentence need not wait for a model, until then 503."""
+    """What answers at /ready: 200 if a visitor's own sentence need not wait for a model, and 503 if it must.
+
+    A server that is about to end says 503, too.
+    """
+    if _leaving.is_set():
+        return PlainTextResponse("leaving\n", 503)
     return PlainTextResponse("ready\n") if _warm.is_set() else PlainTextResponse("loading\n", 503)
+
+
+def leave() -> None:
+    """Let `ready` say from now on that visitors should go to another server."""
+    _leaving.set()
 
 
 def model(name: str) -> Model:

@@ -77,7 +77,17 @@ def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
     assert facts["text"][0] + facts["text"][-1] == "“”"
     assert rows[0] == ["query", "1:#", '2:a"b', "3:c,d", "4:e␊f"]
     assert [len(row) for row in rows] == [5] * 5
-    assert not any(cell[0] in "=+-@\t" for row in csv.reader(lines) for cell in row if cell)
+
+
+@pytest.mark.parametrize("parts", [",", ";", "\t"])
+@given(text=st.text("a=+-@＝;,\t\n\"' "))
+@example(text="a;=1+1")
+@example(text='a; "=1+1"')
+def test_no_text_is_a_formula_whatever_parts_the_columns(text: str, parts: str) -> None:
+    groups = shown("a", text.strip() or "b").groups
+    table = in_head_4_2(np.eye(2, dtype=np.float32), groups, groups, text=text, model=text)
+    cells = [cell for row in csv.reader(table.splitlines(), delimiter=parts) for cell in row]
+    assert [cell for cell in cells if cell.lstrip(' "').startswith(tuple("=+-@＝"))] == []
 
 
 @given(values=arrays(np.float32, (3, 5), elements=any_float32))

@@ -21,6 +21,9 @@ from attnviz.__main__ import main
 from attnviz.app.door import HEADERS
 from tests.browser.server import STOP_SECONDS, Server, running
 
+TOKEN = "a-token-of-the-operator"  # noqa: S105
+SENTENCE = "The walrus is tired."
+
 
 def test_a_server_asks_nobody_and_takes_no_more_than_it_should(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -30,6 +33,9 @@ def test_a_server_asks_nobody_and_takes_no_more_than_it_should(
         for name in ("http_proxy", "https_proxy"):  # whoever asks an outside host comes here first
             monkeypatch.setenv(name, f"http://127.0.0.1:{outside.getsockname()[1]}")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
+        monkeypatch.setenv("ATTNVIZ_METRICS", TOKEN)
+        monkeypatch.setenv("ATTNVIZ_LOG", "json")
+        monkeypatch.setenv("ATTNVIZ_LEAVE_SECONDS", "2")
         with running(tmp_path) as server:
             begun = time.monotonic()
             with pytest.raises(InvalidStatus, match="403"):
@@ -40,15 +46,62 @@ def test_a_server_asks_nobody_and_takes_no_more_than_it_should(
             _refuses_what_is_too_large(server)
             _answers_by_its_own_name_alone(server)
             _says_when_it_is_ready(server)
+            _tells_the_operator_alone_what_it_does(server)
+            _lets_visitors_go_before_it_ends(server)
+
+
+def _get(server: Server, path: str, headers: dict[str, str] | None = None) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+    connection.request("GET", path, headers=headers or {})
+    answer = connection.getresponse()
+    said = answer.read().decode()
+    connection.close()
+    return answer.status, said
+
+
+def _tells_the_operator_alone_what_it_does(server: Server) -> None:
+    for path, headers, status in (
+        ("/_stcore/metrics", {}, 404),
+        ("/metrics", {}, 401),
+        ("/metrics", {"Authorization": f"Bearer {TOKEN}x"}, 401),
+        ("/metrics", {"Authorization": "Bearer é"}, 401),
+    ):
+        assert _get(server, path, headers)[0] == status
+    with server.websocket(server.url) as visit:
+        page = ClientState(query_string=f"sentence={SENTENCE.replace(' ', '+')}&layer=inf")
+        visit.send(BackMsg(rerun_script=page).SerializeToString())
+        session = ForwardMsg.FromString(visit.recv(30, decode=False)).new_session.initialize.session_id
+        while ForwardMsg.FromString(visit.recv(30, decode=False)).WhichOneof("type") != "script_finished":
+            pass
+        _, said = _get(server, "/metrics", {"Authorization": f"Bearer {TOKEN}"})
+    told = dict(line.rsplit(" ", 1) for line in said.splitlines() if not line.startswith("#"))
+    assert float(told["attnviz_visitors"]) == 1
+    assert float(told["attnviz_rerun_seconds_count"]) >= 1
+    assert float(told["attnviz_forward_seconds_count"]) >= 1
+    assert float(told["attnviz_cache_bytes"]) > 10_000
+    assert float(told["attnviz_jobs_waiting"]) == 0
+    assert float(told["process_resident_memory_bytes"]) > 1e8
+    for text in (said, server.log.read_text("utf-8")):
+        assert [secret for secret in (SENTENCE, "walrus", session, TOKEN) if secret in text] == []
+
+
+def _lets_visitors_go_before_it_ends(server: Server) -> None:
+    with server.websocket(server.url) as visit:
+        server.process.terminate()
+        while _get(server, "/ready")[0] == 200:
+            time.sleep(0.05)
+        assert _get(server, "/_stcore/health")[0] == 200
+        visit.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+        assert visit.recv(30)
+        with pytest.raises(ConnectionClosed, match="1012"):
+            _read_to_the_end(visit)
+    assert server.process.wait(STOP_SECONDS) == 0
 
 
 def _says_when_it_is_ready(server: Server) -> None:
     statuses = list[int]()
     while 200 not in statuses:
-        connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=30)
-        connection.request("GET", "/ready")
-        statuses.append(connection.getresponse().status)
-        connection.close()
+        statuses.append(_get(server, "/ready")[0])
         time.sleep(0.1)
     assert set(statuses) <= {200, 503}
     assert server.tracebacks() == []
@@ -147,12 +200,20 @@ def _counts_wrong_codes_whatever_a_header_says(server: Server) -> None:
     assert "Wait a minute" in told["error"]
 
 
+@pytest.mark.parametrize(
+    ("setting", "wrong", "said"),
+    [
+        ("ATTNVIZ_ROOMS", "http://example.org", "the path of a file"),
+        ("ATTNVIZ_LOG", "xml", "text or json"),
+        ("ATTNVIZ_LEAVE_SECONDS", "-1", "from 0 to 600 seconds"),
+    ],
+)
 def test_what_the_operator_sets_wrongly_is_said_at_the_start(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    setting: str, wrong: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("ATTNVIZ_ROOMS", "http://example.org")
+    monkeypatch.setenv(setting, wrong)
     assert main(["app"]) == 2
-    assert capsys.readouterr().err.startswith("ATTNVIZ_ROOMS should be the path of a file")
+    assert capsys.readouterr().err.startswith(f"{setting} should be {said}")
 
 
 def room(

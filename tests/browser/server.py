@@ -45,11 +45,24 @@ class Server:
         """Every traceback it printed so far; a visitor never sees one, so this is the place to look."""
         return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
 
-    def websocket(self, origin: str) -> ClientConnection:
-        """What a page of this origin opens to talk to the app; close it, or use it as a context."""
-        address = self.url.replace("http", "ws", 1) + "/_stcore/stream"
+    def websocket(
+        self, origin: str, headers: dict[str, str] | None = None, address: str = "127.0.0.1"
+    ) -> ClientConnection:
+        """What a page of this origin opens to talk to the app; close it, or use it as a context.
+
+        `address`: from which of this machine's it is opened.
+        """
+        there = self.url.replace("http", "ws", 1) + "/_stcore/stream"
         protocols = [Subprotocol("streamlit")]
-        return connect(address, origin=Origin(origin), subprotocols=protocols, proxy=None, max_size=None)
+        return connect(
+            there,
+            origin=Origin(origin),
+            subprotocols=protocols,
+            additional_headers=headers,
+            proxy=None,
+            max_size=None,
+            source_address=(address, 0),
+        )
 
     def forget_visitors(self) -> None:
         """Make the next visit the very first: `frame.require` has to do what it does on a new server."""

@@ -16,11 +16,11 @@ test("two links are the same in whatever order they name their choices", () => {
 
 test("results as a table, whatever a question holds", () => {
   const once = { question: 'Is "it"\nthe dog?', options: ["Yes, it is", "No"], counts: [3, 1], before: null, right: 0 };
-  const twice = { question: "Who?", options: ["a", "b"], counts: [0, 4], before: [2, 2], right: null };
+  const twice = { question: "Who?", options: ["=a;+1", "b"], counts: [0, 4], before: [2, 2], right: null };
   assert.equal(
     csvOf([once, twice]),
     '"question","option","votes","second vote","right"\r\n' +
       '"Is ""it""\nthe dog?","Yes, it is","3","","yes"\r\n"Is ""it""\nthe dog?","No","1","",""\r\n' +
-      '"Who?","a","2","0",""\r\n"Who?","b","2","4",""\r\n',
+      `"Who?","'=a;'+1","2","0",""\r\n"Who?","b","2","4",""\r\n`,
   );
 });

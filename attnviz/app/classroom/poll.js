@@ -7,10 +7,11 @@ import { room } from "./room.js";
 // Whether the teacher sees the votes before the students do: it outlasts the page. 0: no, else the vote's number.
 let peeked = 0;
 
-/** The results as a table for a spreadsheet.
+/** The results as a table for a spreadsheet, in which no text is a formula (as in attnviz/analysis/table.py).
  * @param {import("./room.js").Result[]} results */
 export function csvOf(results) {
-  const cell = (text) => `"${String(text).replaceAll('"', '""')}"`;
+  const formula = /(^|[;\t\n])([\s"]*)(?=[=+\-@＝＋－＠])/g;
+  const cell = (text) => `"${String(text).replaceAll(formula, "$1$2'").replaceAll('"', '""')}"`;
   const rows = results.flatMap(({ question, options, counts, before, right }) =>
     options.map((option, at) => [
       question,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from math import isnan
 
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.analysis.table import numbered
+from attnviz.analysis.table import Cells, comments_text, csv_text, numbered
 from attnviz.app import caches
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
@@ -92,8 +90,7 @@ def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
     """The table, below lines that say what it is; spreadsheets know by the first character that it is UTF-8.
 
     Numbers have 9 significant digits, enough to give every float32 back exactly; one that is not there is
-    empty. A text stands in quotation
-    marks and a token behind its number, so that no spreadsheet takes either for a formula.
+    empty.
     """
     followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
     facts = [
@@ -106,14 +103,10 @@ def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
         ("key masked", "no other token looks at the word, in any layer"),
         ("deleted", "the word is taken out, and later ones move up"),
     ]
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(
-        (f"# {name}", fact) for name, fact in facts if name not in WAYS or name in found.left_out
-    )
     table = columns(chosen, found)
-    writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(table)
-    for token, *values in zip(*table.values(), strict=True):
-        numbers = (float(f"{value:.9g}") for value in values)
-        writer.writerow([token, *(None if isnan(number) else number for number in numbers)])
-    return "\ufeff" + file.getvalue()
+    rows: list[Cells] = [
+        [token, *(None if isnan(value) else float(f"{value:.9g}") for value in values)]
+        for token, *values in zip(*table.values(), strict=True)
+    ]
+    kept = [(name, fact) for name, fact in facts if name not in WAYS or name in found.left_out]
+    return "\ufeff" + comments_text(kept) + csv_text([*table], rows, quoted=True)

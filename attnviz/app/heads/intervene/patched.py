@@ -227,11 +227,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
 
 
 def csv_of(model: str, clean: ModelInput, corrupted: str, place: int, found: Patching) -> str:
-    """Every head's share, below lines that say of what.
-
-    A text stands in quotation marks, or a spreadsheet could take it for a formula; by the first character it
-    knows that the file is UTF-8.
-    """
+    """Every head's share, below lines that say of what; the first character tells spreadsheets: UTF-8."""
     of = "1 − cosine of the token’s two outputs"
     if found.expected is not None:
         one, other = (_in_quotes(token.text) for token in found.expected)

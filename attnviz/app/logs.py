@@ -1,0 +1,54 @@
+"""The log as lines of JSON, without anything that a visitor typed."""
+
+import json
+import logging
+import os
+import threading
+import time
+import traceback
+from typing import Any
+
+from attnviz.errors import WrongSetting
+
+SETTING = "ATTNVIZ_LOG"
+"""The environment variable that says how the log is written: "text", or "json"."""
+
+
+def apply() -> None:
+    """Write the log of this process as the operator wants it.
+
+    Raises:
+        WrongSetting: it can be written in no such way.
+    """
+    form = os.environ.get(SETTING, "text")
+    if form not in ("text", "json"):
+        raise WrongSetting(f"{SETTING} should be text or json, and is “{form}”.")
+    if form == "json":
+        # Streamlit and uvicorn make handlers of their own, each with its own format.
+        setattr(logging.Handler, "format", lambda _, record: line(record))  # noqa: B010 - replaced on purpose
+        logging.captureWarnings(capture=True)
+        threading.excepthook = lambda fault: logging.getLogger(__name__).error(
+            "A thread failed.", exc_info=fault.exc_value
+        )
+
+
+def line(record: logging.LogRecord) -> str:
+    """One object on one line.
+
+    Of an exception its kind, and where it was raised: what it says can quote a visitor. So can what other
+    libraries put into their messages, of which only the template is written.
+    """
+    ours = record.name.partition(".")[0] == "attnviz"
+    said: dict[str, Any] = {
+        "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": record.getMessage() if ours else str(record.msg),
+    }
+    if record.exc_info and (fault := record.exc_info[1]):
+        frames = traceback.extract_tb(fault.__traceback__)
+        said |= {
+            "exception": type(fault).__qualname__,
+            "raised": [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames],
+        }
+    return json.dumps(said, ensure_ascii=False)

@@ -1,0 +1,46 @@
+"""What an operator may watch, as Prometheus reads it: counts, times and sizes, and no text of visitors."""
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+
+from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_latest
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from streamlit import runtime
+from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
+
+SETTING = "ATTNVIZ_METRICS"
+"""The environment variable with the token that /metrics asks for; without it there is no /metrics."""
+
+_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30)
+
+RERUNS = Histogram("attnviz_rerun_seconds", "A run of a page's script, or of a part of it.", buckets=_SECONDS)
+FORWARDS = Histogram("attnviz_forward_seconds", "A model's reading of a visitor's text.", buckets=_SECONDS)
+
+
+def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
+    """Measure from now on.
+
+    Args:
+        sizes: by their names, what else there is to know: what it is, and a function that tells it.
+    """
+    for name, (what, tell) in sizes.items():
+        Gauge(f"attnviz_{name}", what).set_function(tell)
+
+
+def visitors() -> int:
+    """How many visits are open."""
+    families = runtime.get_instance().stats_mgr.get_stats([ACTIVE_SESSIONS_FAMILY])
+    return sum(stat.value for stat in families[ACTIVE_SESSIONS_FAMILY] if isinstance(stat, GaugeStat))
+
+
+def answer(request: Request) -> Response:
+    """What answers at /metrics, to who knows the operator's token."""
+    token = os.environ.get(SETTING, "")
+    if not token:
+        return PlainTextResponse("Not found\n", 404)
+    sent = request.headers.get("authorization", "")
+    if not secrets.compare_digest(sent.encode(), f"Bearer {token}".encode()):
+        return PlainTextResponse("This needs the operator's token.\n", 401, {"WWW-Authenticate": "Bearer"})
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,278 @@
+"""What visitors notice when a server is killed, when all are renewed, and when one visitor is hostile.
+
+A real browser's visit to Explore is recorded (`benchmarks.replay`) and repeated by so many visitors, each in
+a session of their own, with a pause before each click. Two servers stand behind the proxy of `compose.yaml`.
+Amid the clicks, one is killed. Then both are renewed: each is told to end, says for some seconds that it is
+not ready, ends, and starts anew. Who is cut off comes back with the proxy's cookie, as a browser does,
+and sends the last message again. From the next click on, each text and picture must be the one that the
+browser got: all that was chosen is still there.
+
+Last, on one server, quiet visitors click first alone, then beside one from another address who clicks in ten
+windows without a pause.
+
+Visitors and servers share this machine's cores. Run: python -m benchmarks.chaos [visitors] [--smoke]
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.sync.client import ClientConnection
+
+from benchmarks.browser import launched
+from benchmarks.page import load_the_model
+from benchmarks.proxy import proxied
+from benchmarks.replay import PATIENCE_SECONDS, record
+from benchmarks.report import Report, parser
+from tests.browser.server import Server, running
+
+VISITORS, PAUSE_SECONDS = 30, 3.0
+BACK_TARGET = 5.0
+LEAVE_SECONDS = 5
+WINDOWS, QUIET, FAIR_TARGET = 10, 10, 2.0
+_HOSTILE = "127.0.0.2"
+
+Places = dict[tuple[int, ...], bytes | str]
+
+
+class Click(NamedTuple):
+    """One click: when, how long its answer took, which server gave it, and how many elements were wrong."""
+
+    at: float
+    seconds: float
+    server: str
+    wrong: int
+
+
+_drawn: dict[str, bool] = {}  # by the hash of an element, which is sent once
+
+
+def _is_drawn(said: ForwardMsg) -> bool:
+    """Whether it is a text or a picture; what boxes hold is the browser's, and told to it when it changes."""
+    return said.delta.new_element.WhichOneof("type") in {"heading", "markdown", "bidi_component"}
+
+
+def answer(socket: ClientConnection, message: bytes) -> Places:
+    """Send a message; the texts and pictures of the page then, place by place, a large one by its hash."""
+    socket.send(message)
+    places: Places = {}
+    while True:
+        said = ForwardMsg.FromString(socket.recv(PATIENCE_SECONDS, decode=False))
+        kind = said.WhichOneof("type")
+        if kind in {"delta", "ref_hash"}:
+            name = said.ref_hash or said.hash
+            drawn = _drawn.setdefault(name, _is_drawn(said)) if name else _is_drawn(said)
+            if drawn:
+                places[tuple(said.metadata.delta_path)] = name or said.SerializeToString(deterministic=True)
+        elif kind == "script_finished" and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+            return places
+
+
+def visit(
+    door: Server,
+    messages: Sequence[bytes],
+    expected: Sequence[Places],
+    seed: int,
+    pause: float,
+    address: str = "127.0.0.1",
+) -> list[Click]:
+    """One visitor, who comes back whenever they are cut off."""
+    dice = Random(seed)  # noqa: S311 - pauses are no secret
+    clicks: list[Click] = []
+    cookie, begun, again = "", None, -1
+    while len(clicks) < len(messages):
+        with (
+            suppress(ConnectionClosed, InvalidHandshake, OSError),
+            door.websocket(door.url, {"Cookie": cookie}, address) as socket,
+        ):
+            set_to = socket.response.headers.get("Set-Cookie", "") if socket.response else ""
+            cookie = set_to.partition(";")[0] or cookie
+            for number in range(len(clicks), len(messages)):
+                if begun is None:
+                    time.sleep(dice.expovariate(1 / pause) if pause else 0)
+                    begun = time.perf_counter()
+                places = answer(socket, messages[number])
+                # The click that was cut off may be lost; what was chosen before it, and after, may not.
+                shown = expected[number].items() if expected and number != again else ()
+                wrong = sum(places.get(place) != element for place, element in shown)
+                clicks.append(Click(begun, time.perf_counter() - begun, cookie, wrong))
+                begun = None
+        if begun is not None:
+            again = len(clicks)
+            time.sleep(0.2)
+    return clicks
+
+
+def visits(
+    door: Server, recorded: Sequence[bytes], expected: Sequence[Places], count: int, pause: float
+) -> list[list[Click]]:
+    """So many visitors at once."""
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(lambda seed: visit(door, recorded, expected, seed, pause), range(count)))
+
+
+def print_clicks(report: Report, seen: Sequence[Sequence[Click]]) -> None:
+    """How long they waited, and that nothing was lost."""
+    clicks = [click for each in seen for click in each]
+    longest = max(click.seconds for click in clicks)
+    report.row("the longest wait", f"{longest:.1f} s", f"≤ {BACK_TARGET:.0f} s", met=longest <= BACK_TARGET)
+    wrong = sum(click.wrong for click in clicks)
+    report.row("texts and pictures that are not what the browser was shown", f"{wrong:,}", "0", met=not wrong)
+
+
+def p95(clicks: Sequence[Click]) -> float:
+    """In milliseconds."""
+    return 1000 * float(np.percentile([click.seconds for click in clicks], 95)) if clicks else float("nan")
+
+
+class Replicas:
+    """Two servers behind one proxy."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self.servers = [self._start(0) for _ in range(2)]
+        self.door = replace(self.servers[0], url=stack.enter_context(proxied(self.servers)))
+
+    def _start(self, port: int) -> Server:
+        home = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
+        server = self._stack.enter_context(running(home, port=port))
+        wait_until_ready(server)
+        return server
+
+    def kill(self, number: int) -> None:
+        """End a server without a word."""
+        self.servers[number].process.kill()
+        self.servers[number].process.wait()
+
+    def start_again(self, number: int) -> None:
+        """Start it where it was, and wait until the proxy knows."""
+        self.servers[number] = self._start(int(self.servers[number].url.rpartition(":")[2]))
+        time.sleep(2)
+
+    def renew_all(self) -> None:
+        """One after the other, as a rolling update does."""
+        for number, server in enumerate(self.servers):
+            server.process.terminate()
+            server.process.wait()
+            self.start_again(number)
+
+
+def wait_until_ready(server: Server) -> None:
+    """Until its models are loaded."""
+    while True:
+        with suppress(OSError), urllib.request.urlopen(f"{server.url}/ready", timeout=5):
+            return
+        time.sleep(0.1)
+
+
+def disturbed(
+    replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int, pause: float,
+    disturb: Callable[[], None],
+) -> tuple[list[list[Click]], float]:  # fmt: skip
+    """The clicks of visitors amid whose visits something happens, and when it happened."""
+    with ThreadPoolExecutor(1) as pool:
+
+        def after_a_third() -> float:
+            time.sleep(len(messages) * pause / 3)
+            at = time.perf_counter()
+            disturb()
+            return at
+
+        done = pool.submit(after_a_third)
+        seen = visits(replicas.door, messages, expected, count, pause)
+        return seen, done.result()
+
+
+def one_killed(
+    report: Report, replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int,
+    pause: float,
+) -> None:  # fmt: skip
+    """About half of the visitors lose their server."""
+    seen, at = disturbed(replicas, messages, expected, count, pause, lambda: replicas.kill(1))
+    report.section(f"Two servers, {count} visitors, one server killed")
+    lost = [clicks for clicks in seen if len({click.server for click in clicks}) > 1]
+    report.row("visitors who lost their server", f"{len(lost)} of {count}")
+    print_clicks(report, seen)
+    others = [click for clicks in seen if clicks not in lost for click in clicks]
+    before, after = ([c for c in others if (c.at < at) is early] for early in (True, False))
+    report.row("p95 of the others before and after", f"{p95(before):.0f} and {p95(after):.0f} ms")
+    replicas.start_again(1)
+
+
+def all_renewed(
+    report: Report, replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int,
+    pause: float,
+) -> None:  # fmt: skip
+    """A rolling update."""
+    seen, _ = disturbed(replicas, messages, expected, count, pause, replicas.renew_all)
+    report.section(f"Two servers, {count} visitors, both renewed one after the other")
+    print_clicks(report, seen)
+
+
+def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: int, pause: float) -> None:
+    """Quiet visitors alone, and beside one who never pauses."""
+    with (
+        tempfile.TemporaryDirectory() as home,
+        running(Path(home)) as server,
+        ThreadPoolExecutor(windows) as pool,
+    ):
+        wait_until_ready(server)
+        visits(server, messages, (), quiet, 0)
+        alone = [click for clicks in visits(server, messages, (), quiet, pause) for click in clicks[1:]]
+        ended = threading.Event()
+
+        def without_a_pause() -> None:
+            while not ended.is_set():
+                visit(server, messages, (), 0, 0, _HOSTILE)
+
+        for _ in range(windows):
+            pool.submit(without_a_pause)
+        beside = [click for clicks in visits(server, messages, (), quiet, pause) for click in clicks[1:]]
+        ended.set()
+    report.section(f"{quiet} quiet visitors, and one with {windows} windows who never pauses")
+    report.row("p95 alone", f"{p95(alone):.0f} ms")
+    ratio = p95(beside) / p95(alone)
+    said = f"≤ {FAIR_TARGET:.0f} times as much"
+    report.row("p95 beside the other", f"{p95(beside):.0f} ms", said, met=ratio <= FAIR_TARGET)
+
+
+def main(count: int, quiet: int, pause: float) -> None:
+    """Record, disturb, and print."""
+    os.environ["ATTNVIZ_LEAVE_SECONDS"] = str(LEAVE_SECONDS)
+    with ExitStack() as stack:
+        browser = stack.enter_context(launched())
+        report = Report("Visitors of Explore, disturbed", browser.version)
+        replicas = Replicas(stack)
+        load_the_model(browser, replicas.servers[0].url)
+        messages = [exchange.message for exchange in record(browser, replicas.servers[0])]
+        with replicas.servers[0].websocket(replicas.servers[0].url) as socket:
+            expected = [answer(socket, message) for message in messages]
+        visits(replicas.door, messages, expected, 4, 0)
+        one_killed(report, replicas, messages, expected, count, pause)
+        all_renewed(report, replicas, messages, expected, count, pause)
+    one_hostile(report, messages, quiet, WINDOWS, pause)
+    report.end()
+
+
+if __name__ == "__main__":
+    arguments = parser(__doc__)
+    arguments.add_argument("visitors", type=int, nargs="?", default=VISITORS)
+    asked = arguments.parse_args()
+    if asked.smoke:
+        main(2, 2, 0.5)
+    else:
+        main(asked.visitors, QUIET, PAUSE_SECONDS)
