@@ -227,7 +227,6 @@ CODE = (
     ),
 )
 
-
 LIMITS = (
     "- A weight says how much was *read* from a token, not *why* a model decides anything "
     "(Jain & Wallace 2019, Serrano & Smith 2019; against: Wiegreffe & Pinter 2019).\n"
