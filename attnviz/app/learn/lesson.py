@@ -155,10 +155,11 @@ def the_code(*functions: tuple[str, ...]) -> None:
     Each is (module, name, …): names of classes and functions of the module, or "Class.method".
     """
     with st.expander("The code that computed this picture", icon=":material/code:"):
-        for module, name in ((module, name) for module, *names in functions for name in names):
+        for module, *names in functions:
             path = f"{module.replace('.', '/')}.py"
-            st.markdown(f"`{name}` in `{path}`")
-            st.code(source_of(module, name), language="python")
+            for name in names:
+                st.markdown(f"`{name}` in `{path}`")
+                st.code(source_of(module, name), language="python")
 
 
 def not_shown(points: str) -> None:

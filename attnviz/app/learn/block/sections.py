@@ -254,7 +254,6 @@ CODE = (
     ("attnviz.app.learn.block.compute", "walk_through"),
 )
 
-
 LIMITS = (
     "- **Who was read.** Attention's update is the sum of what all heads bring; *Many heads* takes it "
     "apart.\n"

@@ -130,7 +130,6 @@ CODE = (
     ("attnviz.app.learn.cause.compute", "experiment", "effects"),
 )
 
-
 LIMITS = """
 - **That the arrow is the only way.** If silencing it changes nothing, another head may step in. If it changes
   the pronoun, other rows may be needed as well: see all of them, tried.

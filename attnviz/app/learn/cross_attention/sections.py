@@ -241,7 +241,6 @@ CODE = (
     ("attnviz.transformer.attention", "scaled_dot_product_attention"),
 )
 
-
 LIMITS = """
 - **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
   translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.

@@ -257,7 +257,7 @@ def shares(
     tokens: Sequence[str],
     shown: compute.HeadShares,
     selected: int,
-    on_pick: Callable[[int], None] | None = None,
+    on_pick: Callable[[int], None],
 ) -> None:
     """Draws a row for each head; a click, Enter or Space on a row picks its head.
 

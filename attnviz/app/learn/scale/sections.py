@@ -323,7 +323,6 @@ CODE = (
     ("attnviz.app.learn.scale.compute", "jacobian", "derivative", "curves"),
 )
 
-
 LIMITS = """
 - **A model trained without the division.** The bundled BERT was trained with it. Taking it away afterwards
   shows what softmax does with these numbers; a model trained without it would have learned other ones.

@@ -17,7 +17,6 @@ from attnviz.app.components.component import widget
 from attnviz.app.learn import choosing, lesson
 from attnviz.app.learn.computed import MODEL
 from attnviz.app.learn.computed import weighted_average as compute
-from attnviz.app.learn.weighted_average import averages_compared, splitting
 from attnviz.app.learn.weighted_average.averages_compared import (
     ADDITIVE,
     DOT,
@@ -211,14 +210,6 @@ def _worked_out(chosen: WeighedToken) -> str:
     )
 
 
-def more(chosen: WeighedToken) -> None:
-    """Draw what the mix is like, the ways to score, the matrix, and the ways to split a text."""
-    averages_compared.meaning(chosen)
-    averages_compared.scorings(chosen)
-    averages_compared.matrix(chosen)
-    splitting.draw(chosen.text)
-
-
 CODE = (
     (
         "attnviz.app.learn.weighted_average.compute",
@@ -226,7 +217,6 @@ CODE = (
         *("dot_product", "scaled_dot_product", "cosine", "Additive", "split"),
     ),
 )
-
 
 LIMITS = (
     "- A weight says how much was *read* from a token, not *why* a model decides anything "
