@@ -28,7 +28,7 @@ def map_message(**changes: Any) -> dict[str, Any]:
         "low": (0.0, "0 %"),
         "high": (0.875, "88 %"),
         "printed": [f"{100 * value:.0f}" if np.isfinite(value) else "" for value in VALUES.ravel()],
-        "selected": (2, 4),
+        "selected": (1, 3),
     }
     return sent_by(head_map, "map", **{**given, **changes})
 
@@ -67,7 +67,7 @@ def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> 
     page.get_by_role("gridcell", name="Head 3-1:").click()
     assert widgets.said() == [["pick", {"layer": 1, "head": 4}], ["pick", {"layer": 3, "head": 1}]]
     # The answer to the first pick is late, and must not move the ring back.
-    widgets.show("head_map", map_message(selected=(1, 4)))
+    widgets.show("head_map", map_message(selected=(0, 3)))
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Head 3-1: <b>62.50 %</b>")
 
 

@@ -35,8 +35,8 @@ def all_heads(heard: SoundForward, layer: int, head: int, looker: int) -> None:
         ],
         low=(0.0, "0 %"),
         high=(most, _percent(most)),
-        selected=(layer + 1, head + 1),
-        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
+        selected=(layer, head),
+        on_pick=controls.open_head,
     )
 
 

@@ -71,8 +71,8 @@ def _map(findings: Findings, chosen: HeadSelection) -> None:
         printed=[_printed(rule, score) for score in figures.mean.ravel()],
         low=(0.0, rule.number(0.0)),
         high=(top, rule.number(top)),
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
+        selected=(chosen.layer, chosen.head),
+        on_pick=controls.open_head,
     )
     st.markdown(_compared(figures))
     with st.expander("How this is counted", icon=":material/calculate:"):

@@ -108,8 +108,8 @@ def _map(chosen: HeadSelection, scores: Scores, looks: Looks, still: bool) -> No
         printed=[
             str(pairs) if few(total) else f"{100 * pairs / total:.0f}" for pairs in scores.pairs.ravel()
         ],
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=(lambda layer, head: controls.open_head(layer - 1, head - 1)) if still else None,
+        selected=(chosen.layer, chosen.head),
+        on_pick=controls.open_head if still else None,
     )
 
 
