@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from attnviz.app.pictures import seeing
+from attnviz.app.senses import seeing
 from attnviz.capture import loading
 from attnviz.trace import Trace
 from tests.browser.server import Server

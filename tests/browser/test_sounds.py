@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from attnviz.app.sounds.samples import sample
+from attnviz.app.senses.sound_samples import sample
 from attnviz.capture import loading
 from tests.browser.server import Server
 from tests.browser.visit import COMPUTED_MS, everybody_can_use, visit, wait_idle
