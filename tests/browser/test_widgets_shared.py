@@ -4,7 +4,6 @@ import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import pytest
 from playwright.sync_api import ViewportSize
@@ -17,6 +16,7 @@ from tests.browser import test_widgets_curves as curves
 from tests.browser import test_widgets_head_view as head_view
 from tests.browser import test_widgets_tables as tables
 from tests.browser import test_widgets_translation as translation
+from tests.browser.explore import svg
 from tests.browser.visit import DESKTOP, PHONE, axe, fits, save
 from tests.browser.widgets import Widgets
 
@@ -114,7 +114,7 @@ def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
 ) -> None:
     DRAW[name](widgets, 700)
     file = save(widgets.page, "SVG", tmp_path)
-    root = ET.parse(file).getroot()  # noqa: S314 - our own file
+    root = svg(file)
     assert "script" not in {element.tag.removeprefix(SVG) for element in root.iter()}
     assert any(shape.get("fill") == "#ffffff" for shape in root.findall(f"{SVG}rect"))
     texts = [text.text for text in root.iter(f"{SVG}text")]

@@ -6,20 +6,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ParamSpec
-from urllib.parse import urlsplit
+from typing import Any, ParamSpec
+from urllib.parse import urlencode, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Dialog,
+    FloatRect,
     Locator,
     Page,
     ViewportSize,
     WebError,
     expect,
 )
+
+from tests.browser.server import Server
 
 P = ParamSpec("P")
 
@@ -166,6 +169,13 @@ def visit(page: Page, url: str) -> None:
     wait_idle(page)
 
 
+def first_visit(page: Page, server: Server, name: str, **choices: Any) -> Locator:
+    """Open a page by a link with these choices, as the first visitor of a server; return its main part."""
+    server.forget_visitors()
+    visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
+    return page.get_by_role("main")
+
+
 def reveal(page: Page) -> None:
     """Let the lesson answer its question."""
     page.get_by_role("button", name="Reveal", exact=True).click()
@@ -181,6 +191,19 @@ def press(page: Page, *keys: str) -> None:
     """Press these keys, one after the other."""
     for key in keys:
         page.keyboard.press(key)
+
+
+def box_of(where: Locator) -> FloatRect:
+    """Where it stands on the screen, in pixels."""
+    box = where.bounding_box()
+    assert box, "it is not drawn"
+    return box
+
+
+def middle(where: Locator) -> tuple[float, float]:
+    """The middle of it, from the left and from the top."""
+    box = box_of(where)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
