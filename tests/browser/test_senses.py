@@ -1,4 +1,4 @@
-"""Models that see and that hear: their numbers, another head, a file of one's own, and nothing for axe to find."""
+"""Models that see and that hear: their numbers, another head, a file of one's own, and axe finds nothing."""
 
 import re
 from pathlib import Path

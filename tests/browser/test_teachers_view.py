@@ -173,7 +173,7 @@ def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Serv
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
     for name, parts in {"": "sentences", **{tool.name: "tool" for tool in TOOLS}}.items():
-        visit(page, f"{server.url}/{name}?teacher=true")
+        page.goto(f"{server.url}/{name}?teacher=true")  # what the page computes is not waited for
         expect(page.locator(f".st-key-slide-{parts}[data-shown]")).to_be_visible()
         expect(page.locator(".stAppHeader")).to_be_hidden()
         press(page, "PageDown")

@@ -46,11 +46,15 @@ window.WebSocket = class extends WebSocket {
         super.send(message);
     }
 };
+for (const act of ["keydown", "input", "pointerdown", "pointerup", "click"]) {
+    addEventListener(act, () => { window.acted = performance.now() }, { capture: true });
+}
 """
-"""Runs in every page before its own code, and notes when the server was asked and when it answered."""
+"""Runs in every page before its own code; notes when a visitor acted, the server was asked and answered."""
 
-# Streamlit shows its state on the page. What a visitor does becomes a message a moment later, so that state
-# must hold a while; and on a busy machine the server's first answer takes a while too, if one comes at all.
+# Streamlit shows its state on the page. What a visitor does becomes a message a moment later (that of a
+# slider 200 milliseconds later), and the state must hold a while; and on a busy machine the server's first
+# answer takes a while too, if one comes at all.
 _IDLE = """
 () => {
     const now = performance.now();
@@ -66,7 +70,7 @@ _IDLE = """
         return false;
     }
     window.idleSince ??= now;
-    return now - window.idleSince > 200;
+    return now - window.idleSince > 100 && now - (window.acted ?? 0) > 250;
 }
 """
 
@@ -154,13 +158,15 @@ def forget(page: Page, hosts: set[str]) -> None:
     for other in page.context.pages:
         if other != page:
             other.close()
-    if urlsplit(page.url).netloc:
+    visited = bool(urlsplit(page.url).netloc)  # and not widgets alone
+    if visited:
         page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")
-    browser = page.context.new_cdp_session(page)
-    for host in hosts:
-        browser.send("Storage.clearDataForOrigin", {"origin": f"http://{host}", "storageTypes": "all"})
-    browser.detach()
+    if visited:
+        browser = page.context.new_cdp_session(page)
+        for host in hosts:
+            browser.send("Storage.clearDataForOrigin", {"origin": f"http://{host}", "storageTypes": "all"})
+        browser.detach()
 
 
 def visit(page: Page, url: str) -> None:
@@ -233,11 +239,11 @@ def axe(page: Page) -> list[str]:
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
     # Only what is wrong is fetched: all that is right would take longer than to look. Without "preload", axe
-    # does not load all style sheets again, which only its rules on sound and on turned screens need.
-    violations = page.evaluate(
-        "axe.run(document, { resultTypes: ['violations'], preload: false }).then((all) => all.violations)"
-    )
-    return [f"{v['id']} ({v['impact']}): {[node['target'] for node in v['nodes']]}" for v in violations]
+    # does not load all style sheets again, which only its rules on sound and on turned screens need; without
+    # "selectors", it does not look for one that finds each element.
+    options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
+    violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")
+    return [f"{v['id']} ({v['impact']}): {[node['html'] for node in v['nodes']]}" for v in violations]
 
 
 def everybody_can_use(page: Page) -> None:

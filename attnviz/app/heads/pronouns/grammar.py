@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
 from attnviz.app.state.choices import RELATION
 from attnviz.experiments.progress import Progress
