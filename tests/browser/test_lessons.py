@@ -631,12 +631,6 @@ def test_cause(page: Page, server: Server) -> None:
     ):
         picture.get_by_role("button", name=button).click()
         shows(*edits)
-    pin.scroll_into_view_if_needed()
-    pin.hover()
-    page.mouse.down()
-    page.mouse.move(*middle(picture.locator(".word").nth(road)), steps=5)
-    page.mouse.up()
-    shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     everybody_can_use(page)
 
 
