@@ -68,7 +68,7 @@ class FileSelection:
     Attributes:
         entry: of the model.
         example: what the trace calls the picture or the sound.
-        file: with it; empty while the visitor's own is missing.
+        file: with it; empty while it is missing.
         called: what the visitor calls the file; "" for one of ours.
     """
 
@@ -76,6 +76,11 @@ class FileSelection:
     example: str
     file: bytes
     called: str
+
+    @property
+    def missing(self) -> bool:
+        """Whether the visitor's own file has not been uploaded yet."""
+        return self.example == OWN and not self.called
 
 
 def choose(sense: Sense) -> FileSelection:
@@ -117,7 +122,7 @@ def forward(sense: Sense, chosen: FileSelection) -> Trace | None:
 
     Those whom a link has led here are told that it holds no file, but all else.
     """
-    if not chosen.file:
+    if chosen.missing:
         if link.asked(sense.example) == [OWN]:
             st.info(
                 f"**The {sense.what} is not in the link.** It holds the model, {sense.holds}. Upload the "

@@ -74,7 +74,7 @@ class HeardSound:
 
 def hear(chosen: FileSelection) -> HeardSound | None:
     """Let the model listen; without a sound that it can hear, say what helps, and return None."""
-    if not chosen.file:
+    if chosen.missing:
         link.postpone()  # the token that looks, until there are tokens
     trace = forward(HEARING, chosen)
     return None if trace is None else HeardSound(chosen.file, trace)
