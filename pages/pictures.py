@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from attnviz.app import frame, question
+from attnviz.app import controls, frame, question
 from attnviz.app.page import page
-from attnviz.app.pictures import choosing, looking
+from attnviz.app.senses import pictures
+from attnviz.app.senses.pictures import SIGHT
+from attnviz.app.senses.sense import forward, save
 
 with page("pictures", "Pictures") as this:
     st.markdown(
@@ -12,23 +14,23 @@ with page("pictures", "Pictures") as this:
         "text. Click a patch to see where it looks."
     )
     question.ask_below(question.form())
-    chosen = choosing.choose()
-    looking.tell_of_the_model(chosen)
+    chosen = pictures.choose_picture()
+    pictures.tell_of_the_model(chosen)
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
     with narrow.container(border=True):
         overview = st.container()
         # Drawn even while there is no picture: else the choices, and the address, would forget them.
-        layer, head = choosing.choose_head(chosen)
-        query = choosing.choose_patch(chosen)
+        layer, head = controls.head(chosen.entry.layers, chosen.entry.heads, (1, 1))
+        query = pictures.choose_patch(chosen)
     with problems:
-        seen = choosing.see(chosen)
-    if seen is not None:
+        trace = forward(SIGHT, chosen)
+    if trace is not None:
         with overview:
             st.header(f"All {chosen.entry.layers * chosen.entry.heads} heads at a glance", anchor=False)
-            pixels = looking.all_heads(seen, layer, head, query)
+            pixels = pictures.all_heads(chosen, layer, head, query)
         with wide.container(border=True):
-            st.header(f"Layer {layer} · Head {head}", anchor=False)
-            looking.one_head(seen, pixels, layer, head, query)
-            looking.save(seen.trace, chosen.own)
+            st.header(f"Layer {layer + 1} · Head {head + 1}", anchor=False)
+            pictures.one_head(chosen, trace, pixels, layer, head, query)
+            save(SIGHT, chosen, trace)

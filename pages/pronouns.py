@@ -4,8 +4,8 @@ from attnviz.app.heads.pronouns import choices, grammar_part, pronoun_part
 from attnviz.app.heads.tool import tool
 
 with tool("pronouns"):
-    chosen = choices.choose()
-    if chosen.part == choices.PRONOUNS:
+    part, chosen = choices.choose()
+    if part == choices.PRONOUNS:
         pronoun_part.draw(chosen)
     else:
         grammar_part.draw(chosen)

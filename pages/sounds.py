@@ -2,9 +2,11 @@
 
 import streamlit as st
 
-from attnviz.app import frame, question
+from attnviz.app import controls, frame, question
 from attnviz.app.page import page
-from attnviz.app.sounds import choosing, looking
+from attnviz.app.senses import sounds
+from attnviz.app.senses.sense import choose, save
+from attnviz.app.senses.sounds import HEARING
 
 with page("sounds", "Sounds") as this:
     st.markdown(
@@ -13,26 +15,27 @@ with page("sounds", "Sounds") as this:
         "that is cross-attention. In wav2vec 2.0 and HuBERT the frames look at each other."
     )
     question.ask_below(question.form())
-    chosen = choosing.choose()
+    chosen = choose(HEARING)
     this.notices, problems = st.container(), st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
     with narrow.container(border=True):
         overview = st.container()
         # Drawn even while there is no sound: else the choices, and the address, would forget them.
-        layer, head = choosing.choose_head(chosen)
+        layers = chosen.entry.decoder_layers or chosen.entry.layers
+        layer, head = controls.head(layers, chosen.entry.heads, (1, 1))
         beside = st.container()
     with problems:
-        heard = choosing.hear(chosen)
+        heard = sounds.hear(chosen)
     if heard is not None:
         with beside:
-            looker = choosing.choose_looker(heard)
+            looker = sounds.choose_looker(heard)
         with overview:
             st.header("All heads in one number each", anchor=False)
-            looking.all_heads(heard, layer, head, looker)
+            sounds.all_heads(heard, layer, head, looker)
         with wide.container(border=True):
             st.header(f"Layer {layer + 1} · Head {head + 1}", anchor=False)
             if heard.trace.target is not None:
-                st.markdown(looking.written(heard))
-            looking.one_head(heard, layer, head, looker)
-            looking.save(heard)
+                st.markdown(sounds.written(heard))
+            sounds.one_head(heard, layer, head, looker)
+            save(HEARING, chosen, heard.trace)

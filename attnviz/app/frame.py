@@ -5,12 +5,10 @@ import logging
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import cards, patches
+from attnviz.app import caches, cards, patches
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
-from attnviz.app.pictures import seeing
-from attnviz.app.sounds import hearing
 from attnviz.app.state import memory
 from attnviz.errors import WrongSetting
 from attnviz.models import allowed, limits
@@ -57,6 +55,7 @@ def pages() -> list[StreamlitPage]:
     sections, Streamlit makes a list on phones that screen readers cannot read. One lesson stands in the menu
     itself: many come for it alone.
     """
+    usable = caches.usable()
     return [
         st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
@@ -66,13 +65,13 @@ def pages() -> list[StreamlitPage]:
             "pages/pictures.py",
             title="Pictures",
             icon=":material/image:",
-            visibility="visible" if seeing.names() else "hidden",
+            visibility="visible" if any(entry.sees for entry in usable) else "hidden",
         ),
         st.Page(
             "pages/sounds.py",
             title="Sounds",
             icon=":material/graphic_eq:",
-            visibility="visible" if hearing.names() else "hidden",
+            visibility="visible" if any(entry.hears for entry in usable) else "hidden",
         ),
         st.Page("pages/classroom.py", title="Classroom", icon=":material/groups:"),
         st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),

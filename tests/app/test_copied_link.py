@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
-from attnviz.app.pictures.samples import SAMPLES
-from attnviz.app.sounds.samples import SAMPLES as SOUNDS
+from attnviz.app.senses.picture_samples import SAMPLES
+from attnviz.app.senses.sound_samples import SAMPLES as SOUNDS
 from attnviz.app.state.choices import TABLE
 from attnviz.experiments import pairs
 from tests.app.shown import clean, sent, visit

@@ -13,9 +13,9 @@ from safetensors.numpy import load_file, save_file
 
 import attnviz
 from attnviz.app import caches
-from attnviz.app.pictures import seeing
-from attnviz.app.pictures.samples import SAMPLES, SIDE, sample
 from attnviz.app.saving import npz_of
+from attnviz.app.senses import seeing
+from attnviz.app.senses.picture_samples import SAMPLES, SIDE, sample
 from attnviz.capture import loading
 from attnviz.models import allowed
 from attnviz.trace import Trace

@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.sounds import hearing
-from attnviz.app.sounds.samples import SAMPLES, sample
+from attnviz.app.senses import hearing
+from attnviz.app.senses.sound_samples import SAMPLES, sample
 from attnviz.capture import loading
 from attnviz.models import allowed
 from attnviz.trace import Trace

@@ -5,8 +5,6 @@ That a computed number is the model's own, and what the pages say in words, is p
 
 import re
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -14,6 +12,8 @@ from playwright.sync_api import Locator, Page, Position, expect
 
 import attnviz
 from attnviz.app.examples import OPENING
+from attnviz.app.heads.pronouns.figures import FEW
+from attnviz.experiments import pairs
 from attnviz.trace import Floats
 from tests.browser.explore import NARROW, TIRED, assert_printed, svg
 from tests.browser.reference import forward
@@ -22,24 +22,19 @@ from tests.browser.visit import (
     COMPUTED_MS,
     PHONE,
     assert_link_reproduces,
+    box_of,
     eventually,
     everybody_can_use,
+    first_visit,
+    middle,
     press,
     save,
     type_into,
-    visit,
     wait_idle,
 )
 
 IT, DOG, ROAD = 9, 2, 7
 HOSTILE = "<script>alert(1)</script> **too**"
-
-
-def tool(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link; return the part that is not the menu."""
-    server.forget_visitors()
-    visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
-    return page.get_by_role("main")
 
 
 def numbers(cells: Locator) -> list[float]:
@@ -59,7 +54,7 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     page: Page, server: Server, tmp_path: Path
 ) -> None:
     lines = (TIRED, "The ferry was late again.", "Bees dance, and bears dance, too.")
-    tool(page, server, "behaviour", rule="first")
+    first_visit(page, server, "behaviour", rule="first")
     heads = page.get_by_role("grid").get_by_role("gridcell")
     chosen = page.get_by_role("gridcell", selected=True)
     expect(chosen).to_have_accessible_name(re.compile(r"Head 4-2: gives "))
@@ -113,7 +108,7 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
 
 def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
     text = "The dog saw <u>it</u>."  # each token is left out once, so few of them
-    tool(page, server, "beyond_weights", text=text, layer=2, head=7)
+    first_visit(page, server, "beyond_weights", text=text, layer=2, head=7)
 
     def measure(name: str) -> Locator:
         return page.get_by_role("rowheader").get_by_role("button", name=name)
@@ -152,8 +147,7 @@ def point(page: Page, picture: int, row: int, column: int, size: int, click: boo
     """Point at a cell of a picture of `size` × `size` words."""
     cells = page.get_by_role("application").nth(picture)
     cells.scroll_into_view_if_needed()
-    box = cells.bounding_box()
-    assert box
+    box = box_of(cells)
     position: Position = {"x": (column + 0.5) * box["width"] / size, "y": (row + 0.5) * box["height"] / size}
     (cells.click if click else cells.hover)(position=position)
 
@@ -161,7 +155,7 @@ def point(page: Page, picture: int, row: int, column: int, size: int, click: boo
 def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     page: Page, server: Server, tmp_path: Path
 ) -> None:
-    tool(page, server, "compare")
+    first_visit(page, server, "compare")
     first, second = (forward(text).weights for text in (OPENING.text, OPENING.other))
     told = page.locator("p.words")
     one, other = (100 * float(each[3, 1, IT, DOG]) for each in (first, second))
@@ -204,7 +198,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
 
 def test_compare_brings_gaps_and_two_models(page: Page, server: Server) -> None:
     longer = TIRED.replace("dog", "old dog")
-    tool(page, server, "compare", text=OPENING.text, other=longer, layer=2, head=3, query="10 it")
+    first_visit(page, server, "compare", text=OPENING.text, other=longer, layer=2, head=3, query="10 it")
     old = 100 * float(forward(longer).weights[1, 2, IT + 1, 2])
     told = page.locator("p.words")
     point(page, 0, IT + 1, 2, size=16)
@@ -235,14 +229,14 @@ def test_compare_on_a_phone_flips_the_pictures_in_place(page: Page, server: Serv
         "const all = matchMedia; window.matchMedia = (query) =>"
         " (query === '(hover: none)' ? { matches: true, addEventListener() {} } : all(query));"
     )
-    tool(page, server, "compare")
+    first_visit(page, server, "compare")
     expect(page.get_by_text("Head 4-2, second − first")).to_be_visible()
     places = []
     for side in ("first sentence", "second sentence"):
         page.get_by_role("button", name=side).click()
         expect(page.get_by_text(f"Head 4-2, {side}")).to_be_visible()
         expect(page.get_by_role("application")).to_have_count(1)
-        places.append(page.get_by_role("application").bounding_box())
+        places.append(box_of(page.get_by_role("application")))
     assert places[0] == places[1]
     expect(page.locator("p.words")).to_contain_text(re.compile("^Tap a cell"))
 
@@ -267,7 +261,7 @@ def effect(page: Page, text: str) -> Locator:
 
 
 def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:
-    tool(page, server, "intervene")
+    first_visit(page, server, "intervene")
     all_that_a_reload_needs = re.compile(r"text=The\+dog.*edits=encoder\+4-2")
     expect(page).to_have_url(all_that_a_reload_needs)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
@@ -276,10 +270,8 @@ def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: 
     turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     assert len(turned) == 15
     for bar, degrees in zip(bars.all(), turned, strict=True):
-        length, room = bar.locator(".bar > span").bounding_box(), bar.locator(".bar").bounding_box()
-        assert length
-        assert room
-        assert length["width"] / room["width"] == pytest.approx(degrees / max(turned), abs=0.01)
+        length, room = (box_of(bar.locator(part))["width"] for part in (".bar > span", ".bar"))
+        assert length / room == pytest.approx(degrees / max(turned), abs=0.01)
     expect(effect(page, "Without head 4-2, the output of")).to_contain_text(f"{turned[IT]}°")
     rank = page.get_by_text(re.compile(r"is number \d+ of 72, with"))
     expect(rank).to_be_visible(timeout=COMPUTED_MS)
@@ -298,7 +290,7 @@ def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: 
 
 def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Page, server: Server) -> None:
     rubbish = ["encoder 9-1", HOSTILE, "x" * 500]
-    tool(page, server, "intervene", model="translator", edits=rubbish)
+    first_visit(page, server, "intervene", model="translator", edits=rubbish)
     alert = page.get_by_test_id("stAlert")
     for said in ("encoder layer 9", f"“{HOSTILE}” is no edit"):
         expect(alert).to_contain_text(said)
@@ -312,13 +304,8 @@ def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Pa
     page.get_by_text("What this does not show").click()
     everybody_can_use(page)  # at the end on a phone
     expect(short).to_be_visible()
-    button, said_below = (
-        page.get_by_role("button", name="silence its row of it").bounding_box(),
-        short.bounding_box(),
-    )
-    assert button
-    assert said_below
-    assert 0 < said_below["y"] - button["y"] - button["height"] < 40
+    button = box_of(page.get_by_role("button", name="silence its row of it"))
+    assert 0 < box_of(short)["y"] - button["y"] - button["height"] < 40
 
 
 # Where do queries and keys meet?
@@ -350,7 +337,7 @@ ON_A_LINE = f"""() => {{{WIDGET}
 
 def open_plane(page: Page, server: Server, **choices: str) -> tuple[Locator, Locator, Locator]:
     """The tokens that look, those that are looked at, and what is read off."""
-    tool(page, server, "plane", **choices)
+    first_visit(page, server, "plane", **choices)
     expect(page.get_by_role("img", name=re.compile("keys as points"))).to_be_visible()
     sides = (page.get_by_role("group", name=name) for name in ("query (looks)", "key (is looked at)"))
     queries, keys = (side.get_by_role("button") for side in sides)
@@ -389,9 +376,7 @@ def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server
     # A click on a query's point chooses it, for Python too; the first two markers are the legend's.
     point = page.locator(".picture .marker").nth(2 + ROAD)
     point.scroll_into_view_if_needed()
-    box = point.bounding_box()
-    assert box
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.click(*middle(point))
     wait_idle(page)
     expect(page).to_have_url(re.compile(r"query=8\+road"))
     page.mouse.move(5, 5)
@@ -430,7 +415,8 @@ def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
     shapes = [element for element in picture.iter() if element.get("class") == "marker"]
     assert len(shapes) == 2 + 2 * len(names)
     # Where there is no room for all names, only those that are told of stand there.
-    open_plane(page, server, text=f"{text} {TIRED}")
+    type_into(page, "Sentence", f"{text} {TIRED}")
+    wait_idle(page)
     crowd = page.get_by_text("So many points have no room for all their names")
     expect(crowd).to_be_hidden()
     page.set_viewport_size(PHONE)
@@ -443,8 +429,10 @@ def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
 
 
 def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) -> None:
-    main = tool(page, server, "pronouns", layer=4, head=2)
-    cell = page.get_by_role("gridcell", name=re.compile(r"^Head 4-4: \d+ of 158 pairs resolved"))
+    main = first_visit(page, server, "pronouns", layer=4, head=2, pairs="Paste pairs")
+    written = [line for line in pairs.FILE.read_text("utf-8").splitlines() if "{" in line and line[0] != "#"]
+    type_into(page, "Pairs", "\n".join(written[:FEW]), "Control+Enter")
+    cell = page.get_by_role("gridcell", name=re.compile(rf"^Head 4-4: \d+ of {FEW} pairs resolved"))
     expect(cell).to_be_visible(timeout=COMPUTED_MS)
     wait_idle(page)  # while pairs are read, the lines above the map grow and move it
     cell.click()
@@ -457,8 +445,8 @@ def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) 
         row = read.weights[3, 3, read.tokens.index("it")]
         dog, road = (row[read.tokens.index(noun)] for noun in ("dog", "road"))
         shares = [f"{100 * each:.0f}" if each >= 0.0995 else f"{100 * each:.1f}" for each in (dog, road)]
-        written = rf"✓ {re.escape(text)} → dog {shares[0]}\s%, road {shares[1]}\s%"
-        expect(main.get_by_text(re.compile(written))).to_be_visible()
+        told = rf"✓ {re.escape(text)} → dog {shares[0]}\s%, road {shares[1]}\s%"
+        expect(main.get_by_text(re.compile(told))).to_be_visible()
     for folded in (r"^All \d+ heads$", "Is the best head only lucky"):
         page.get_by_text(re.compile(folded)).click()
     everybody_can_use(page)
@@ -471,7 +459,7 @@ def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) 
 
 
 def test_pronouns_of_ones_own_pair(page: Page, server: Server) -> None:
-    tool(page, server, "pronouns")
+    first_visit(page, server, "pronouns", pairs="Paste pairs")  # two of them, which are soon read
     other, wide = page.get_by_role("textbox", name="Second sentence"), NARROW.replace("narrow", "wide")
     type_into(page, "Second sentence", f"😀 {HOSTILE}")
     expect(page.get_by_test_id("stAlert").first).to_contain_text("The two sentences differ in “it”")

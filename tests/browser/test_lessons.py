@@ -36,13 +36,15 @@ from tests.browser.server import Server
 from tests.browser.visit import (
     PHONE,
     assert_link_reproduces,
+    box_of,
     controls,
     eventually,
     everybody_can_use,
+    first_visit,
+    middle,
     press,
     reveal,
     type_into,
-    visit,
     wait_idle,
 )
 from tests.browser.widgets import Widgets
@@ -61,10 +63,9 @@ def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
     """Open the page by a link, with its answer; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
-    server.forget_visitors()
-    visit(page, f"{server.url}/{name}?{urlencode(choices)}")
+    main = first_visit(page, server, name, **choices)
     reveal(page)
-    return page.get_by_role("main")
+    return main
 
 
 def labels(text: str) -> list[str]:
@@ -192,8 +193,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     page.get_by_role("radiogroup", name="Step").get_by_text("2", exact=True).click()
     assert_step(page, 2)
     keys = page.locator('.walk [data-name="keys"]')
-    box = keys.bounding_box()
-    assert box
+    box = box_of(keys)
     dog = labels(HOSTILE).index("dog")
     high = box["height"] / len(steps.keys)
     keys.hover(position={"x": 4.5 * box["width"] / 32, "y": (dog + 0.5) * high})
@@ -266,8 +266,7 @@ def test_many_heads(page: Page, server: Server) -> None:
     expect(rows.nth(7)).to_have_attribute("aria-pressed", "true")
     weights = at_token(HOSTILE, LAYER, names.index("it"), 12).weights[1]
     word = rows.nth(1).locator(".word")
-    box = rows.nth(1).locator(".strip").bounding_box()
-    assert box
+    box = box_of(rows.nth(1).locator(".strip"))
     for at in (names.index("dog"), names.index("it")):
         page.mouse.move(box["x"] + box["width"] * (at + 0.5) / len(weights), box["y"] + 5)
         expect(word.locator("bdi")).to_have_text(names[at])
@@ -320,17 +319,30 @@ def assert_masked(page: Page, mask: NDArray[np.bool_]) -> None:
 
 def below_the_title(page: Page) -> float:
     """How far the mask stands below the page's title."""
-    title, mask = page.get_by_role("heading", level=1).bounding_box(), mask_editor(page).bounding_box()
-    assert title
-    assert mask
-    return mask["y"] - title["y"]
+    return box_of(mask_editor(page))["y"] - box_of(page.get_by_role("heading", level=1))["y"]
+
+
+def assert_outputs_moved(page: Page) -> None:
+    """As far as was computed, where "cat" stands for "dog"."""
+    reach = masks.reach(TIRED, TIRED.replace("dog", "cat"))
+    for title, change in (
+        ("Encoder: no mask, as in BERT", reach.encoder),
+        ("Decoder: causal mask, as in GPT", reach.decoder),
+    ):
+        shown = page.get_by_role("list", name=title).get_by_role("listitem")
+        moved = shown.evaluate_all("all => all.map(one => Number(one.dataset.distance))")
+        assert moved == pytest.approx(change.distance.tolist(), abs=1e-5)
+        same = shown.evaluate_all("all => all.map(one => one.textContent.endsWith('= same'))")
+        assert same == change.unchanged.tolist()
 
 
 IN_YOUR_MODEL = {"in_your_model": "true", "model": "translator", "own_kind": "Decoder"}
 
 
 def test_masks(page: Page, server: Server) -> None:
-    lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1, **IN_YOUR_MODEL)
+    changed = {"edited": "3 dog", "replacement": "cat"}
+    lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1, **changed, **IN_YOUR_MODEL)
+    assert_outputs_moved(page)
     mask = masks.cells("window", 15, 2, 1).copy()
     assert_masked(page, mask)
     before = below_the_title(page)
@@ -347,9 +359,7 @@ def test_masks(page: Page, server: Server) -> None:
     cells = mask_editor(page).get_by_role("gridcell")
     cells.last.scroll_into_view_if_needed()
     for key, act in ((it + 2, page.mouse.down), (it + 4, page.mouse.up)):
-        box = cells.nth(it * 15 + key).bounding_box()
-        assert box
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=9)
+        page.mouse.move(*middle(cells.nth(it * 15 + key)), steps=9)
         act()
     mask[it, it + 2 : it + 5] = True
     wait_idle(page)
@@ -365,20 +375,6 @@ def test_masks(page: Page, server: Server) -> None:
     expect(page.get_by_role("alert").filter(has_text="Not computed.")).to_contain_text("token 3 look nowhere")
     assert set(cells.all_inner_texts()) == {""}
     expect(mask_editor(page).get_by_role("button", name="⚠ dog, looks nowhere")).to_be_visible()
-
-
-def test_outputs_move_as_far_as_was_computed(page: Page, server: Server) -> None:
-    lesson(page, server, "masks", edited="3 dog", replacement="cat")
-    reach = masks.reach(TIRED, TIRED.replace("dog", "cat"))
-    for title, change in (
-        ("Encoder: no mask, as in BERT", reach.encoder),
-        ("Decoder: causal mask, as in GPT", reach.decoder),
-    ):
-        shown = page.get_by_role("list", name=title).get_by_role("listitem")
-        moved = shown.evaluate_all("all => all.map(one => Number(one.dataset.distance))")
-        assert moved == pytest.approx(change.distance.tolist(), abs=1e-5)
-        same = shown.evaluate_all("all => all.map(one => one.textContent.endsWith('= same'))")
-        assert same == change.unchanged.tolist()
 
 
 def test_positions(page: Page, server: Server) -> None:
@@ -635,14 +631,6 @@ def test_cause(page: Page, server: Server) -> None:
     ):
         picture.get_by_role("button", name=button).click()
         shows(*edits)
-    pin.scroll_into_view_if_needed()
-    pin.hover()
-    page.mouse.down()
-    box = picture.locator(".word").nth(road).bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"], steps=5)
-    page.mouse.up()
-    shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     everybody_can_use(page)
 
 

@@ -15,7 +15,7 @@ from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
 from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Kind, Trace
-from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits, save
+from tests.browser.visit import DESKTOP, PHONE, Faults, axe, box_of, fits, save
 from tests.export.report.held import weights_in
 from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
 
@@ -298,7 +298,6 @@ def test_figures_of_a_notebook_do_not_disturb_each_other(
     expect(first.locator("section.one h2")).to_have_text("Layer 2 · Head 1")
     expect(second.locator("section.one h2")).to_have_text("Cross-attention · Layer 1 · Head 1")
     for figure, frame in zip(figures, (first, second, third, *others), strict=True):
-        box = frame.locator("main").bounding_box()
-        assert box is not None
+        box = box_of(frame.locator("main"))
         assert box["height"] <= figure.height
     expect(first.get_by_text("Made with attnviz.")).to_be_hidden()

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
-from tests.browser.visit import PROJECTOR, axe, eventually, press, visit, wait_idle
+from tests.browser.visit import PROJECTOR, axe, eventually, middle, press, visit, wait_idle
 
 LEAST = 24  # pixels of type that is read from afar
 
@@ -163,12 +163,9 @@ def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Serv
     @eventually
     def check() -> None:
         assert picture.locator(".stage").evaluate("stage => stage.scrollTop") > 0
-        arrow = picture.locator("path").last.bounding_box()
-        words = [
-            picture.locator(place).bounding_box() for place in ('[aria-pressed="true"] bdi', ".followed")
-        ]
-        middles = [box["y"] + box["height"] / 2 for box in (*words, arrow) if box]
-        assert middles[2] == pytest.approx((middles[0] + middles[1]) / 2, abs=20)
+        both = ('[aria-pressed="true"] bdi', ".followed")
+        words = [middle(picture.locator(place))[1] for place in both]
+        assert middle(picture.locator("path").last)[1] == pytest.approx(sum(words) / 2, abs=20)
 
     check()
 
@@ -176,7 +173,7 @@ def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Serv
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
     for name, parts in {"": "sentences", **{tool.name: "tool" for tool in TOOLS}}.items():
-        visit(page, f"{server.url}/{name}?teacher=true")
+        page.goto(f"{server.url}/{name}?teacher=true")  # what the page computes is not waited for
         expect(page.locator(f".st-key-slide-{parts}[data-shown]")).to_be_visible()
         expect(page.locator(".stAppHeader")).to_be_hidden()
         press(page, "PageDown")

@@ -7,7 +7,15 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from tests.browser.server import ROOT, Server
-from tests.browser.visit import COMPUTED_MS, eventually, everybody_can_use, reveal, visit, wait_idle
+from tests.browser.visit import (
+    COMPUTED_MS,
+    eventually,
+    everybody_can_use,
+    first_visit,
+    reveal,
+    visit,
+    wait_idle,
+)
 
 STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
 
@@ -29,8 +37,7 @@ def trainings(server: Server) -> list[str]:
 def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> None:
     with np.load(STORED, allow_pickle=False) as arrays:
         steps = arrays["steps"].tolist()
-    server.forget_visitors()
-    visit(page, f"{server.url}/watch_it_learn?step={steps[6]}")
+    first_visit(page, server, "watch_it_learn", step=steps[6])
     reveal(page)
     slider = page.get_by_role("slider", name="After how many steps")
     for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):

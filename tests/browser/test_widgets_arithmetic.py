@@ -1,5 +1,6 @@
 """The widget "Why this number?" by itself: what it prints is what it was given, and adds up as printed."""
 
+import itertools
 import math
 import re
 from typing import Any
@@ -90,7 +91,7 @@ def agrees(number: float, printed: str) -> bool:
     return as_printed(number, printed) == printed
 
 
-CASES = [
+CASES: list[dict[str, Any]] = [
     {"d_head": 5},
     {"d_head": 32, "tokens": 15},
     {"d_head": 128, "tokens": 11, "special": 2},
@@ -105,11 +106,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_every_line_gives_its_result_from_the_numbers_as_printed(
-    widgets: Widgets, case: dict[str, Any]
-) -> None:
-    for seed in range(12):
+def test_every_line_gives_its_result_from_the_numbers_as_printed(widgets: Widgets) -> None:
+    for case, seed in itertools.product(CASES, range(12)):
         page = show(widgets, given := message(seed, **case))
         parts = page.evaluate(_TEXTS)
         paper = "√" in parts["scale"][0]

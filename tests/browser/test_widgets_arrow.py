@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.arrow import NOTHING, Interference, arrow
+from tests.browser.visit import middle
 from tests.browser.widgets import Widgets, sent_by
 
 BEGIN = ["the", "dog", "did", "not", "cross", "the"]
@@ -53,12 +54,6 @@ def show(widgets: Widgets, interference: Interference = NOTHING, width: int = WI
 
 def changes(widgets: Widgets) -> list[dict[str, Any]]:
     return [said["interference"] for name, said in widgets.said() if name == "change"]
-
-
-def middle(locator: Locator) -> tuple[float, float]:
-    box = locator.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def word(widgets: Widgets, place: int) -> Locator:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.analysis.picture import MASKED, Kind, Levels, thumbnails
+from tests.browser.visit import box_of, middle
 from tests.browser.widgets import Widgets
 
 LAYERS, HEADS = 3, 5
@@ -37,13 +38,9 @@ def flat_pictures(size: int = 3) -> Any:
 
 def brightness(widgets: Widgets) -> list[float]:
     """How bright the middle of each head's cell is, in the order of the heads."""
-    canvas = widgets.page.locator("canvas").bounding_box()
-    assert canvas
-    boxes = [box for cell in widgets.page.get_by_role("gridcell").all() if (box := cell.bounding_box())]
-    middles = [
-        (box["x"] + box["width"] / 2 - canvas["x"], box["y"] + box["height"] / 2 - canvas["y"])
-        for box in boxes
-    ]
+    canvas = box_of(widgets.page.locator("canvas"))
+    cells = map(middle, widgets.page.get_by_role("gridcell").all())
+    middles = [(x - canvas["x"], y - canvas["y"]) for x, y in cells]
     return [float(np.dot(colour, (0.21, 0.72, 0.07))) for colour in widgets.pixels("atlas", middles)]
 
 
@@ -204,8 +201,7 @@ def test_cells_are_never_too_small_to_hit_nor_larger_than_useful(
     widgets: Widgets, room: int, layers: int, heads: int, least: float, most: float
 ) -> None:
     widgets.mount("atlas", message("none yet", layers, heads), width=room)
-    box = widgets.page.get_by_role("gridcell").last.bounding_box()
-    assert box
+    box = box_of(widgets.page.get_by_role("gridcell").last)
     assert least <= box["width"] <= most
     assert widgets.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert widgets.page.locator(".scroller").evaluate("it => it.scrollWidth <= it.clientWidth")

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnviz.app.components.curves import Axis, Line, curves
+from tests.browser.visit import box_of
 from tests.browser.widgets import Widgets, sent_by
 
 POWERS = np.array([1, 2, 4, 8, 16, 32])
@@ -146,8 +147,7 @@ def test_no_text_hides_another_or_leaves_the_picture(widgets: Widgets, width: in
     shown = message(THEORY, measured(printed=printed), marked=8, across=Axis("d, entries of q and k", log=2))
     widgets.mount("curves", shown, width)
     texts = widgets.page.evaluate(_TEXTS)
-    edge = widgets.page.locator(".root").bounding_box()
-    assert edge
+    edge = box_of(widgets.page.locator(".root"))
     assert "8" in [one["text"] for one in texts]
     for number, one in enumerate(texts):
         assert one["left"] >= edge["x"] - 1, one
@@ -182,8 +182,7 @@ def test_pointing_reads_the_nearest_place_and_the_faint_line_beside_the_pointer(
     other = Line("<b>road</b>", POWERS, 10 * MEASURED, faint=True)
     widgets.mount("curves", message(measured(), other, faint="other tokens", at="d = {x}"))
     page, slider = widgets.page, widgets.page.get_by_role("slider")
-    box = page.locator(".root").bounding_box()
-    assert box
+    box = box_of(page.locator(".root"))
     x, y = drawn(widgets, ".marker")[2][:2]  # after the legend's and that of d = 1
     page.mouse.move(box["x"] + x + 8, box["y"] + y + 3)
     expect(page.locator(".tip")).to_contain_text("d = 2")

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, Position, expect
 
-from tests.browser.visit import save
+from tests.browser.explore import svg as svg_file
+from tests.browser.visit import box_of, save
 from tests.browser.widgets import Widgets, levels
 
 LAYERS, HEADS, QUERIES, KEYS = 2, 5, 7, 11
@@ -185,9 +186,8 @@ def test_lines_end_where_the_query_looks_those_of_two_heads_side_by_side(widgets
     weights[..., 9] = 1
     show(widgets, weights, heads=(2, 3))
     expect(root(widgets)).to_have_attribute("data-lines", "2")
-    canvas = widgets.page.locator("canvas.curves").bounding_box()
-    assert canvas
-    boxes = [box for key in keys(widgets).all() if (box := key.bounding_box())]
+    canvas = box_of(widgets.page.locator("canvas.curves"))
+    boxes = [box_of(key) for key in keys(widgets).all()]
     upper, lower = (
         widgets.pixels(
             "head_view",
@@ -247,8 +247,7 @@ def test_the_longest_text_scrolls_in_a_box_that_the_keyboard_reaches_and_its_lin
     box = widgets.page.get_by_role("region", name="All tokens")
     box.focus()
     expect(box).to_be_focused()
-    height = box.bounding_box()
-    assert height
+    height = box_of(box)
     assert height["height"] <= 640
     queries(widgets).nth(500).hover()
     expect(words(widgets)).to_contain_text(f"q500 looks at {largest(weights[1, 2, 500])}")
@@ -308,16 +307,13 @@ def cells(widgets: Widgets, head: int = 3) -> Locator:
 
 def middle(widgets: Widgets, query: int, key: int) -> Position:
     """Where a cell's middle is, from the corner of the matrix."""
-    box = cells(widgets).bounding_box()
-    assert box
+    box = box_of(cells(widgets))
     return {"x": (key + 0.5) * box["width"] / KEYS, "y": (query + 0.5) * box["height"] / QUERIES}
 
 
 def colours(widgets: Widgets, places: Sequence[tuple[int, int]], right: int = 0) -> list[list[float]]:
     """The colours in the middles of cells, or some pixels to their right."""
-    picture, box = widgets.page.locator(".frame canvas").first.bounding_box(), cells(widgets).bounding_box()
-    assert picture
-    assert box
+    picture, box = box_of(widgets.page.locator(".frame canvas").first), box_of(cells(widgets))
     x, y = box["x"] - picture["x"] + right, box["y"] - picture["y"]
     wide, high = box["width"] / KEYS, box["height"] / QUERIES
     points = [(x + (key + 0.5) * wide, y + (query + 0.5) * high) for query, key in places]
@@ -377,7 +373,7 @@ def test_pointing_reads_the_exact_number_of_each_head_and_a_click_pins_the_pair(
         expect(widgets.page.locator(".tip")).to_have_text(tip)
     cells(widgets).click(position=middle(widgets, 2, 7))
     assert widgets.said()[-1] == ["pick", {"query": 2, "key": 7}]
-    tops = [box["y"] for head in (1, 2, 3) if (box := cells(widgets, head).bounding_box())]
+    tops = [box_of(cells(widgets, head))["y"] for head in (1, 2, 3)]
     assert tops[0] == tops[1] < tops[2]
     # Numbers that have not come are not guessed from colours.
     show(widgets, weights, "matrix", exact="not yet")
@@ -449,7 +445,7 @@ def test_lines_are_saved_with_tokens_numbers_and_caption(
 ) -> None:
     weights = random_weights(7, 7)
     show(widgets, weights, heads=heads, query=2)
-    svg = ET.parse(save(widgets.page, "SVG", tmp_path)).getroot()  # noqa: S314
+    svg = svg_file(save(widgets.page, "SVG", tmp_path))
     written = texts(svg)
     assert written[0] == ("Layer 2 · Head 2" if len(heads) == 1 else "Layer 2 · Heads 2, 5")
     named = [text for text in written if re.fullmatch(r"[qk]\d", text)]
@@ -474,7 +470,7 @@ def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
     drawn[0, 1:] = 255
     drawn = np.tile(drawn, (LAYERS * HEADS, 1, 1))
     show(widgets, random_weights(7, 7), "matrix", drawn=drawn)
-    svg = ET.parse(save(widgets.page, "SVG", tmp_path)).getroot()  # noqa: S314
+    svg = svg_file(save(widgets.page, "SVG", tmp_path))
     [group, _swatch] = [group for group in svg.iter(f"{SVG}g") if group.get("shape-rendering")]
     colours = [cell.get("fill") for cell in group]
     assert len(colours) == len(set(colours)) == 43
@@ -484,7 +480,7 @@ def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
     assert {"← query (looks)", "key (is looked at) →"} <= set(texts(svg))
     show(widgets, random_weights(131, 131), "matrix")  # a large one is one image
     path = save(widgets.page, "SVG", tmp_path)
-    [image] = ET.parse(path).getroot().iter(f"{SVG}image")  # noqa: S314
+    [image] = svg_file(path).iter(f"{SVG}image")
     assert str(image.get("href")).startswith("data:image/png;base64,")
     assert path.stat().st_size < 200_000
 

@@ -10,6 +10,7 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.learn.cause.tried import effects
 from attnviz.app.learn.positions.encoding import encoding
+from tests.browser.visit import box_of, middle
 from tests.browser.widgets import Widgets, sent_by
 
 # The map of heads
@@ -28,7 +29,7 @@ def map_message(**changes: Any) -> dict[str, Any]:
         "low": (0.0, "0 %"),
         "high": (0.875, "88 %"),
         "printed": [f"{100 * value:.0f}" if np.isfinite(value) else "" for value in VALUES.ravel()],
-        "selected": (2, 4),
+        "selected": (1, 3),
     }
     return sent_by(head_map, "map", **{**given, **changes})
 
@@ -67,7 +68,7 @@ def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> 
     page.get_by_role("gridcell", name="Head 3-1:").click()
     assert widgets.said() == [["pick", {"layer": 1, "head": 4}], ["pick", {"layer": 3, "head": 1}]]
     # The answer to the first pick is late, and must not move the ring back.
-    widgets.show("head_map", map_message(selected=(1, 4)))
+    widgets.show("head_map", map_message(selected=(0, 3)))
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name("Head 3-1: <b>62.50 %</b>")
 
 
@@ -117,10 +118,8 @@ def measures_message() -> dict[str, Any]:
 
 def along(mark: Locator, picture: Locator) -> float:
     """Where a mark stands on its picture, 0 to 1."""
-    at, whole = mark.bounding_box(), picture.bounding_box()
-    assert at
-    assert whole
-    return (at["x"] + at["width"] / 2 - whole["x"]) / whole["width"]
+    whole = box_of(picture)
+    return (middle(mark)[0] - whole["x"]) / whole["width"]
 
 
 def test_rows_marks_and_bars(widgets: Widgets) -> None:
@@ -203,8 +202,7 @@ def test_the_keyboard_reads_every_cell(widgets: Widgets) -> None:
 
 def test_above_0_is_orange_and_below_blue_and_larger_numbers_have_their_own_limit(widgets: Widgets) -> None:
     widgets.mount("encoding", encoding_message(position=1, pair=1))
-    box = widgets.page.locator("canvas").bounding_box()
-    assert box
+    box = box_of(widgets.page.locator("canvas"))
     wide, high = box["width"] / 4, box["height"] / 3
     places = list(np.ndindex(VECTORS.shape))
     middles = [((column + 0.5) * wide, (row + 0.5) * high) for row, column in places]

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.learn.translate.translation import DrawnAttention, translation
 from attnviz.widgets.tokens import ShownToken
+from tests.browser.explore import svg
 from tests.browser.visit import save
 from tests.browser.widgets import Widgets, sent_by
 
@@ -128,7 +128,7 @@ def test_the_saved_picture_holds_every_word_and_line(widgets: Widgets, tmp_path:
     widgets.mount("translation", message(), 326)
     path = save(widgets.page, "SVG", tmp_path)
     assert path.name == "attnviz-picture.svg"
-    root = ET.parse(path).getroot()  # noqa: S314 - our own file
+    root = svg(path)
     texts = [str(text.text) for text in root.iter(f"{SVG}text")]
     assert texts[0] == "<b>dog</b> & chien"
     assert set(ENGLISH + FRENCH) <= set(texts)

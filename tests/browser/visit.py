@@ -6,20 +6,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ParamSpec
-from urllib.parse import urlsplit
+from typing import Any, ParamSpec
+from urllib.parse import urlencode, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Dialog,
+    FloatRect,
     Locator,
     Page,
     ViewportSize,
     WebError,
     expect,
 )
+
+from tests.browser.server import Server
 
 P = ParamSpec("P")
 
@@ -43,11 +46,15 @@ window.WebSocket = class extends WebSocket {
         super.send(message);
     }
 };
+for (const act of ["keydown", "input", "pointerdown", "pointerup", "click"]) {
+    addEventListener(act, () => { window.acted = performance.now() }, { capture: true });
+}
 """
-"""Runs in every page before its own code, and notes when the server was asked and when it answered."""
+"""Runs in every page before its own code; notes when a visitor acted, the server was asked and answered."""
 
-# Streamlit shows its state on the page. What a visitor does becomes a message a moment later, so that state
-# must hold a while; and on a busy machine the server's first answer takes a while too, if one comes at all.
+# Streamlit shows its state on the page. What a visitor does becomes a message a moment later (that of a
+# slider 200 milliseconds later), and the state must hold a while; and on a busy machine the server's first
+# answer takes a while too, if one comes at all.
 _IDLE = """
 () => {
     const now = performance.now();
@@ -63,7 +70,7 @@ _IDLE = """
         return false;
     }
     window.idleSince ??= now;
-    return now - window.idleSince > 200;
+    return now - window.idleSince > 100 && now - (window.acted ?? 0) > 250;
 }
 """
 
@@ -151,19 +158,28 @@ def forget(page: Page, hosts: set[str]) -> None:
     for other in page.context.pages:
         if other != page:
             other.close()
-    if urlsplit(page.url).netloc:
+    visited = bool(urlsplit(page.url).netloc)  # and not widgets alone
+    if visited:
         page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")
-    browser = page.context.new_cdp_session(page)
-    for host in hosts:
-        browser.send("Storage.clearDataForOrigin", {"origin": f"http://{host}", "storageTypes": "all"})
-    browser.detach()
+    if visited:
+        browser = page.context.new_cdp_session(page)
+        for host in hosts:
+            browser.send("Storage.clearDataForOrigin", {"origin": f"http://{host}", "storageTypes": "all"})
+        browser.detach()
 
 
 def visit(page: Page, url: str) -> None:
     """Open the address and wait until the page is complete."""
     page.goto(url)
     wait_idle(page)
+
+
+def first_visit(page: Page, server: Server, name: str, **choices: Any) -> Locator:
+    """Open a page by a link with these choices, as the first visitor of a server; return its main part."""
+    server.forget_visitors()
+    visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
+    return page.get_by_role("main")
 
 
 def reveal(page: Page) -> None:
@@ -181,6 +197,19 @@ def press(page: Page, *keys: str) -> None:
     """Press these keys, one after the other."""
     for key in keys:
         page.keyboard.press(key)
+
+
+def box_of(where: Locator) -> FloatRect:
+    """Where it stands on the screen, in pixels."""
+    box = where.bounding_box()
+    assert box, "it is not drawn"
+    return box
+
+
+def middle(where: Locator) -> tuple[float, float]:
+    """The middle of it, from the left and from the top."""
+    box = box_of(where)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
@@ -210,11 +239,11 @@ def axe(page: Page) -> list[str]:
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
     # Only what is wrong is fetched: all that is right would take longer than to look. Without "preload", axe
-    # does not load all style sheets again, which only its rules on sound and on turned screens need.
-    violations = page.evaluate(
-        "axe.run(document, { resultTypes: ['violations'], preload: false }).then((all) => all.violations)"
-    )
-    return [f"{v['id']} ({v['impact']}): {[node['target'] for node in v['nodes']]}" for v in violations]
+    # does not load all style sheets again, which only its rules on sound and on turned screens need; without
+    # "selectors", it does not look for one that finds each element.
+    options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
+    violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")
+    return [f"{v['id']} ({v['impact']}): {[node['html'] for node in v['nodes']]}" for v in violations]
 
 
 def everybody_can_use(page: Page) -> None:

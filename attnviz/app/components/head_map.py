@@ -41,8 +41,8 @@ def head_map(
         kind: "sequential" (from the background's colour at `low` to the strongest at `high`) or "diverging"
             (0 has the background's colour; the end that is further from 0 has the strongest).
         printed: for each head, a few signs that stand in its cell where there is room: "66".
-        selected: the layer and head to ring, from 1.
-        on_pick: called with layer and head, from 1.
+        selected: the layer and head to ring, from 0.
+        on_pick: called with layer and head, from 0.
 
     Raises:
         ValueError: a head lacks its text.
@@ -60,6 +60,7 @@ def head_map(
         "high": high,
         "kind": kind,
         "printed": printed,
-        "selected": selected,
+        "selected": selected and [place + 1 for place in selected],
     }
-    mount("head_map", key, message, on_pick=on_pick)
+    pick = on_pick and (lambda layer, head: on_pick(layer - 1, head - 1))
+    mount("head_map", key, message, on_pick=pick)

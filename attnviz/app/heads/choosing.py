@@ -19,29 +19,34 @@ from attnviz.trace import Block, Kind
 
 
 @dataclass(frozen=True)
-class QueryInHead:
-    """What a page is about.
-
-    Attributes:
-        entry, given: the model, and what it reads.
-        kind, layer, head: one of its heads, from 0.
-        queries, keys: the shown tokens that look in this kind of attention, and those that are looked at.
-        query: the chosen one, among `queries`, from 0.
-    """
+class HeadSelection:
+    """The open head of a model: of which kind of attention, and its layer and number, from 0."""
 
     entry: Entry
-    given: ModelInput
     kind: Kind
     layer: int
     head: int
-    queries: tuple[DisplayToken, ...]
-    keys: tuple[DisplayToken, ...]
-    query: int
 
     @property
     def name(self) -> str:
         """The head's name as in Clark et al. 2019: "4-2"."""
         return head_name(self.layer, self.head)
+
+
+@dataclass(frozen=True)
+class QueryInHead(HeadSelection):
+    """A head with what its model reads.
+
+    Attributes:
+        given: what the model reads.
+        queries, keys: the shown tokens that look in this kind of attention, and those that are looked at.
+        query: the chosen one, among `queries`, from 0.
+    """
+
+    given: ModelInput
+    queries: tuple[DisplayToken, ...]
+    keys: tuple[DisplayToken, ...]
+    query: int
 
     @property
     def token(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from attnviz.analysis.decomposition import Contributions
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
+from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
 from attnviz.text import decimal, head_name
@@ -66,9 +67,8 @@ def heads(
     title: str,
     of: str,
     selected: tuple[int, int] | None,
-    on_pick: Callable[[int, int], None],
 ) -> None:
-    """Draw what each head of a kind has from all tokens; arguments as in `largest` and `head_map`."""
+    """Draw what each head of a kind has from all tokens; a click opens it. Arguments as in `largest`."""
     values = found.attention[kind].sum(axis=2)
     most = float(np.abs(values).max()) or 1.0
     head_map(
@@ -81,5 +81,5 @@ def heads(
         high=(most, decimal(most)),
         kind="diverging",
         selected=selected,
-        on_pick=on_pick,
+        on_pick=controls.open_head,
     )

@@ -46,7 +46,7 @@ def opened(**more: str) -> AppTest:
 def chosen() -> TokenSelection:
     groups = DisplayTokens(loading.tokens("translator", TIRED), TIRED).groups
     entry, given = catalogue.entry("translator"), ModelInput(TIRED)
-    return TokenSelection(entry, given, "encoder", 0, 1, groups, groups, IT, special=False, itself=False)
+    return TokenSelection(entry, "encoder", 0, 1, given, groups, groups, IT, special=False, itself=False)
 
 
 @pytest.fixture(scope="module")

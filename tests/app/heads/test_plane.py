@@ -10,7 +10,7 @@ import pytest
 import attnviz
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.plane import Keeps, plane
-from attnviz.app.heads.plane.sections import HeadSelection, _finding, find
+from attnviz.app.heads.plane.sections import PlaneSelection, _finding, find
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.models import catalogue
@@ -58,10 +58,10 @@ def test_it_opens_with_it_in_head_4_2_and_the_plane_of_most_variance(block: Bloc
     assert "principal components of queries and keys together: the two directions along which" in told
 
 
-def chosen(keeps: Keeps = "distances", layer: int = 3) -> HeadSelection:
+def chosen(keeps: Keeps = "distances", layer: int = 3) -> PlaneSelection:
     groups = DisplayTokens(loading.tokens("minilm", TIRED), TIRED).groups
     entry, given = catalogue.entry("minilm"), ModelInput(TIRED)
-    return HeadSelection(entry, given, "encoder", layer, 1, groups, groups, IT, keeps, False)
+    return PlaneSelection(entry, "encoder", layer, 1, given, groups, groups, IT, keeps, False)
 
 
 @pytest.mark.parametrize("layer", [0, 3])

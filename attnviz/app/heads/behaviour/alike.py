@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.rules import Rule
 from attnviz.analysis.tally import RULES
 from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
-from attnviz.app.heads.behaviour.choices import HeadSelection, offer
+from attnviz.app.heads.behaviour.choices import RuledHead, offer
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of
@@ -28,7 +28,7 @@ _NAMED = "Where heads are crowded, only those with room have their name beside t
 _SAID = 2  # rules for each group
 
 
-def draw(findings: Findings, chosen: HeadSelection) -> None:
+def draw(findings: Findings, chosen: RuledHead) -> None:
     """Draw the plane with its groups, and behind a click how it is computed and how much it keeps."""
     st.header("Which heads look at the same words?", anchor=False)
     alike, names = findings.alike, findings.names

@@ -14,11 +14,11 @@ from attnviz.analysis.tally import Figures, Tally, tally
 from attnviz.app import caches
 from attnviz.app.caches import cached, named
 from attnviz.app.examples import examples_of
-from attnviz.app.heads.behaviour.choices import first_kind
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.behaviour import BehaviourFindings
 from attnviz.text import head_name, plural
+from attnviz.trace import Block
 
 GROUPS = 5
 """Into how many groups heads are gathered at most: as there are marks that can be told apart in a picture."""
@@ -100,8 +100,7 @@ def of_sentence(model: str, text: str) -> Findings:
     Raises:
         AttnvizError: the model cannot read it.
     """
-    kind = first_kind(caches.entry(model))
-    blocks = caches.trace(model, ModelInput(text)).of_kind(kind)
+    blocks = _blocks(model, ModelInput(text))
     weights, masks = [block.weights[None] for block in blocks], [block.mask for block in blocks]
     tokens = blocks[0].query_tokens
     return Findings(
@@ -122,9 +121,14 @@ def shapes_of_pair(model: str, text: str, second: str) -> ShapeSums:
     Raises:
         AttnvizError: the model cannot read them.
     """
-    blocks = caches.trace(model, ModelInput(text, second)).of_kind(first_kind(caches.entry(model)))
+    blocks = _blocks(model, ModelInput(text, second))
     sentence_of = [token.sentence for token in blocks[0].query_tokens]
     return shapes([block.weights[None] for block in blocks], [block.mask for block in blocks], sentence_of)
+
+
+def _blocks(model: str, given: ModelInput) -> tuple[Block, ...]:
+    """The attention that is looked at: an encoder's, where there is one."""
+    return caches.trace(model, given).of_kind(caches.entry(model).kinds[0])
 
 
 def _alike(sums: Divergences) -> Alike:

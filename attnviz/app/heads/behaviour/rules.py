@@ -10,7 +10,7 @@ from attnviz.analysis.tally import OF_PLACES, RULES, Figures
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.behaviour import verdict
-from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
+from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, evenly, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
@@ -46,7 +46,7 @@ def _anecdote(findings: Findings) -> str:
     return f" One sentence is an anecdote: {remedy}."
 
 
-def draw(findings: Findings, chosen: HeadSelection) -> None:
+def draw(findings: Findings, chosen: RuledHead) -> None:
     """Draw the map, coloured by one rule, and beside it what is known of one head."""
     left, right = st.columns([7, 5], gap="large")
     with left:
@@ -55,10 +55,9 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
         _details(findings, chosen)
 
 
-def _map(findings: Findings, chosen: HeadSelection) -> None:
+def _map(findings: Findings, chosen: RuledHead) -> None:
     rule, figures = chosen.rule, findings.tally.of(chosen.rule.name)
-    entry = caches.entry(findings.model)
-    whose = f"{first_kind(entry)} heads" if len(entry.kinds) > 1 else "heads"
+    whose = f"{chosen.kind} heads" if len(chosen.entry.kinds) > 1 else "heads"
     st.header(f"All {figures.mean.size} {whose} by one rule", anchor=False)
     st.markdown(_rule(findings, figures))
     highest = float(np.nanmax(figures.mean, initial=0.0))
@@ -71,25 +70,24 @@ def _map(findings: Findings, chosen: HeadSelection) -> None:
         printed=[_printed(rule, score) for score in figures.mean.ravel()],
         low=(0.0, rule.number(0.0)),
         high=(top, rule.number(top)),
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
+        selected=(chosen.layer, chosen.head),
+        on_pick=controls.open_head,
     )
     st.markdown(_compared(figures))
     with st.expander("How this is counted", icon=":material/calculate:"):
         st.markdown(_counted(findings, figures))
         if findings.text is not None:
-            _by_filter(findings, findings.text, rule)
+            _by_filter(chosen, findings.text)
 
 
-def _by_filter(findings: Findings, text: str, rule: Rule) -> None:
-    """Say which heads Explore's filter of the same name finds in the sentence, and by what threshold."""
-    kind = first_kind(caches.entry(findings.model))
-    for found in caches.found(findings.model, ModelInput(text), kind, False):
-        if found.name == rule.name:
+def _by_filter(chosen: RuledHead, text: str) -> None:
+    """Say which heads Explore's filter of the rule's name finds in the sentence, and by what threshold."""
+    for found in caches.found(chosen.entry.name, ModelInput(text), chosen.kind, False):
+        if found.name == chosen.rule.name:
             names = [head_name(layer, head) for layer, head in zip(*np.nonzero(found.found), strict=True)]
             listed = f": {', '.join(names)}" if names else ""
             st.markdown(
-                f"**Explore’s filter “{rule.name}” finds {len(names)} of "
+                f"**Explore’s filter “{chosen.rule.name}” finds {len(names)} of "
                 f"{plural(found.found.size, 'head')}{listed}.** {markdown.plain(found.sentence)}"
             )
 
@@ -159,7 +157,7 @@ def of_attention(findings: Findings, layer: int, head: int) -> list[tuple[str, f
     return [*raw, ("everything else", 1 - sum(share for _, share in raw))]
 
 
-def _details(findings: Findings, chosen: HeadSelection) -> None:
+def _details(findings: Findings, chosen: RuledHead) -> None:
     layer, head = chosen.layer, chosen.head
     st.header(f"All rules of head {chosen.name}", anchor=False)
     rows = []
@@ -182,7 +180,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
                     chosen=rule is chosen.rule,
                 )
             )
-    verdict.draw(findings.model, first_kind(caches.entry(findings.model)), layer, head)
+    verdict.draw(chosen.entry.name, chosen.kind, layer, head)
     parts = of_attention(findings, layer, head)
     if len(parts) > 1:
         listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts]
@@ -201,7 +199,7 @@ def _details(findings: Findings, chosen: HeadSelection) -> None:
         "evenly, on the same sentences.",
     )
     along = [*link.along(MODEL, TEXT), (LAYER.name, str(layer + 1)), (HEAD.name, str(head + 1))]
-    edit = f"{first_kind(caches.entry(findings.model))} {chosen.name}"
+    edit = f"{chosen.kind} {chosen.name}"
     with st.container(horizontal=True):
         for page, label, icon, query in (
             ("explore", f"Open {chosen.name} in Explore", ":material/grid_view:", along),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.app import caches, markdown
 from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
-from attnviz.app.heads.behaviour.choices import HeadSelection, first_kind
+from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
@@ -32,10 +32,10 @@ def on_sentence(entry: Entry, text: str) -> None:
     _draw(findings, choices.choose(entry))
 
 
-def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
+def on_many(entry: Entry, corpus: Corpus, chosen: RuledHead) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     name = entry.name
-    measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(first_kind(entry)))
+    measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(entry.kinds[0]))
     key = "behaviour", name, caches.fingerprint(name), corpus.key
     job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
@@ -59,7 +59,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: HeadSelection) -> None:
     show_job(job, counted("Reading the sentences", unit), draw, key="behaviour")
 
 
-def _draw(findings: Findings, chosen: HeadSelection) -> None:
+def _draw(findings: Findings, chosen: RuledHead) -> None:
     rules.draw(findings, chosen)
     table.draw(findings)
     shapes.draw(findings, chosen)

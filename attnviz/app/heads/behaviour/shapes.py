@@ -7,7 +7,7 @@ import streamlit as st
 
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
-from attnviz.app.heads.behaviour.choices import HeadSelection, offer
+from attnviz.app.heads.behaviour.choices import RuledHead, offer
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
 from attnviz.app.state.choices import READ_WITH
 from attnviz.text import percent, plural
@@ -24,7 +24,7 @@ _WORDS = (
 _ONLY_A_PAIR = "blocks are what a pair of sentences shows, and this is read one sentence at a time"
 
 
-def draw(findings: Findings, chosen: HeadSelection) -> None:
+def draw(findings: Findings, chosen: RuledHead) -> None:
     """Draw how many heads have each shape, which, and behind a click by what rule.
 
     Raises:
@@ -60,7 +60,7 @@ def draw(findings: Findings, chosen: HeadSelection) -> None:
         _explain(sums, chosen)
 
 
-def _of_head(sums: ShapeSums, chosen: HeadSelection) -> str:
+def _of_head(sums: ShapeSums, chosen: RuledHead) -> str:
     """What the open head gives to columns and to diagonals, as the end of a sentence."""
     here = np.s_[:, chosen.layer, chosen.head]
     columns, near, _ = (sums.given[here] / np.maximum(sums.whole[:, chosen.layer], 1)).tolist()
@@ -72,7 +72,7 @@ def _of_head(sums: ShapeSums, chosen: HeadSelection) -> str:
     )
 
 
-def _explain(sums: ShapeSums, chosen: HeadSelection) -> None:
+def _explain(sums: ShapeSums, chosen: RuledHead) -> None:
     """Write out the rules, what the open head reaches by them, and where they are from."""
     columns, diagonals, blocks = sums.beyond_even[:, chosen.layer, chosen.head]
     in_blocks = "" if np.isnan(blocks) else f", its own sentence {_percent(blocks)}"

@@ -81,8 +81,8 @@ def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask, each: Fl
         low=(-1.0, "−1"),
         high=(1.0, "1"),
         kind="diverging",
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
+        selected=(chosen.layer, chosen.head),
+        on_pick=controls.open_head,
     )
 
 

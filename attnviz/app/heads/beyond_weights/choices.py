@@ -79,7 +79,7 @@ def choose() -> TokenSelection:
         )
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
-    return TokenSelection(entry, given, kind, layer, head, groups, groups, place, special, itself)
+    return TokenSelection(entry, kind, layer, head, given, groups, groups, place, special, itself)
 
 
 def under(ways: Sequence[Way]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, markdown
 from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.capture import loading
@@ -67,8 +67,7 @@ def draw(chosen: TokenSelection) -> None:
                 chosen.kind,
                 "each head’s share of the output, from all tokens together",
                 _OF,
-                (chosen.layer + 1, chosen.head + 1),
-                lambda layer, head: controls.open_head(layer - 1, head - 1),
+                (chosen.layer, chosen.head),
             )
         st.markdown(f":small[{_how_exact(found)}]")
 

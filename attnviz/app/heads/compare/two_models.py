@@ -71,7 +71,14 @@ def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     here_told = _told(here, head, f"{head_name(*other)} of {codes[1]}", codes[0], how)
     finding.markdown(f"{there_told} The other way round: {here_told[0].lower()}{here_told[1:]}")
     with maps[0]:
-        _map("first heads", here, how, head, f"Distance from {head_name(*other)} of {names[1]}", _open_first)
+        _map(
+            "first heads",
+            here,
+            how,
+            head,
+            f"Distance from {head_name(*other)} of {names[1]}",
+            controls.open_head,
+        )
     with maps[1]:
         _map(
             "second heads", there, how, other, f"Distance from {head_name(*head)} of {names[0]}", _open_other
@@ -125,13 +132,9 @@ def _choose_other(entry: Entry, compared: Comparison, most_alike: Head | None) -
     )
 
 
-def _open_first(layer: int, head: int) -> None:
-    controls.open_head(layer - 1, head - 1)
-
-
 def _open_other(layer: int, head: int) -> None:
-    AGAINST_LAYER.set(layer)
-    AGAINST_HEAD.set(head)
+    AGAINST_LAYER.set(layer + 1)
+    AGAINST_HEAD.set(head + 1)
     ALIKE.set(False)
 
 
@@ -174,7 +177,7 @@ def _map(
         printed=[f"{100 * value:.0f}" for value in distances.ravel()]
         if how.measure == "total variation"
         else None,
-        selected=(head[0] + 1, head[1] + 1),
+        selected=head,
         on_pick=opened,
     )
 
@@ -193,6 +196,6 @@ def _pairs(compared: Comparison, how: ChangeMeasure, word: int) -> None:
 
     def open_pair(pair: tuple[Head, Head]) -> None:
         controls.open_head(*pair[0])
-        _open_other(pair[1][0] + 1, pair[1][1] + 1)
+        _open_other(*pair[1])
 
     controls.buttons("Heads with the nearest twins (first ↔ second)", offered, "pairs alike", open_pair)

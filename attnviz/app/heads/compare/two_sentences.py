@@ -121,8 +121,8 @@ def _map(values: Floats, how: ChangeMeasure, head: Head) -> None:
         printed=[f"{100 * value:.0f}" for value in values.ravel()]
         if how.measure == "total variation"
         else None,
-        selected=(head[0] + 1, head[1] + 1),
-        on_pick=lambda layer, number: controls.open_head(layer - 1, number - 1),
+        selected=head,
+        on_pick=controls.open_head,
     )
 
 

@@ -76,7 +76,7 @@ def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerato
             f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
         )
         query = controls.token(queries, given, "Token that looks")
-        chosen = Intervention(entry, given, kind, layer, head, queries, keys, query, edits)
+        chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
         _silence(chosen)
         st.html(_STYLE)
         below = st.container(key="in_short")

@@ -48,11 +48,6 @@ class Effect:
     likely: tuple[LikelyToken, ...]
 
 
-def prediction_positions(chosen: Intervention) -> tuple[int, ...]:
-    """The tokens at which the model can be asked what it expects."""
-    return _prediction_positions(chosen.entry.name, chosen.given)
-
-
 def effect(chosen: Intervention, place: int | None) -> Effect:
     """What the changes do together.
 
@@ -90,20 +85,12 @@ def weights(chosen: Intervention) -> Floats | None:
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
 
-def target(chosen: Intervention) -> str:
-    """What an encoder–decoder writes with the changes.
-
-    Raises:
-        AttnvizError: the model cannot be changed like that.
-    """
-    return _target(chosen.entry.name, chosen.given, chosen.written)
-
-
 _running = cached(named, "Running the model …")
 
 
 @_running
-def _prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
+def prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
+    """The tokens at which the model can be asked what it expects."""
     return loading.load(model).prediction_positions(given)
 
 
@@ -140,5 +127,10 @@ def _weights(model: str, given: ModelInput, edits: Sequence[str], kind: Kind, la
 
 
 @_running
-def _target(model: str, given: ModelInput, edits: Sequence[str]) -> str:
+def target(model: str, given: ModelInput, edits: Sequence[str]) -> str:
+    """What an encoder–decoder writes with the changes.
+
+    Raises:
+        AttnvizError: the model cannot be changed like that.
+    """
     return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
-from attnviz.app import controls, markdown
+from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.heads import choosing, part_pictures
@@ -99,7 +99,7 @@ def draw(chosen: Intervention, place: int) -> None:
         part_pictures.largest("logit parts", found, groups, "parts of that difference", _OF)
     with heads:
         kind: Kind = chosen.kind if chosen.kind in found.attention else "decoder"
-        here = (chosen.layer + 1, chosen.head + 1) if kind == chosen.kind else None
+        here = (chosen.layer, chosen.head) if kind == chosen.kind else None
         part_pictures.heads(
             "logit heads",
             found,
@@ -107,7 +107,6 @@ def draw(chosen: Intervention, place: int) -> None:
             f"what each {kind} head adds to that difference, from all tokens together",
             _OF,
             here,
-            lambda layer, head: controls.open_head(layer - 1, head - 1),
         )
         _lens(likely, one)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import looks
 from attnviz.app import caches, markdown
 from attnviz.app.heads.intervene import computed
@@ -71,10 +68,5 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
         note=_NOTE,
         caption=f"“{chosen.given.text}” · {caches.called(chosen.entry.name)} · {heading}",
         filename=f"{which}-layer{chosen.layer + 1}-head{chosen.head + 1}",
-        on_pick=lambda query, _: _choose(chosen.queries, query),
+        on_pick=lambda query, _: None if query is None else QUERY.pick(chosen.queries[query]),
     )
-
-
-def _choose(queries: Sequence[DisplayToken], query: int | None) -> None:
-    if query is not None:
-        QUERY.pick(queries[query])

@@ -164,7 +164,7 @@ def draw_map(
         values=grid,
         texts=told.ravel().tolist(),
         printed=signs.ravel().tolist(),
-        selected=(chosen.layer + 1, chosen.head + 1),
+        selected=(chosen.layer, chosen.head),
         on_pick=_open,
         **scale,
     )
@@ -185,9 +185,9 @@ def called(chosen: Intervention, edit: Edit) -> str:
 def open_edit(edit: Edit) -> None:
     """Open the head that an edit names."""
     KIND.set(edit.kind)
-    _open(edit.layer + 1, edit.head + 1)
+    _open(edit.layer, edit.head)
 
 
 def _open(layer: int, head: int) -> None:
-    controls.open_head(layer - 1, head - 1)
+    controls.open_head(layer, head)
     st.rerun()  # the choice stands outside of this part of the page

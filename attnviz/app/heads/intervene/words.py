@@ -26,7 +26,7 @@ def place(chosen: Intervention) -> int | None:
 
     None where the model expects nothing.
     """
-    places = computed.prediction_positions(chosen)
+    places = computed.prediction_positions(chosen.entry.name, chosen.given)
     if not places:
         return None
     groups = _groups(chosen)
@@ -74,7 +74,7 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
 def written(chosen: Intervention) -> None:
     """Say what an encoder–decoder writes before and with the changes."""
     before = caches.trace(chosen.entry.name, chosen.given).target or ""
-    after = computed.target(chosen)
+    after = computed.target(chosen.entry.name, chosen.given, chosen.written)
     if before == after:
         st.markdown(f"What it writes stays the same: {markdown.code(before)}.")
     else:

@@ -42,7 +42,7 @@ _SMALL_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
-class HeadSelection(choosing.QueryInHead):
+class PlaneSelection(choosing.QueryInHead):
     """What is looked at, what the plane is to keep, and whether tokens that were added are left out."""
 
     keeps: Keeps
@@ -79,7 +79,7 @@ class ComparedPlane:
         return self.distances if self.points.keeps == "distances" else self.products
 
 
-def choose() -> HeadSelection:
+def choose() -> PlaneSelection:
     """Draw all choices of the page.
 
     Raises:
@@ -99,7 +99,7 @@ def choose() -> HeadSelection:
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
         query = controls.token(queries, given, "Query (looks)")
-    return HeadSelection(entry, given, kind, layer, head, queries, keys, query, keeps, hide)
+    return PlaneSelection(entry, kind, layer, head, given, queries, keys, query, keeps, hide)
 
 
 def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
@@ -114,13 +114,13 @@ def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
     )
 
 
-def find(chosen: HeadSelection) -> ComparedPlane:
+def find(chosen: PlaneSelection) -> ComparedPlane:
     """The plane of the chosen head, computed once for all visitors."""
     where = (chosen.kind, chosen.layer, chosen.head)
     return _found(chosen.entry.name, chosen.given, *where, chosen.hide, chosen.keeps)
 
 
-def picture(chosen: HeadSelection, found: ComparedPlane) -> None:
+def picture(chosen: PlaneSelection, found: ComparedPlane) -> None:
     """Draw what was found in words, and the plane."""
     told = _finding(chosen, found)
     st.markdown(
@@ -154,12 +154,12 @@ def picture(chosen: HeadSelection, found: ComparedPlane) -> None:
         alt=f"{len(chosen.queries)} queries and {len(chosen.keys)} keys as points. {_plain(told)}",
         caption=f"{sentence} · the plane that keeps {chosen.keeps} best ({percent(found.points.kept)})",
         filename=f"{file_name_of(chosen.entry.name).removeprefix('attnviz-')}-{chosen.name}-plane",
-        on_pick=lambda query: _pick(chosen, query),
+        on_pick=lambda query: QUERY.pick(chosen.queries[query]),
     )
     st.markdown(f":small[{_guide(chosen)}]")
 
 
-def _guide(chosen: HeadSelection) -> str:
+def _guide(chosen: PlaneSelection) -> str:
     """How the picture is read."""
     told = (
         "Point at a token, or reach it with Tab and the arrow keys: lines lead to what it looks at, or to "
@@ -175,11 +175,7 @@ def _guide(chosen: HeadSelection) -> str:
     return told
 
 
-def _pick(chosen: HeadSelection, query: int) -> None:
-    QUERY.pick(chosen.queries[query])
-
-
-def _finding(chosen: HeadSelection, found: ComparedPlane) -> str:
+def _finding(chosen: PlaneSelection, found: ComparedPlane) -> str:
     """The picture in a few sentences, in Markdown: what is true, what the plane adds, what it keeps."""
     query = chosen.query
     looker = chosen.token
@@ -198,7 +194,7 @@ def _finding(chosen: HeadSelection, found: ComparedPlane) -> str:
     )
 
 
-def _expected(chosen: HeadSelection, found: ComparedPlane, most: int) -> str:
+def _expected(chosen: PlaneSelection, found: ComparedPlane, most: int) -> str:
     """Whether the plane makes one expect that weight, and if not, why."""
     sign = -1 if chosen.keeps == "distances" else 1
     here, truly = (
@@ -222,11 +218,11 @@ def _expected(chosen: HeadSelection, found: ComparedPlane, most: int) -> str:
     return f"{nearest}." if here == most else f"{nearest}: near is not the same as much."
 
 
-def _key(chosen: HeadSelection, key: int) -> str:
+def _key(chosen: PlaneSelection, key: int) -> str:
     return markdown.token(key, chosen.keys)
 
 
-def trust(chosen: HeadSelection, found: ComparedPlane) -> None:
+def trust(chosen: PlaneSelection, found: ComparedPlane) -> None:
     """Draw how far the plane can be trusted, in numbers."""
     st.header("How far to trust this plane", anchor=False)
     for column, draw in zip(
@@ -236,7 +232,7 @@ def trust(chosen: HeadSelection, found: ComparedPlane) -> None:
             draw(chosen, found)
 
 
-def _kept(chosen: HeadSelection, found: ComparedPlane) -> None:
+def _kept(chosen: PlaneSelection, found: ComparedPlane) -> None:
     first, second = map(percent, found.points.shares)
     st.markdown(f"**{percent(found.points.kept)} is kept**")
     if chosen.keeps == "distances":
@@ -255,7 +251,7 @@ def _kept(chosen: HeadSelection, found: ComparedPlane) -> None:
     )
 
 
-def _true_and_shown(chosen: HeadSelection, found: ComparedPlane) -> None:
+def _true_and_shown(chosen: PlaneSelection, found: ComparedPlane) -> None:
     faithful = found.faithful
     what = "Distances" if chosen.keeps == "distances" else "Dot products"
     told = "not defined" if faithful.correlation is None else decimal(faithful.correlation)
@@ -269,7 +265,7 @@ def _true_and_shown(chosen: HeadSelection, found: ComparedPlane) -> None:
     )
 
 
-def _near_and_much(chosen: HeadSelection, found: ComparedPlane) -> None:
+def _near_and_much(chosen: PlaneSelection, found: ComparedPlane) -> None:
     here, truth = found.here, found.in_truth
     chance = f"Keys drawn at random would be right for {here.chance:.1f}."
     if chosen.keeps == "distances":
@@ -288,7 +284,7 @@ def _near_and_much(chosen: HeadSelection, found: ComparedPlane) -> None:
     st.markdown(told if here.of else "No query has a choice between keys here.")
 
 
-def lost(chosen: HeadSelection, found: ComparedPlane) -> None:
+def lost(chosen: PlaneSelection, found: ComparedPlane) -> None:
     """Draw what no plane shows, with the numbers of the chosen query and the key that it looks at most."""
     st.header("Why near is not the same as much", anchor=False)
     query = chosen.query
@@ -316,7 +312,7 @@ def lost(chosen: HeadSelection, found: ComparedPlane) -> None:
         st.markdown(note)
 
 
-def _notes(chosen: HeadSelection) -> list[str]:
+def _notes(chosen: PlaneSelection) -> list[str]:
     """What this model does besides comparing queries with keys, which the points cannot show."""
     notes = []
     if chosen.block.bias is not None:
@@ -334,7 +330,7 @@ def _notes(chosen: HeadSelection) -> list[str]:
             "**The head has a sink**, a learned score that belongs to no token and enters the softmax of "
             "every row. It has no point in the plane, and what it gets goes to no key."
         )
-    if not _sees_everything(chosen):
+    if not chosen.block.mask.all():
         notes.append(
             "**A mask forbids some keys.** They are drawn all the same; no line leads to them, and they do "
             "not count as nearest."
@@ -342,12 +338,7 @@ def _notes(chosen: HeadSelection) -> list[str]:
     return notes
 
 
-def _sees_everything(chosen: HeadSelection) -> bool:
-    """Whether every query may look at every key, in this layer."""
-    return bool(chosen.block.mask.all())
-
-
-def _turns(chosen: HeadSelection) -> bool:
+def _turns(chosen: PlaneSelection) -> bool:
     if chosen.kind == "cross" or not loading.ready(chosen.entry.name):
         return False  # the model whose opening sentence is stored has a table
     try:
@@ -385,14 +376,14 @@ def _found(
     return ComparedPlane(points, weights, allowed, products, far, faithful, here, in_truth, apart(query, key))
 
 
-def _pair(chosen: HeadSelection, query: int, key: int) -> str:
+def _pair(chosen: PlaneSelection, query: int, key: int) -> str:
     """A query and a key as Markdown that shows them as typed."""
     return " → ".join(
         markdown.token(at, groups) for at, groups in ((query, chosen.queries), (key, chosen.keys))
     )
 
 
-def _d_head(chosen: HeadSelection) -> int:
+def _d_head(chosen: PlaneSelection) -> int:
     return int(chosen.block.query.shape[-1])
 
 

@@ -13,8 +13,8 @@ from attnviz.analysis.table import csv_text
 from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import headline
-from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
 from attnviz.app.saving import save_file
@@ -108,8 +108,8 @@ def _map(chosen: HeadSelection, scores: Scores, looks: Looks, still: bool) -> No
         printed=[
             str(pairs) if few(total) else f"{100 * pairs / total:.0f}" for pairs in scores.pairs.ravel()
         ],
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=(lambda layer, head: controls.open_head(layer - 1, head - 1)) if still else None,
+        selected=(chosen.layer, chosen.head),
+        on_pick=controls.open_head if still else None,
     )
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from attnviz.app import controls
 from attnviz.app.heads import choosing
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.state.choices import DIRECTION, PART, WHO_LOOKS
 from attnviz.experiments import coreference, syntax
 from attnviz.experiments.sentences import self_attention
-from attnviz.models.catalogue import Entry
-from attnviz.text import head_name
-from attnviz.trace import Kind
 
 PRONOUNS, GRAMMAR = "Pronouns", "Grammar"
 
@@ -21,24 +17,8 @@ FROM_PRONOUN, FROM_NOUNS = "The pronoun looks", "The nouns look"
 FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "Its head word looks"
 
 
-@dataclass(frozen=True)
-class HeadSelection:
-    """`PRONOUNS` or `GRAMMAR`, a model with the attention by which it reads, and the open head, from 0."""
-
-    part: str
-    entry: Entry
-    kind: Kind
-    layer: int
-    head: int
-
-    @property
-    def name(self) -> str:
-        """The open head's, as in Clark et al. 2019: "4-2"."""
-        return head_name(self.layer, self.head)
-
-
-def choose() -> HeadSelection:
-    """Draw the choices that both parts share.
+def choose() -> tuple[str, HeadSelection]:
+    """Draw the choices that both parts share; return `PRONOUNS` or `GRAMMAR`, and the open head.
 
     Raises:
         AttnvizError: the model cannot be used.
@@ -50,7 +30,7 @@ def choose() -> HeadSelection:
     kind = self_attention(entry)
     with head_column:
         layer, head = choosing.head(entry, kind)
-    return HeadSelection(part, entry, kind, layer, head)
+    return part, HeadSelection(entry, kind, layer, head)
 
 
 def who_looks(chosen: HeadSelection) -> coreference.Looks:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
 from attnviz.app import caches, warm_up
-from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.jobs import JOBS, Job
 from attnviz.experiments import coreference, syntax
 from attnviz.experiments.coreference import Verdicts

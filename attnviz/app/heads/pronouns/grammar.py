@@ -8,7 +8,7 @@ import streamlit as st
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
 from attnviz.app.state.choices import RELATION
 from attnviz.experiments.progress import Progress
@@ -119,8 +119,8 @@ def _one(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: 
         low=(0.0, short(0, total)),
         high=(high, short(high * total, total)),
         printed=[str(right) if few(total) else f"{100 * right / total:.0f}" for right in hits.ravel()],
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=(lambda layer, head: controls.open_head(layer - 1, head - 1)) if still else None,
+        selected=(chosen.layer, chosen.head),
+        on_pick=controls.open_head if still else None,
     )
 
 

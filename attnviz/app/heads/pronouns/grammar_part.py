@@ -9,8 +9,8 @@ import streamlit as st
 
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import choices, computing, grammar, listing, onward
-from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
 from attnviz.experiments.progress import Progress

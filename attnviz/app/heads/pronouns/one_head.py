@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import onward
-from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
 from attnviz.app.heads.pronouns.headline import HARDLY
 from attnviz.experiments import coreference

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span, positions
-from attnviz.app.heads.pronouns.choices import HeadSelection
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import EDITS, HEAD, KIND, LAYER, MODEL, OTHER, QUERY, TEXT
 from attnviz.capture import loading

@@ -7,8 +7,8 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import caches, controls, markdown
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import onward
-from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, share
 from attnviz.app.state import link
 from attnviz.app.state.choices import FIRST_MEANT, OTHER, QUERY, SECOND_MEANT, TEXT

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
+from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import all_heads, choices, computing, listing, one_head, onward, own
-from attnviz.app.heads.pronouns.choices import HeadSelection
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.state.choices import PAIRS
@@ -26,7 +26,7 @@ def draw(chosen: HeadSelection) -> None:
     all_heads.introduce()
     with st.container(horizontal=True):
         looks = choices.who_looks(chosen)
-        source = _choose_source()
+        source = PAIRS.segments("Pairs", (OURS, PASTED, UPLOADED))
     given = _pairs_of(source)
     overview = st.container()
     listed = st.container(border=True)
@@ -109,11 +109,6 @@ def _draw_case(chosen: HeadSelection, found: Verdicts, looks: Looks, place: int)
 OURS, PASTED, UPLOADED = "Our pairs", "Paste pairs", "Upload pairs"
 
 _MOST_MEGABYTES = 1
-
-
-def _choose_source() -> str:
-    """Draw the choice where the pairs come from."""
-    return PAIRS.segments("Pairs", (OURS, PASTED, UPLOADED))
 
 
 def _pairs_of(source: str) -> tuple[Pair, ...]:

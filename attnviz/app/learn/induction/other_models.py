@@ -44,7 +44,7 @@ def _scores(key: str, model: str) -> None:
         printed=[f"{100 * value:.0f}" for value in values.ravel().tolist()],
         low=(0.0, "0 %"),
         high=(1.0, "100 %"),
-        selected=(layer + 1, head + 1),
+        selected=(layer, head),
     )
     verdict = (
         "So it **has a head that looks like one**; whether it copies is not measured here."

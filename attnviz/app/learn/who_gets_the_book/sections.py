@@ -194,8 +194,8 @@ def _map(key: str, chosen: UnfinishedText, values: Floats, title: str, write: Ca
         low=(-most, write(-most)),
         high=(most, write(most)),
         kind="diverging",
-        selected=(chosen.layer + 1, chosen.head + 1),
-        on_pick=lambda layer, head: BOOK_HEAD.set(head_name(layer - 1, head - 1)),
+        selected=(chosen.layer, chosen.head),
+        on_pick=lambda layer, head: BOOK_HEAD.set(head_name(layer, head)),
     )
 
 

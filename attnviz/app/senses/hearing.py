@@ -1,4 +1,4 @@
-"""What the server keeps of sounds between two clicks, and which models can hear them."""
+"""What the server keeps of sounds between two clicks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attnviz.app.caches import cached, named, usable
+from attnviz.app.caches import cached, named
 from attnviz.capture import loading
 from attnviz.trace import Block, Floats, Trace
 
@@ -26,17 +26,12 @@ class Envelope(NamedTuple):
     high: Floats
 
 
-def names() -> tuple[str, ...]:
-    """The models on this server that hear sounds."""
-    return tuple(entry.name for entry in usable() if entry.hears)
-
-
 @cached(named, "Listening to the sound with the model …")
 def trace(model: str, name: str, file: bytes) -> Trace:
     """One forward pass of a model over a sound, without the attention inside of Whisper's encoder.
 
     Args:
-        model: one of `names()`.
+        model: one that hears sounds.
         name: what the trace calls it.
         file: the sound, as a WAV file.
 

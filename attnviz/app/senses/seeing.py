@@ -1,4 +1,4 @@
-"""What the server keeps of pictures between two clicks, and which models can see them."""
+"""What the server keeps of pictures between two clicks."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ import numpy as np
 from PIL import Image
 
 from attnviz.analysis.picture import Picture, sequential
-from attnviz.app.caches import cached, named, usable
-from attnviz.app.pictures.samples import sample
+from attnviz.app.caches import cached, named
+from attnviz.app.senses.picture_samples import sample
 from attnviz.capture import loading
 from attnviz.trace import Floats, Trace
 
 _WHOLE_SIDE = 224  # the most pixels of a side that the browser gets of a whole picture
-
-
-def names() -> tuple[str, ...]:
-    """The models on this server that see pictures."""
-    return tuple(entry.name for entry in usable() if entry.sees)
 
 
 @cached()
@@ -34,9 +29,9 @@ def trace(model: str, name: str, file: bytes) -> Trace:
     """One forward pass of a model over a picture.
 
     Args:
-        model: one of `names()`.
+        model: one that sees pictures.
         name: what the trace calls the picture.
-        file: the picture, as a file of one of `patches.FORMATS`.
+        file: the picture, as a file of one of `PICTURE_FORMATS`.
 
     Raises:
         AttnvizError: the model or the picture cannot be used; the message says what to do.

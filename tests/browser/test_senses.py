@@ -1,0 +1,138 @@
+"""Models that see and that hear: their numbers, another head, a file of one's own, and axe finds nothing."""
+
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from playwright.sync_api import Page, expect
+
+from attnviz.app.senses import seeing
+from attnviz.app.senses.sound_samples import sample
+from attnviz.capture import loading
+from attnviz.trace import Trace
+from tests.browser.server import Server
+from tests.browser.visit import (
+    COMPUTED_MS,
+    axe,
+    everybody_can_use,
+    first_visit,
+    fits,
+    press,
+    visit,
+    wait_idle,
+)
+from tests.capture.tiny import tiny
+
+UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
+START = "1 <|startoftranscript|>"
+
+
+def open_model(page: Page, server: Server, family: str, folder: Path) -> Path:
+    """Open a small model of this family on the server."""
+    model = tiny(family, folder / family)
+    visit(page, f"{server.url}/models?{urlencode({'own': model})}")
+    page.get_by_role("button", name="Look").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("It is open")).to_be_visible(timeout=COMPUTED_MS)
+    return model
+
+
+def upload(page: Page, file: Path, content: bytes, refused: str = "") -> None:
+    """Give the page a file; what it refuses it says so of."""
+    file.write_bytes(content)
+    page.locator("input[type=file]").set_input_files(file)
+    if refused:
+        expect(page.get_by_test_id("stAlert")).to_contain_text(f"{file.name}: {refused}")
+    wait_idle(page)
+
+
+def look(folder: Path, name: str) -> Trace:
+    return loading.look(str(folder), seeing.drawn(name), name)
+
+
+def check_choices(page: Page, expected: dict[str, str]) -> None:
+    """Inputs and address agree; what is first anyway may be missing in the address."""
+    for label in ("Layer", "Head"):
+        expect(page.get_by_role("spinbutton", name=label)).to_have_value(expected[label.lower()])
+    expect(page.get_by_role("combobox", name="Patch that looks")).to_have_value(expected["patch"])
+    told = dict(parse_qsl(urlsplit(page.url).query))
+    assert {"layer": "1", "head": "1"} | told == {"model": told.get("model", "")} | expected
+
+
+def test_pictures(page: Page, server: Server, tmp_path: Path) -> None:
+    folder = open_model(page, server, "vit", tmp_path)  # it sees three rows of five patches
+    first_visit(page, server, "pictures", model=folder, picture="two shapes", layer=2, head=3)
+    weights = look(folder, "two shapes").block("encoder", 1).weights[2]
+    patches = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell")
+    expect(patches).to_have_count(15)
+    patches.nth(3).click()
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(re.escape("patch=row+1%2C+column+4")))
+    for patch in range(15):
+        name = f"row {patch // 5 + 1}, column {patch % 5 + 1}: {100 * weights[4, 1 + patch]:.1f} %"
+        expect(patches.nth(patch)).to_have_accessible_name(name)
+    beside = page.get_by_role("group", name="Tokens beside the picture").get_by_role("button")
+    expect(beside).to_have_text([f"[CLS]{100 * weights[4, 0]:.1f} %"])
+
+    patches.nth(3).focus()
+    press(page, "ArrowDown", "ArrowLeft", "ArrowLeft")
+    told = f"row 1, column 4 looks at row 2, column 2: {100 * weights[4, 7]:.1f} %"
+    expect(page.get_by_text(told)).to_be_visible()
+    press(page, "Enter")
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(re.escape("patch=row+2%2C+column+2")))
+    expect(patches.nth(6)).to_be_focused()
+    beside.click()
+    wait_idle(page)
+    expect(page).to_have_url(re.compile(re.escape("patch=%5BCLS%5D")))
+    other = look(folder, "two shapes").block("encoder", 0).weights[1, 0]
+    page.get_by_role("gridcell", name="Layer 1, head 2:").click()
+    wait_idle(page)
+    expect(page.get_by_role("heading", name="Layer 1 · Head 2")).to_be_visible()
+    expect(patches.nth(0)).to_have_accessible_name(f"row 1, column 1: {100 * other[1]:.1f} %")
+    everybody_can_use(page)
+
+    asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
+    visit(page, f"{server.url}/pictures?{urlencode(asked)}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The picture is not in the link")
+    for name in ("twins", "no", "boat"):
+        if name == "no":
+            upload(page, tmp_path / "no.png", b"no picture", "This is no picture")
+        else:
+            upload(page, tmp_path / f"{name}.png", seeing.drawn(name))
+            weight = 100 * look(folder, name).block("encoder", 1).weights[1, 12, 1]
+            expect(patches.first).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
+        check_choices(page, asked)
+    page.get_by_role("gridcell", name="Layer 1, head 3:").click()
+    wait_idle(page)
+    check_choices(page, asked | {"layer": "1", "head": "3", "model": str(folder)})
+    expect(page.get_by_text("and not your picture")).to_be_visible()
+    assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
+    assert fits(page)
+
+
+def strongest(folder: Path, name: str, layer: int, head: int) -> str:
+    """How much the first token gives to the time at which it looks most."""
+    trace = loading.listen(str(folder), sample(name), name, encoder=False)
+    return f"{100 * trace.block('cross', layer).weights[head, 0].max():.1f} %"
+
+
+def test_sounds(page: Page, server: Server, tmp_path: Path) -> None:
+    folder = open_model(page, server, "whisper", tmp_path)
+    asked = {"model": folder, "layer": 2, "head": 3, "looker": START}
+    first_visit(page, server, "sounds", sound="rising tone", **asked)
+    expect(page.get_by_role("combobox", name="Word that looks")).to_have_value(START)
+    for layer, head in ((2, 3), (1, 2)):
+        page.get_by_role("gridcell", name=f"Head {layer}-{head}:").click()
+        wait_idle(page)
+        expect(page.get_by_role("heading", name=f"Layer {layer} · Head {head}")).to_be_visible()
+        told = page.get_by_text(f"In head {layer}-{head},").last
+        expect(told).to_contain_text(strongest(folder, "rising tone", layer - 1, head - 1))
+    everybody_can_use(page)
+
+    visit(page, f"{server.url}/sounds?{urlencode(asked | {'sound': 'your own'})}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The sound is not in the link")
+    upload(page, tmp_path / "no.wav", b"no sound", "This is no sound")
+    upload(page, tmp_path / "clicks.wav", sample("clicks"))
+    expect(page.get_by_text("In head 2-3,").last).to_contain_text(strongest(folder, "clicks", 1, 2))
+    expect(page.get_by_text("and not your sound")).to_be_visible()
