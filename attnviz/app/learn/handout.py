@@ -481,8 +481,9 @@ def _who_gets_the_book(_text: str) -> Sheet:
 
 
 def _watch_a_circuit_form(_text: str) -> Sheet:
-    snapshots = forming.shipped().snapshots
-    chosen = watch_a_circuit_form.ShownForming(snapshots, snapshots[-1].copying.induction_heads[0])
+    model = catalogue.STORYTELLER
+    snapshots = forming.shipped(model).snapshots
+    chosen = watch_a_circuit_form.ShownForming(model, snapshots, snapshots[-1].copying.induction_heads[0])
     shown = snapshots[chosen.formed - _MOST_ROWS // 2 : chosen.formed + _MOST_ROWS // 2]
     found = [each.copying for each in shown]
     copied = [each.right for each in found]

@@ -39,7 +39,7 @@ def size() -> str:
 def prompt(
     label: str, box: Text, examples: Mapping[str, str], build: Callable[[Random], str] = beginning
 ) -> tuple[str, str]:
-    """Draw the box for a text, examples, of which the first is open at first, and the choice of the size.
+    """Draw the box for a text, examples, of which the first is open at first, and in a lesson the size.
 
     Stops the page with a kind word and the words that the model knows, and keeps what was typed, where the
     text is empty, too long, or has a word that is not in the vocabulary. A button builds another text.
@@ -54,8 +54,10 @@ def prompt(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         buttons("Examples", examples, f"{box.name}_example", box.set, pressed, width="content")
         build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set, build)
-        st.space("stretch")
-        model = size()
+        model = catalogue.STORYTELLER
+        if link.page() in STORYTELLER_SIZE.pages:
+            st.space("stretch")
+            model = size()
     return sentence(label, box, opening, model, known_words), model
 
 
