@@ -8,6 +8,6 @@ with lesson("watch_a_circuit_form") as places:
     places.question(sections.question, chosen)
     places.picture(sections.picture, chosen)
     places.text(sections.text, chosen)
-    places.more(sections.train)
+    places.more(sections.train, chosen)
     places.code(sections.code)
     places.limits(sections.limits, chosen)

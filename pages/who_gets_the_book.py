@@ -4,8 +4,8 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.who_gets_the_book import choices, many, sections
 
 with lesson("who_gets_the_book") as places:
-    text = places.controls(choices.choose_text)
-    chosen = places.controls(choices.choose, text)
+    text, model = places.controls(choices.choose_text)
+    chosen = places.controls(choices.choose, text, model)
     places.question(sections.question, chosen)
     places.picture(sections.picture, chosen)
     places.text(sections.text, chosen)

@@ -4,13 +4,13 @@ from attnviz.app.learn.lesson import lesson
 from attnviz.app.learn.write import kept, sections
 
 with lesson("write") as places:
-    text = places.controls(sections.choose)
-    places.question(sections.question, text)
-    story = places.picture(sections.write, text)
+    text, model = places.controls(sections.choose)
+    places.question(sections.question, text, model)
+    story = places.picture(sections.write, text, model)
     places.picture(sections.picture, story)
-    places.text(sections.text)
+    places.text(sections.text, model)
     places.more(sections.heads, story)
     places.more(kept.mask, story)
     places.more(kept.cache, story)
     places.code(sections.code)
-    places.limits(sections.limits)
+    places.limits(sections.limits, model)

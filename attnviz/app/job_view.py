@@ -55,6 +55,10 @@ def show_job(
         job.start(visitor)
     was_running = job.state_for(visitor) in RUNNING
 
+    def button(name: str, press: Callable[..., None], icon: str, label: str = "") -> None:
+        look = f"{key} {name.lower()}", f":material/{icon}:"
+        st.button(label or name, key=look[0], on_click=press, args=(visitor,), icon=look[1])
+
     def show() -> None:
         if mine and was_running:
             job.watched()
@@ -64,32 +68,16 @@ def show_job(
         if state == "refused":
             st.error(markdown.plain(job.problem), icon=":material/block:")
             if job.resumes:
-                st.button(
-                    "Try again",
-                    key=f"{key} try again",
-                    on_click=job.start,
-                    args=(visitor,),
-                    icon=":material/refresh:",
-                )
+                button("Try again", job.start, "refresh")
         elif state == "not begun":
-            st.button(
-                start, key=f"{key} start", on_click=job.start, args=(visitor,), icon=":material/play_arrow:"
-            )
+            button("start", job.start, "play_arrow", start)
         elif said := words(state, latest):
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.progress(latest.done / latest.total if latest and latest.total else 0.0, said)
                 if was_running and mine:
-                    st.button(
-                        "Stop", key=f"{key} stop", on_click=job.stop, args=(visitor,), icon=":material/stop:"
-                    )
+                    button("Stop", job.stop, "stop")
                 elif job.resumes and not was_running:
-                    st.button(
-                        "Go on",
-                        key=f"{key} go on",
-                        on_click=job.start,
-                        args=(visitor,),
-                        icon=":material/play_arrow:",
-                    )
+                    button("Go on", job.start, "play_arrow")
         if draw is not None and latest is not None and (was_running or not only_running):
             draw(latest)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
     from attnviz.capture.sounds import Sound
     from attnviz.capture.translator import TranslatorModel
+    from attnviz.trained.storyteller.storyteller import Storyteller
 
 MOST_MODELS = 8
 """How many loaded models are kept; the one that was not used for longest goes first.
@@ -131,6 +132,19 @@ def load_translator(name: str) -> TranslatorModel:
 
     assert isinstance(model, TranslatorModel)  # noqa: S101 - the catalogue says so; for the type checker
     return model
+
+
+def load_storyteller(name: str) -> Storyteller:
+    """The storyteller of that name in the catalogue, loaded as by `load`.
+
+    Raises:
+        ModelFilesDamaged: its file is missing or damaged.
+    """
+    model = load(name)
+    from attnviz.capture.storyteller import StorytellerModel
+
+    assert isinstance(model, StorytellerModel)  # noqa: S101 - the catalogue says so; for the type checker
+    return model.storyteller
 
 
 def trace(name: str, given: ModelInput, edits: Edits = ()) -> Trace:

@@ -713,6 +713,7 @@ def test_write(page: Page, server: Server) -> None:
         np.testing.assert_allclose(data(bars.locator("tbody tr"))[: len(shares)], shares, atol=1e-6)
 
     shows(2, 1)
+    expect(story.locator(".place")).to_have_text("token 1 of 2")  # what comes next is no token yet
     page.get_by_role("button", name="Write one word").click()
     shows(3, 3)
     assert_asked(page, write="3", written_word="3")

@@ -11,6 +11,7 @@ const LINE_LEAST = 0.01; // and one below this is not drawn
 const THICKEST = 11; // pixels, for a weight of 1
 const KEYBOARD_PAUSE = 600; // ms after the last arrow key before the model is run
 const PIN = 17; // radius in pixels
+const HINT = 220; // what the longer hint takes, in pixels
 const STEPS = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 };
 
 /**
@@ -278,8 +279,12 @@ class Arrow extends View {
     const row = this.row;
     const strongest = keys.reduce((best, key) => (row[key] > row[best] ? key : best));
     const [x, y] = this.places[strongest];
-    this.hint.textContent = this.across ? "Drag me to another word" : "Drag me";
-    const toTheRight = !this.across || x < this.stage.clientWidth / 2;
+    // It lies where it hides no other arrow's pin, if there is such a side.
+    const others = keys.map((key) => this.places[key][0]).filter((other) => other !== x);
+    const right = Math.min(this.stage.clientWidth, ...others.filter((other) => other > x)) - x;
+    const left = x - Math.max(0, ...others.filter((other) => other < x));
+    this.hint.textContent = this.across && Math.max(left, right) > HINT ? "Drag me to another word" : "Drag me";
+    const toTheRight = !this.across || right >= left;
     this.hint.dataset.side = toTheRight ? "right" : "left";
     this.hint.style.left = `${this.across ? x + (toTheRight ? PIN + 12 : -PIN - 12) : x + 2 * PIN + 14}px`;
     this.hint.style.top = `${this.across ? y - PIN - 6 : y - PIN - 9}px`;

@@ -7,8 +7,8 @@ import { View, widget } from "../../widgets/widget.js";
 import styles from "./passage.css";
 
 /**
- * @typedef {{ typed: string, tokens: string[], written: boolean, chosen: number | null }} Message what passage.py
- *   sends, and describes
+ * @typedef {{ typed: string, tokens: string[], written: boolean, pending: boolean, chosen: number | null }} Message
+ *   what passage.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -31,18 +31,24 @@ class Passage extends View {
 
   update(data) {
     this.choice.tell(data.chosen);
-    const texts = JSON.stringify([data.typed, data.tokens, data.written]);
+    const texts = JSON.stringify([data.typed, data.tokens, data.written, data.pending]);
     if (texts !== this.texts) this.build(data);
     this.texts = texts;
     this.show();
   }
 
-  build({ typed, tokens, written }) {
+  build({ typed, tokens, written, pending }) {
     const what = written ? "written" : "typed";
+    const count = tokens.length - Number(pending);
     this.buttons = tokens.map((token, at) =>
       element(
         "button",
-        { type: "button", class: what, "aria-label": `${token.trim() || "space"}, ${what} token ${at + 1} of ${tokens.length}`, onclick: () => this.pick(at) },
+        {
+          type: "button",
+          class: what,
+          "aria-label": at === count ? "what comes next" : `${token.trim() || "space"}, ${what} token ${at + 1} of ${count}`,
+          onclick: () => this.pick(at),
+        },
         element("bdi", { text: token }),
       ),
     );
@@ -70,7 +76,10 @@ class Passage extends View {
     const last = this.buttons.length - 1;
     this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === value)));
     if (!this.buttons.includes(this.focused)) tabStop(this.buttons, value ?? 0);
-    this.place.textContent = value === null ? `${last + 1} tokens` : `token ${value + 1} of ${last + 1}`;
+    const { pending } = this.data;
+    const count = this.buttons.length - Number(pending);
+    if (value === null) this.place.textContent = `${count} tokens`;
+    else this.place.textContent = value === count ? "what comes next" : `token ${value + 1} of ${count}`;
     this.back.setAttribute("aria-disabled", String(value === 0));
     this.next.setAttribute("aria-disabled", String(value === last));
   }

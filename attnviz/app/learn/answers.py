@@ -167,11 +167,10 @@ def write() -> str:
 def induction() -> str:
     """How much is copied without the induction heads, and without as many others."""
     roles = measured()
-    silenced = [_named(head) for head in roles.induction_heads]
+    silenced = [head_name(*head) for head in roles.induction_heads]
     taken = {*roles.induction_heads, *roles.previous_word_heads}
-    layers, heads = roles.prefix_matching.shape
-    free = [(layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
-    others = [_named(head) for head in free if head not in taken][: len(silenced)]
+    free = np.ndindex(roles.prefix_matching.shape)
+    others = [head_name(*head) for head in free if head not in taken][: len(silenced)]
     return (
         f"Of the words said again it copies {percent(roles.right)}. Without {joined(silenced)}: "
         f"{percent(measured(tuple(silenced)).right)}; without {joined(others)} instead: "
@@ -193,7 +192,7 @@ def who_gets_the_book() -> str:
 
 def watch_a_circuit_form() -> str:
     """When the copying comes, and what comes with it."""
-    snapshots = forming.shipped().snapshots
+    snapshots = forming.shipped(catalogue.STORYTELLER).snapshots
     at = max(
         range(1, len(snapshots)), key=lambda at: snapshots[at].copying.right - snapshots[at - 1].copying.right
     )
@@ -207,7 +206,3 @@ def watch_a_circuit_form() -> str:
         f"from {grew('right')}, the highest prefix-matching score from {grew('prefix_matching')}, and the "
         f"highest score on the word before from {grew('previous_word')}."
     )
-
-
-def _named(head: tuple[int, int]) -> str:
-    return f"{head[0]}-{head[1]}"

@@ -81,9 +81,9 @@ def _sentence(lesson: Lesson) -> str:
     if lesson.group == "translator":
         return english()
     if lesson.sentence == UNFINISHED:
-        return story.prompt("A text of your own that breaks off", UNFINISHED, book.EXAMPLES)
+        return story.prompt("A text of your own that breaks off", UNFINISHED, book.EXAMPLES)[0]
     if lesson.group == "storyteller":
-        return story.prompt("A text of your own", PROMPT, EXAMPLES)
+        return story.prompt("A text of your own", PROMPT, EXAMPLES)[0]
     return choosing.sentence("A sentence of your own")
 
 

@@ -50,8 +50,13 @@ computed = cached(MODEL, COMPUTING)
 translated = cached(catalogue.TRANSLATOR, COMPUTING)
 """For a computation with the translator; it may import what needs torch."""
 
-storytold = cached(catalogue.STORYTELLER, COMPUTING)
-"""For a computation with the storyteller; it may import what needs torch."""
+
+def _size(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
+    return model
+
+
+storytold = cached(_size, COMPUTING)
+"""For a computation with the storyteller that its keyword `model` names; it may import what needs torch."""
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,92 @@
-"""The button that plays a slider like a film."""
+"""A training on a page: the button that plays its slider like a film, and curves over its steps."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
+from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.state import memory
 from attnviz.app.state.choice import OneOf
 
 _EVERY_SECONDS = 0.7
 
 
-def play(slider: OneOf, options: Sequence[int]) -> None:
-    """Draw the button; while it plays, the slider moves on through its places.
+class _Snapshot(Protocol):
+    @property
+    def step(self) -> int: ...
 
-    The slider must be drawn after the button: only before that may it be moved.
+
+Snapshot = TypeVar("Snapshot", bound=_Snapshot)
+
+
+def over_steps(
+    name: str,
+    snapshots: Sequence[Snapshot],
+    /,
+    *measures: tuple[str, Callable[[Snapshot], float], Dash, Marker, Colour],
+    up: str,
+    percents_until: int | None = None,
+    digits: int = 1,
+    height: int = 180,
+    **look: Any,
+) -> None:
+    """Draw measures over the steps of a training.
+
+    Args:
+        name: of the widget and, with hyphens, of the saved files.
+        snapshots: in order.
+        measures: a line each: its label, what it is of a snapshot, and how it is drawn.
+        up: what the axis is called.
+        percents_until: the last step that is planned, if the measures are shares of 1, drawn as percent.
+        digits, height, look: as for `curves`.
     """
+    times = 1 if percents_until is None else 100
+    at = [snapshot.step for snapshot in snapshots]
+    lines = [
+        Line(
+            label, at, [times * measure(each) for each in snapshots], dash=dash, marker=marker, colour=colour
+        )
+        for label, measure, dash, marker, colour in measures
+    ]
+    if percents_until is not None:
+        lines.append(Line("", (0, percents_until), (0, 100), dash=None))
+    curves(
+        name,
+        lines,
+        across=Axis("steps of training"),
+        up=Axis(up, zero=True),
+        at="after {x} steps",
+        digits=digits,
+        height=height,
+        filename=name.replace(" ", "-"),
+        **look,
+    )
+
+
+def slide(slider: OneOf, steps: Sequence[int], at_first: int | None = None) -> int:
+    """Draw the slider with the button that plays it; return the step, at first the first one."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        place, button = st.container(), st.container(width="content")
+    with button:  # only before the slider is drawn may it be moved
+        _play(slider, steps)
+    with place:
+        return slider.slide("After how many steps of training", steps, at_first)
+
+
+def headed(head: str, step: int, view: OneOf, views: Sequence[str]) -> str:
+    """Draw what the picture shows, and the choice of its view; return that."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(f"{head} after {step:,} steps", anchor=False, width="content")
+        with st.container(width="content"):
+            return view.segments("Picture", views)
+
+
+def _play(slider: OneOf, options: Sequence[int]) -> None:
+    """Draw the button; while it plays, the slider moves on through its places."""
     plays = memory.get(_plays(slider), False)
     label, icon = ("Pause", ":material/pause:") if plays else ("Play", ":material/play_arrow:")
     st.button(label, key=f"{slider.name} plays or pauses", icon=icon, on_click=_press, args=(slider, options))

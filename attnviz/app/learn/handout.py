@@ -453,15 +453,15 @@ def _induction(_text: str) -> Sheet:
     words = tuple(induction.OPENING.split())
     chosen = induction.RepeatedWord(words, len(words[:-1]) // 2)
     found, roles = chosen.run(), induction.measured()
-    (back_layer, back), (layer, head) = roles.previous_word_heads[0], roles.induction_heads[0]
+    back, match = roles.previous_word_heads[0], roles.induction_heads[0]
     return _sheet(
         "induction",
         lesson.asked(induction.question, chosen),
         "Random words said twice: where two heads look, and how sure the model is of the next word",
         [f"{word}, then {following}" for word, following in pairwise(words)],
         [
-            _weights(f"{back_layer}-{back}: from the second back", found.back[back_layer - 1, back - 1]),
-            _weights(f"{layer}-{head}: from the first, said again", found.match[layer - 1, head - 1]),
+            _weights(f"{head_name(*back)}: from the second back", found.back[back]),
+            _weights(f"{head_name(*match)}: from the first, said again", found.match[match]),
             _column("the second comes next with", found.right, percent),
         ],
         catalogue.entry(catalogue.STORYTELLER).title,
@@ -481,8 +481,9 @@ def _who_gets_the_book(_text: str) -> Sheet:
 
 
 def _watch_a_circuit_form(_text: str) -> Sheet:
-    snapshots = forming.shipped().snapshots
-    chosen = watch_a_circuit_form.ShownForming(snapshots, snapshots[-1].copying.induction_heads[0])
+    model = catalogue.STORYTELLER
+    snapshots = forming.shipped(model).snapshots
+    chosen = watch_a_circuit_form.ShownForming(model, snapshots, snapshots[-1].copying.induction_heads[0])
     shown = snapshots[chosen.formed - _MOST_ROWS // 2 : chosen.formed + _MOST_ROWS // 2]
     found = [each.copying for each in shown]
     copied = [each.right for each in found]

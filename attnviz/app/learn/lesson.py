@@ -13,6 +13,7 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import question as questions
 from attnviz.app.learn.contents import LESSONS, Lesson
@@ -103,9 +104,13 @@ def lesson(name: str) -> Iterator[Places]:
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
         _words()
 
-    with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
-        st.html(_STYLE)
-        yield _places()
+    try:
+        with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
+            st.html(_STYLE)
+            yield _places()
+    except StopException:  # what was typed cannot be read: the visitor can still go on
+        _way_on(number)
+        raise
     _way_on(number)
 
 

@@ -11,10 +11,12 @@ from attnviz.app.controls import build_sentence, buttons
 from attnviz.app.learn.choosing import sentence
 from attnviz.app.state import link
 from attnviz.app.state.choice import Text
+from attnviz.app.state.choices import STORYTELLER_SIZE
 from attnviz.models import catalogue
 from attnviz.text import joined
 from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.reading import beginning
+from attnviz.trained.storyteller.sizes import SIZES
 
 _KINDS = {
     "Women": grammar.WOMEN,
@@ -28,13 +30,22 @@ _KINDS = {
 }
 
 
+def size() -> str:
+    """Draw the choice of how large a storyteller the page is about; return its name in the catalogue."""
+    names = {f"{size.layers} layers": name for name, size in SIZES.items()}
+    return names[STORYTELLER_SIZE.segments("Size of the storyteller", list(names))]
+
+
 def prompt(
     label: str, box: Text, examples: Mapping[str, str], build: Callable[[Random], str] = beginning
-) -> str:
-    """Draw the box for a text, and examples, of which the first is open at first; return what stands in it.
+) -> tuple[str, str]:
+    """Draw the box for a text, examples, of which the first is open at first, and in a lesson the size.
 
     Stops the page with a kind word and the words that the model knows, and keeps what was typed, where the
     text is empty, too long, or has a word that is not in the vocabulary. A button builds another text.
+
+    Returns:
+        What stands in the box, and which storyteller is to read it.
     """
     opening = next(iter(examples.values()))
     typed = link.said(box) or opening
@@ -43,7 +54,11 @@ def prompt(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         buttons("Examples", examples, f"{box.name}_example", box.set, pressed, width="content")
         build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set, build)
-    return sentence(label, box, opening, catalogue.STORYTELLER, known_words)
+        model = catalogue.STORYTELLER
+        if link.page() in STORYTELLER_SIZE.pages:
+            st.space("stretch")
+            model = size()
+    return sentence(label, box, opening, model, known_words), model
 
 
 def known_words() -> None:

@@ -55,6 +55,7 @@ TEXT = Text(
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
+STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
 PROMPT = Text(name="prompt", pages=_WRITE | _ASSIGNED, always=True, carried=True)
 UNFINISHED = Text(name="unfinished", pages=_BOOK | _ASSIGNED)
 ENGLISH = Text(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import islice
-from random import Random
 
 import numpy as np
 import torch
@@ -13,10 +12,9 @@ from torch.nn.functional import cross_entropy
 
 from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats
-from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.forming import PROBE, Copying, Snapshot, snapshot
 from attnviz.trained.storyteller.grammar import VOCABULARY
-from attnviz.trained.storyteller.measures import head_scores
+from attnviz.trained.storyteller.measures import said_twice, scores_of
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
 from attnviz.trained.storyteller.tasks import SAID_TWICE
@@ -28,12 +26,11 @@ TEXTS = 100
 
 def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS, seed: int = 1) -> Copying:
     """Measure a storyteller, or one with these edits."""
-    dice = Random(seed)  # noqa: S311 - words are no secret
-    ids = torch.tensor([VOCABULARY.ids(grammar.said_twice(dice, SAID_TWICE)) for _ in range(texts)])
-    expected = storyteller.steps(ids, [edits] * texts if edits else ()).logits[:, :-1]
-    next_words = ids[:, 1:]
+    ids = said_twice(texts, seed)
+    steps = storyteller.steps(ids, [edits] * texts if edits else ())
+    expected, next_words = steps.logits[:, :-1], ids[:, 1:]
     first, again = slice(SAID_TWICE), slice(SAID_TWICE + 1, 2 * SAID_TWICE)
-    scores = head_scores(storyteller, edits, texts, seed)
+    scores = scores_of(steps)
     return Copying(
         _read_only(scores.previous_word),
         _read_only(scores.prefix_matching),

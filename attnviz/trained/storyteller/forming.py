@@ -1,6 +1,6 @@
 """How a circuit forms: stored steps of a training, and the file in which they are kept.
 
-`python -m attnviz learning --variant storyteller` trains once more and writes the file; numpy is enough to
+`python -m attnviz learning` trains once more and writes the file; numpy is enough to
 read it. Weights are kept in thousandths, so a page may print them to a tenth of a percent.
 """
 
@@ -25,7 +25,6 @@ from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.figures import Heads, with_role
 from attnviz.trained.storyteller.sizes import WEIGHTS
 
-FILE = WEIGHTS / "storyteller-steps.npz"
 PROBE = tuple(grammar.said_twice(Random(3), 12))  # noqa: S311 - words are no secret
 """The text that is watched: [CHANT], and twelve random words twice."""
 
@@ -51,13 +50,17 @@ class Copying(NamedTuple):
 
     @property
     def previous_word_heads(self) -> Heads:
-        """The heads that look one word back, the clearest first; layer and head from 1."""
-        return with_role(self.previous_word.tolist())
+        """The heads that look one word back, the clearest first; layer and head from 0."""
+        return _with_role(self.previous_word)
 
     @property
     def induction_heads(self) -> Heads:
         """The heads that look at what followed the last time, as above."""
-        return with_role(self.prefix_matching.tolist())
+        return _with_role(self.prefix_matching)
+
+
+def _with_role(scores: Floats) -> Heads:
+    return tuple((layer - 1, head - 1) for layer, head in with_role(scores.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,18 +165,18 @@ def read(file: Path) -> Forming:
     except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
         raise ModelFilesDamaged(
             f"The stored steps of the training, {file.name}, are missing or damaged. Make them again: "
-            f"python -m attnviz learning --variant storyteller --out {file}"
+            f"python -m attnviz learning --variant {file.stem.removesuffix('-steps')} --out {file}"
         ) from error
 
 
 @cache
-def shipped() -> Forming:
-    """The training that made the shipped storyteller of two layers.
+def shipped(variant: str) -> Forming:
+    """The training that made the shipped storyteller of this name.
 
     Raises:
         ModelFilesDamaged: its file is missing, or is none of ours.
     """
-    return read(FILE)
+    return read(WEIGHTS / f"{variant}-steps.npz")
 
 
 def formed(snapshots: Iterable[Snapshot]) -> Snapshot | None:

@@ -19,6 +19,12 @@ TOKEN_LIMIT = 96
 CHANT = "[CHANT]"
 """What random words begin with in training, in place of [START], so that no story turns into them."""
 
+CHANTS = 0.4, 0.08
+"""The share of the texts to learn from that are random words said again, at first and later."""
+
+FIRST_CHANTS = 0.4
+"""The share of the steps of a training that have the larger share of them."""
+
 
 def _words(listed: str) -> tuple[str, ...]:
     return tuple(listed.split())

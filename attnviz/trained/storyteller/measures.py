@@ -7,7 +7,7 @@ from random import Random
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -18,6 +18,7 @@ from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.storyteller.tasks import ITEMS, SAID_TWICE, TASKS, Item, items
 from attnviz.trained.vocabulary import PAD
+from attnviz.transformer.decoder_only import DecoderOnlySteps
 
 
 def right(storyteller: Storyteller, asked: Sequence[Item], edits: Edits = ()) -> int:
@@ -52,9 +53,17 @@ class HeadScores(NamedTuple):
 
 def head_scores(storyteller: Storyteller, edits: Edits = (), texts: int = ITEMS, seed: int = 1) -> HeadScores:
     """The scores of all heads, or of those of a model with these edits."""
+    return scores_of(storyteller.steps(said_twice(texts, seed), [edits] * texts if edits else ()))
+
+
+def said_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
+    """So many texts of `SAID_TWICE` random words, each said twice."""
     dice = Random(seed)  # noqa: S311 - words are no secret
-    ids = torch.tensor([VOCABULARY.ids(grammar.said_twice(dice, SAID_TWICE)) for _ in range(texts)])
-    steps = storyteller.steps(ids, [edits] * texts if edits else ())
+    return torch.tensor([VOCABULARY.ids(grammar.said_twice(dice, SAID_TWICE)) for _ in range(texts)])
+
+
+def scores_of(steps: DecoderOnlySteps) -> HeadScores:
+    """The scores in one pass over such texts."""
     weights = torch.stack([layer.attention.attention.weights for layer in steps.layers]).mean(dim=1)
     again = torch.arange(1 + SAID_TWICE, 1 + 2 * SAID_TWICE)
     return HeadScores(

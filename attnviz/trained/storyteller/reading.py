@@ -40,9 +40,9 @@ def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, 
     return text, tuple(found)
 
 
-def beginning(dice: Random) -> str:
-    """A story that breaks off where a storyteller knows what comes next, as a visitor would type it."""
-    item = TASKS[dice.choice(ANSWERED)](dice)
+def beginning(dice: Random, tasks: Sequence[str] = ANSWERED) -> str:
+    """A story that breaks off as in one of these tasks; by default, as every storyteller has learned."""
+    item = TASKS[dice.choice(tasks)](dice)
     text, _ = written("", (), VOCABULARY.ids(item.words[1:]))
     return text.strip()
 

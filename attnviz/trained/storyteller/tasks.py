@@ -71,7 +71,15 @@ def _copying(dice: Random) -> Item:
 
 
 def _place(dice: Random, facts: int) -> Item:
-    """Where something is, after so many facts."""
+    """Where something is, after so many facts.
+
+    No training that was tried learns this and random words, too. Of 300 items each, after two facts and in
+    random words, four layers with seed 0 got right, with facts that are said again in another order
+
+    - in place of half of the chants: 295 and 192;
+    - in a tenth of the texts at first, besides the chants: 142 and 299;
+    - in a quarter of the texts at first, and most chants later (3,000 steps): 122 and 300.
+    """
     put = grammar.put(dice, facts, held_out=True)
     people = grammar.pair(dice, "names", held_out=False)
     told = [word for fact in put for word in grammar.placing(dice.choice(people), *fact)]

@@ -2,7 +2,7 @@
 
 from attnviz.app.learn.induction.compute import measured, repeated
 from attnviz.app.learn.induction.sections import OPENING, random_words
-from attnviz.text import percent
+from attnviz.text import head_name, percent
 from tests.app.shown import buttons, clean, press, sent, visit, words
 
 WORDS = ("lamp", "key", "map", "pen", "toy", "rope")
@@ -19,7 +19,7 @@ def test_the_picture_has_the_heads_that_were_found_by_measure() -> None:
         ("match", roles.induction_heads, found.match),
     ):
         shown = {head["name"]: head["weights"] for head in message["heads"] if head["role"] == role}
-        assert shown == {f"{layer}-{head}": weights[layer - 1, head - 1].tolist() for layer, head in heads}
+        assert shown == {head_name(*head): weights[head].tolist() for head in heads}
     assert [each["right"] for each in message["expected"]] == found.right.tolist()
 
 
@@ -27,14 +27,14 @@ def test_own_words_and_another_of_them() -> None:
     app = visit("induction", said_twice="Lamp key  map pen TOY rope", said_again="2 key")
     message, found = sent(app, "repeated_words"), repeated(WORDS)
     assert (tuple(message["words"]), message["place"]) == (WORDS, 1)
-    layer, head = measured().induction_heads[0]
-    assert f"It gives **{percent(float(found.match[layer - 1, head - 1, 1]))}** to `map`" in words(
+    head = measured().induction_heads[0]
+    assert f"With no head silenced, it gives **{percent(float(found.match[*head, 1]))}** to `map`" in words(
         press(app, "Reveal")
     )
 
 
 def test_silenced_heads_add_nothing_and_the_page_tells_what_is_left() -> None:
-    names = [f"{layer}-{head}" for layer, head in measured().previous_word_heads]
+    names = [head_name(*head) for head in measured().previous_word_heads]
     told, now = words(visit("induction", silenced=names)), measured(tuple(sorted(names)))
     assert f"{names[0]} silenced" in told
     assert f"goes from {percent(float(measured().prefix_matching.max()))} to" in told
@@ -46,6 +46,19 @@ def test_every_head_was_silenced_alone() -> None:
     for head in ("1-1", "1-4", "2-2"):
         left = measured((head,))
         assert f"{percent(float(left.prefix_matching.max()))} | {percent(left.right)} |" in told
+
+
+def test_four_layers_have_heads_of_their_own() -> None:
+    app = visit("induction", size="4 layers", silenced=["1-1", "9-9"])
+    roles = measured(model="storyteller-4-layers")
+    assert app.multiselect(key="silenced").value == ["1-1"]
+    message = sent(app, "repeated_words")
+    assert {head["name"] for head in message["heads"]} == {
+        head_name(*head) for head in (*roles.previous_word_heads, *roles.induction_heads)
+    }
+    mean = percent(measured(("1-1",), mean=True, model="storyteller-4-layers").right)
+    assert f"| {mean} |" in words(app)
+    assert "4 layers of 4 heads" in words(app)
 
 
 def test_other_words_are_drawn() -> None:

@@ -26,6 +26,17 @@ def test_a_silenced_head_gives_nothing_and_is_measured_so() -> None:
     assert not measured(("2-2",)).prefix_matching[1, 1]
 
 
+def test_a_head_may_put_out_its_mean_instead() -> None:
+    whole, nothing, mean = measured(), measured(("1-4",)), measured(("1-4",), mean=True)
+    np.testing.assert_array_equal(
+        mean.previous_word[0], whole.previous_word[0]
+    )  # in its own layer it looks on
+    assert not nothing.previous_word[0, 3]
+    assert mean.right < whole.right
+    assert mean.right != nothing.right
+    np.testing.assert_array_equal(measured((), mean=True).prefix_matching, whole.prefix_matching)
+
+
 def test_a_head_that_is_not_there_is_refused() -> None:
     with pytest.raises(InvalidEdit, match="9"):
         repeated(WORDS, ("9-1",))

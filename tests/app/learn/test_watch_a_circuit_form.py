@@ -1,12 +1,10 @@
 """The page on how a circuit forms, without a browser: stored steps, and a training that is only played."""
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
 from attnviz.app.jobs import Jobs
-from attnviz.app.learn import live_training
 from attnviz.app.learn.training import Training
 from attnviz.text import percent
 from attnviz.trained.live import step_line
@@ -14,31 +12,16 @@ from attnviz.trained.storyteller import forming
 from tests.app.shown import buttons, charts, press, sent, until, visit, words
 
 PAGE = "watch_a_circuit_form"
-
-
-@pytest.fixture(autouse=True)
-def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    """What runs on the server; in the end, nothing."""
-    jobs = Jobs()
-    monkeypatch.setattr(live_training, "JOBS", jobs)
-    yield jobs
-    jobs.close()
-
-
-def play(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
-    """A process says what a training would say, and goes on for ever."""
-    said = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), "import time", "time.sleep(60)"])
-    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", said]))
+pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def test_it_opens_where_the_circuit_has_just_formed_and_tells_its_numbers() -> None:
-    stored = forming.shipped().snapshots
+    stored = forming.shipped("storyteller").snapshots
     found = forming.formed(stored)
     assert found
     app = visit(PAGE)
     assert app.select_slider(key="forming_step").value == found.step
-    layer, head = stored[-1].copying.induction_heads[0]
-    score = percent(float(found.copying.prefix_matching[layer - 1, head - 1]))
+    score = percent(float(found.copying.prefix_matching[stored[-1].copying.induction_heads[0]]))
     assert f"it gives **{score}** to what followed the last time" in words(app)
     assert f"the model copies **{percent(found.copying.right)}**" in words(app)
 
@@ -50,8 +33,18 @@ def test_another_step_and_another_head() -> None:
     assert "copies **< 1 %**" in words(app)
 
 
+def test_four_layers_formed_another_one() -> None:
+    stored = forming.shipped("storyteller-4-layers").snapshots
+    app = visit(PAGE, size="4 layers")
+    assert charts(app)["What forms when"]["lines"][0]["y"] == pytest.approx(
+        [100 * each.copying.right for each in stored]
+    )
+    assert "We do not know why it falls" not in words(app)
+    assert "We do not know why it falls" in words(visit(PAGE))
+
+
 def test_the_curves_are_the_stored_measures() -> None:
-    stored, shown = forming.shipped().snapshots, charts(visit(PAGE))
+    stored, shown = forming.shipped("storyteller").snapshots, charts(visit(PAGE))
     copied, matching, *_ = shown["What forms when"]["lines"]
     assert copied["x"] == [each.step for each in stored]
     assert copied["y"] == pytest.approx([100 * each.copying.right for each in stored])
@@ -61,10 +54,10 @@ def test_the_curves_are_the_stored_measures() -> None:
 
 
 def test_a_training_is_watched_here_and_waited_for_on_the_page_of_the_translator(
-    monkeypatch: pytest.MonkeyPatch, jobs: Jobs
+    play: Callable[..., None], jobs: Jobs
 ) -> None:
-    stored = forming.shipped().snapshots
-    play(monkeypatch, forming.line(stored[0]), step_line(7), forming.line(stored[1]))
+    stored = forming.shipped("storyteller").snapshots
+    play(forming.line(stored[0]), step_line(7), forming.line(stored[1]))
     app = visit(PAGE, live_seed="7", forming_steps="600")
     press(app, "Start training")
     job = jobs.running("live training")

@@ -1,14 +1,14 @@
 """The page on learning without a browser: the stored steps, and a training that is only played."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.jobs import Job, Jobs
-from attnviz.app.learn import film, live_training
+from attnviz.app.learn import film
 from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.learn.watch_it_learn import sections, train_it_live
@@ -22,33 +22,17 @@ from tests.app.shown import buttons, charts, clean, press, try_page, until, visi
 from tests.trained.translator.steps import snapshot
 
 PAGE = "watch_it_learn"
-FOREVER = "import time\nwhile True: time.sleep(0.05)"
+pytestmark = pytest.mark.usefixtures("jobs")
 
 
 def percent(share: float) -> str:
     return f"**{100 * share:.0f} %**"
 
 
-def played(*lines: str, then: str = "") -> list[str]:
-    """A process that says what a training would say."""
-    return [sys.executable, "-c", "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])]
-
-
-@pytest.fixture(autouse=True)
-def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    """What runs on the server; in the end, nothing."""
-    jobs = Jobs()
-    monkeypatch.setattr(live_training, "JOBS", jobs)
-    yield jobs
-    jobs.close()
-
-
 @pytest.fixture
-def play(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = [live.snapshot_line(snapshot(step, PROBES[:1])) for step in (0, 50)]
-    monkeypatch.setattr(
-        Training, "command", property(lambda _: played(seen[0], step_line(17), seen[1], then=FOREVER))
-    )
+def played(play: Callable[..., None]) -> None:
+    before, after = (live.snapshot_line(snapshot(step, PROBES[:1])) for step in (0, 50))
+    play(before, step_line(17), after)
 
 
 def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
@@ -117,7 +101,7 @@ def test_missing_steps_are_named_with_the_command_that_makes_them(
     assert "python -m attnviz learning --variant taught" in app.error[0].value
 
 
-@pytest.mark.usefixtures("play")
+@pytest.mark.usefixtures("played")
 def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     app = visit(PAGE, live_told=VARIANTS["candidates"].title, live_seed="7", live_steps="100")
     job = start(app, jobs)
@@ -139,7 +123,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     assert "Train another one" in buttons(app)
 
 
-@pytest.mark.usefixtures("play")
+@pytest.mark.usefixtures("played")
 def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     job = start(visit(PAGE), jobs)
     other = visit(PAGE)

@@ -63,6 +63,18 @@ def test_agreement_has_causes_that_the_picture_does_not_show() -> None:
     assert "And in GPT-2?" not in told
 
 
+def test_another_size_has_another_head_and_no_changes() -> None:
+    app = visit(PAGE, exchanged="decoder 2-2 15 3<>5")
+    clean(app.button_group(key="size").set_value("4 layers").run())
+    assert app.text_input(key="exchanged").value == ""
+    large = "storyteller-4-layers"
+    assert app.selectbox(key="book_head").value == choices.first_head(choices.OPENING, large)
+    found, parts = compute.held_out("gift", model=large), compute.direct(choices.OPENING, model=large)
+    below = percent(float((found.differences < parts.difference).mean()))
+    assert f"more than in {below} of these" in words(app)
+    assert "feed-forward networks" in words(app)
+
+
 def test_a_third_giver_is_guessed_and_nothing_is_patched() -> None:
     app = visit(PAGE, unfinished=choices.EXAMPLES["Karim gives"])
     told = words(app)
@@ -89,7 +101,7 @@ def test_names_that_do_not_do_are_kept_and_answered_with_a_sentence(text: str, s
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        ("rubbish <b>", "is no edit"),
+        ("rubbish <b>", "is no change. Write “decoder"),
         ("decoder 2-2 99", "something else"),
         ("decoder 2-2 15 3>5", "something else"),
         ("decoder 9-1", "layer 9"),

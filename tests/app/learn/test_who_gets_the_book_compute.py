@@ -6,9 +6,9 @@ import torch
 
 from attnviz.app.learn.who_gets_the_book import compute
 from attnviz.capture import loading
-from attnviz.capture.storyteller import StorytellerModel
 from attnviz.errors import AttnvizError, InvalidEdit
 from attnviz.interventions.edit import Edit
+from attnviz.models.catalogue import STORYTELLER
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.tasks import ITEMS, items
 
@@ -71,9 +71,8 @@ def test_exchanging_two_weights_is_a_run_with_that_row_replaced() -> None:
     read = compute.read(GIFT)
     (mary, john), end = read.cues, len(read.words) - 1
     found = compute.experiment(GIFT, 1, 1, [str(Edit("decoder", 1, 1, end, mary, john, exchange=True))])
-    model = loading.load(compute.MODEL)
-    assert isinstance(model, StorytellerModel)
-    own, steps = model.storyteller.model, model.storyteller.steps(torch.tensor(read.ids))
+    model = loading.load_storyteller(STORYTELLER)
+    own, steps = model.model, model.steps(torch.tensor(read.ids))
     attention = steps.layers[1].attention
     row = attention.attention.weights[1, -1].clone()
     np.testing.assert_array_equal(found.row_before, row)

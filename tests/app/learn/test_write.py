@@ -8,7 +8,7 @@ from attnviz.capture.model import Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import percent
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
-from tests.app.shown import all_sent, buttons, charts, clean, press, sent, visit, words
+from tests.app.shown import all_sent, buttons, charts, clean, press, sent, try_page, visit, words
 
 OPENING = EXAMPLES["Said again"]
 FULL = "Mary was " * 47  # 95 tokens with [START]
@@ -49,6 +49,7 @@ def test_one_word_more_to_the_end_and_again() -> None:
     end = clean(app).number_input(key="written_word").value
     written = sent(app, "passage")["tokens"]
     assert end == len(written) == attnviz.trace(OPENING, STORYTELLER, writing=Writing(100)).written + 1
+    assert app.number_input(key="write").value == end  # and not so many of another story
     ended = expected(Writing(100))[-1].actual is not None
     assert (written[-1].strip() == "[END]") == ended
     why = f"It ended its story after {end - 1} words." if ended else f"more than {TOKEN_LIMIT} tokens"
@@ -76,6 +77,20 @@ def test_no_more_is_written_than_it_can_read(prompt: str, written: int) -> None:
     assert f"It cannot read more than {TOKEN_LIMIT} tokens" in words(app)
     assert len(sent(app, "passage")["tokens"]) == written + 1
     assert "Write one word" in buttons(app)
+
+
+def test_a_larger_one_writes_too() -> None:
+    app = visit("write", write="3", size="4 layers")
+    trace = attnviz.trace(OPENING, "storyteller-4-layers", writing=Writing(3))
+    story = sent(app, "passage")
+    assert story["typed"] + "".join(story["tokens"]) == f"{trace.text} …"
+    assert "in each of 16 heads" in words(app)
+
+
+def test_below_what_cannot_be_read_is_the_way_on() -> None:
+    app = try_page("write", prompt="Mary saw a zebra")
+    assert "zebra" in app.error[0].value
+    assert any(link.proto.label.startswith("Next: ") for link in app.get("page_link"))
 
 
 def test_what_need_not_be_computed_again_is_counted() -> None:

@@ -6,7 +6,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnviz.app.learn.write import compute
-from attnviz.app.learn.write.compute import costs, products, read, storyteller, word_by_word
+from attnviz.app.learn.write.compute import _network, costs, products, read, word_by_word
+from attnviz.models.catalogue import STORYTELLER
 from attnviz.transformer.decoder_only import DecoderOnly
 
 IDS = (1, 20, 30, 40, 20, 30)
@@ -20,7 +21,7 @@ def test_word_by_word_without_a_mask_is_what_one_pass_under_the_mask_gives() -> 
     assert 0 < found.probabilities_differ < 1e-5
     assert np.abs(found.unmasked - found.at_once).max() > 0.01
     with torch.inference_mode():
-        expected = storyteller()(torch.tensor(IDS[:3])).logits[-1].softmax(-1)[IDS[3]]
+        expected = _network(STORYTELLER)(torch.tensor(IDS[:3])).logits[-1].softmax(-1)[IDS[3]]
     assert found.at_once[2] == pytest.approx(float(expected), abs=1e-6)
 
 
@@ -39,14 +40,16 @@ def test_what_is_multiplied_is_what_torch_counts(wide: int) -> None:
     for rows, before in ((7, None), (2, network(ids[:5]))):
         with FlopCounterMode(display=False) as counter:
             network(ids[-rows:], before)
-        assert counter.get_total_flops() == 2 * products(network, rows, 7)  # a product and a sum each
+        for_earlier_words = (rows - 1) * 17 * 30  # a pass finds what follows every row, and writing needs one
+        counted = products(network, rows, 7) + for_earlier_words
+        assert counter.get_total_flops() == 2 * counted  # a product and a sum each
 
 
 def test_the_costs_of_three_words_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     network = DecoderOnly(vocabulary=3, d_model=2, n_heads=1, d_feed_forward=0, layers=1)
-    monkeypatch.setattr(compute, "storyteller", lambda: network)
-    # A row: W_Q, W_K, W_V, W_O with 4 numbers each, and the table with 6; 2 × 2 numbers for each key.
+    monkeypatch.setattr(compute, "_network", lambda _: network)
+    # A row: W_Q, W_K, W_V, W_O with 4 numbers each, and 2 × 2 numbers for each key; the table with 6, once.
     assert costs(4, 3) == (
-        (4 * (22 + 16), 5 * (22 + 20), 6 * (22 + 24)),
-        (4 * (22 + 16), 22 + 20, 22 + 24),
+        (4 * (16 + 16) + 6, 5 * (16 + 20) + 6, 6 * (16 + 24) + 6),
+        (4 * (16 + 16) + 6, 16 + 20 + 6, 16 + 24 + 6),
     )

@@ -22,16 +22,14 @@ def test_the_second_time_is_copied_and_the_first_is_not(storyteller: Storyteller
     assert found.second_loss < 1
     again = measures.head_scores(storyteller, texts=100)
     np.testing.assert_array_equal(found.prefix_matching, again.prefix_matching)
-    assert {layer for layer, _ in found.previous_word_heads} == {1}
-    assert {layer for layer, _ in found.induction_heads} == {2}
+    assert {layer for layer, _ in found.previous_word_heads} == {0}
+    assert {layer for layer, _ in found.induction_heads} == {1}
 
 
 def test_without_the_heads_that_look_one_word_back_nothing_is_matched_or_copied(
     storyteller: Storyteller,
 ) -> None:
     whole = copying(storyteller)
-    found = copying(
-        storyteller, [Edit("decoder", layer - 1, head - 1) for layer, head in whole.previous_word_heads]
-    )
+    found = copying(storyteller, [Edit("decoder", *head) for head in whole.previous_word_heads])
     assert found.prefix_matching.max() < 0.2
     assert found.right < 0.1

@@ -49,7 +49,7 @@ def test_what_is_told_is_understood() -> None:
 
 @pytest.mark.parametrize("contents", [None, b"", b"none of ours"])
 def test_a_missing_or_damaged_file_is_named_with_the_command(tmp_path: Path, contents: bytes | None) -> None:
-    file = tmp_path / "steps.npz"
+    file = tmp_path / "storyteller-steps.npz"
     if contents is not None:
         file.write_bytes(contents)
     with pytest.raises(ModelFilesDamaged, match="python -m attnviz learning --variant storyteller"):
@@ -69,12 +69,13 @@ def test_it_is_looked_at_in_the_beginning_and_in_the_end(steps: int) -> None:
     assert list(looked) == sorted(set(looked))
 
 
-def test_the_stored_training_ends_in_the_shipped_model_and_begins_as_it_begins() -> None:
-    stored = forming.shipped().snapshots
-    last = look(Storyteller.load(SIZES["storyteller"].file), stored[-1].step)
+@pytest.mark.parametrize("size", SIZES)
+def test_the_stored_training_ends_in_the_shipped_model_and_begins_as_it_begins(size: str) -> None:
+    stored = forming.shipped(size).snapshots
+    last = look(Storyteller.load(SIZES[size].file), stored[-1].step)
     np.testing.assert_allclose(stored[-1].copying.prefix_matching, last.copying.prefix_matching, atol=2e-3)
     np.testing.assert_allclose(stored[-1].weights.astype(int), last.weights.astype(int), atol=5)
-    first, *steps = watch("storyteller", 0, 2, (0,))
+    first, *steps = watch(size, 0, 2, (0,))
     assert isinstance(first, Snapshot)
     assert steps == [1, 2]
     np.testing.assert_allclose(stored[0].weights.astype(int), first.weights.astype(int), atol=2)

@@ -13,20 +13,16 @@ from attnviz.analysis.repeated import RepeatedScores, repeated_scores
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import ModelInput
-from attnviz.capture.storyteller import StorytellerModel
-from attnviz.interventions.edit import Edit
+from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import catalogue
 from attnviz.trace import Floats
 from attnviz.trained.storyteller.copying import TEXTS, copying
 from attnviz.trained.storyteller.forming import Copying
 from attnviz.trained.storyteller.grammar import CHANT, CONTAINERS, NOUNS, PLACES, VOCABULARY
-from attnviz.trained.storyteller.storyteller import Storyteller
+from attnviz.trained.storyteller.measures import said_twice
 from attnviz.trained.storyteller.tasks import SAID_TWICE
-from attnviz.trained.storyteller.training import CHANTS
 
 MEASURED_ON = f"{TEXTS} texts of {SAID_TWICE} random words"
-SHARE_SAID_AGAIN = CHANTS
-"""How much of what the storyteller learned from was random words said again: at first, and later."""
 
 _COMMON = (*NOUNS, *CONTAINERS, *PLACES)
 _OTHER_MODELS_READ = 4  # texts
@@ -51,19 +47,22 @@ class Repeated:
     right: Floats
 
 
-def repeated(words: Sequence[str], silenced: Sequence[str] = ()) -> Repeated:
-    """Let the storyteller read words of its vocabulary twice.
+def repeated(
+    words: Sequence[str], silenced: Sequence[str] = (), *, model: str = catalogue.STORYTELLER
+) -> Repeated:
+    """Let a storyteller read words of its vocabulary twice.
 
     Args:
         words: at least two.
         silenced: heads, such as "1-2".
+        model: the storyteller's name in the catalogue.
 
     Raises:
         InvalidEdit: the model has no such head.
     """
     ids = torch.tensor(VOCABULARY.ids([CHANT, *words, *words]))
     edits = _edits(silenced)
-    steps = _storyteller().steps(ids, [edits] if edits else ())
+    steps = loading.load_storyteller(model).steps(ids, [edits] if edits else ())
     weights = torch.stack([layer.attention.attention.weights for layer in steps.layers])
     first, again = torch.arange(1, len(words)), torch.arange(1 + len(words), 2 * len(words))
     expected = steps.logits[again].softmax(dim=-1)
@@ -76,13 +75,30 @@ def repeated(words: Sequence[str], silenced: Sequence[str] = ()) -> Repeated:
     )
 
 
-def measured(silenced: Sequence[str] = ()) -> Copying:
-    """How well the storyteller copies many random words, with these heads silenced.
+def measured(
+    silenced: Sequence[str] = (), *, mean: bool = False, model: str = catalogue.STORYTELLER
+) -> Copying:
+    """How well a storyteller copies many random words, with these heads silenced.
+
+    Args:
+        mean: whether each of them puts out, at each place, its mean over the texts instead of nothing.
+        silenced, model: as in `repeated`.
 
     Raises:
         InvalidEdit: the model has no such head.
     """
-    return copying(_storyteller(), _edits(silenced))
+    storyteller, heads = loading.load_storyteller(model), _edits(silenced)
+    if not mean:
+        return copying(storyteller, heads)
+    layers = storyteller.steps(said_twice(TEXTS)).layers
+    outputs = [layers[head.layer].attention.attention.output[:, head.head].mean(dim=0) for head in heads]
+    return copying(
+        storyteller,
+        [
+            HeadOutput("decoder", head.layer, head.head, owned(output))
+            for head, output in zip(heads, outputs, strict=True)
+        ],
+    )
 
 
 def in_model(model: str) -> RepeatedScores:
@@ -101,12 +117,6 @@ def in_model(model: str) -> RepeatedScores:
     for scores in (mean.prefix_matching, mean.same_token):
         scores.setflags(write=False)
     return mean
-
-
-def _storyteller() -> Storyteller:
-    model = loading.load(catalogue.STORYTELLER)
-    assert isinstance(model, StorytellerModel)  # noqa: S101 - the catalogue says so; for the type checker
-    return model.storyteller
 
 
 def _edits(silenced: Sequence[str]) -> tuple[Edit, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
@@ -14,36 +15,29 @@ from attnviz.app.learn.computed import induction as compute
 from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.induction.repeated_words import Next, Role, ShownHead, repeated_words
 from attnviz.app.learn.lesson import guess, not_shown, the_code
-from attnviz.app.learn.story import known_words
+from attnviz.app.learn.story import known_words, size
 from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import REPEATED, REPEATED_WORD, SILENCED
 from attnviz.errors import AttnvizError, quoted
 from attnviz.models import catalogue
-from attnviz.text import joined, percent, plural
+from attnviz.text import head_name, joined, percent, plural
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
-from attnviz.trained.storyteller.figures import ROLE, Heads
+from attnviz.trained.storyteller.figures import ROLE, Heads, stored
 from attnviz.trained.storyteller.forming import Copying
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
+from attnviz.trained.storyteller.sizes import SIZES
 
 _repeated, measured = storytold(compute.repeated), storytold(compute.measured)
 
 _COUNT = 12  # words of the opening, and of every draw
-_ENTRY = catalogue.entry(catalogue.STORYTELLER)
-_LAYERS = _ENTRY.layers_of("decoder")
-_HEADS: Heads = tuple((layer, head) for layer in range(1, _LAYERS + 1) for head in range(1, _ENTRY.heads + 1))
 _FEWEST, _MOST = 3, (TOKEN_LIMIT - 1) // 2  # words
 _DRAWN = "how often other words were drawn"
 
 
-def _name(head: tuple[int, int]) -> str:
-    return f"{head[0]}-{head[1]}"
-
-
-def _at(head: tuple[int, int]) -> tuple[int, int]:
-    """Layer and head from 0."""
-    return head[0] - 1, head[1] - 1
+def _names(heads: Heads) -> tuple[str, ...]:
+    return tuple(head_name(*head) for head in heads)
 
 
 def random_words(draw: int) -> str:
@@ -58,10 +52,11 @@ OPENING = random_words(_OPENING_DRAW)
 
 @dataclass(frozen=True)
 class RepeatedWord:
-    """The words that are said twice, and the place of one of them, from 0; never the last one's."""
+    """Words that are said twice, the place of one of them (from 0, never the last), and who reads them."""
 
     words: tuple[str, ...]
     place: int
+    model: str = catalogue.STORYTELLER
 
     @property
     def word(self) -> str:
@@ -80,7 +75,16 @@ class RepeatedWord:
 
     def run(self, silenced: tuple[str, ...] = ()) -> compute.Repeated:
         """What the storyteller makes of the words with these heads silenced."""
-        return _repeated(self.words, silenced)
+        return _repeated(self.words, silenced, model=self.model)
+
+    def measured(self, silenced: Heads = (), *, mean: bool = False) -> Copying:
+        """How well it copies many words with these heads, from 0, silenced; see `compute.measured`."""
+        return measured(_names(silenced), mean=mean, model=self.model)
+
+    @property
+    def heads(self) -> Heads:
+        """All heads of the model, from 0."""
+        return tuple(np.ndindex(self.measured().prefix_matching.shape))
 
 
 def choose() -> RepeatedWord:
@@ -94,7 +98,9 @@ def choose() -> RepeatedWord:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = REPEATED_WORD.select("Word that is said again", options, options[len(options) // 2])
         st.button("Other random words", icon=":material/casino:", on_click=_draw_words)
-    return RepeatedWord(words, options.index(chosen))
+        st.space("stretch")
+        model = size()
+    return RepeatedWord(words, options.index(chosen), model)
 
 
 def _to_be_repeated(text: str) -> tuple[str, ...]:
@@ -130,9 +136,9 @@ def _draw_words() -> None:
 
 def question(chosen: RepeatedWord) -> None:
     """Ask where the strongest induction head looks."""
-    head = measured().induction_heads[0]
+    head = chosen.measured().induction_heads[0]
     found = chosen.run()
-    row, place = found.weights[_at(head)][chosen.again], 1 + chosen.place
+    row, place = found.weights[head][chosen.again], 1 + chosen.place
     options = {
         "at the same word, where it was said first": place,
         "at the word that followed it there": place + 1,
@@ -142,22 +148,21 @@ def question(chosen: RepeatedWord) -> None:
     right = max(options, key=lambda option: float(row[options[option]]))
     guess(
         f"A model reads {len(chosen.words)} random words, then the same again. Now it is at {chosen.word} "
-        f"for the second time. Where does its head {_name(head)} look most, of these?",
+        f"for the second time. Where does its head {head_name(*head)} look most, of these?",
         list(options),
         right=right,
-        because=f"It gives **{percent(float(row[place + 1]))}** to {chosen.following}, which followed "
-        f"{chosen.word} the first time, and the model finds {chosen.following} to be next with "
-        f"**{percent(float(found.right[chosen.place]))}**.",
+        because=f"With no head silenced, it gives **{percent(float(row[place + 1]))}** to "
+        f"{chosen.following}, which followed {chosen.word} the first time, and the model finds "
+        f"{chosen.following} to be next with **{percent(float(found.right[chosen.place]))}**.",
     )
 
 
 def picture(chosen: RepeatedWord) -> None:
     """Draw the words with their arrows, and which heads are silenced."""
     st.header("Two looks back, and the word is copied", anchor=False)
-    names = [_name(head) for head in _HEADS]
-    drawn = st.container()
-    silenced = tuple(sorted(SILENCED.draw("Silenced heads", names, placeholder="None")))
-    found, roles = chosen.run(silenced), measured()
+    drawn, names = st.container(), dict(zip(_names(chosen.heads), chosen.heads, strict=True))
+    silenced = tuple(sorted(SILENCED.draw("Silenced heads", list(names), placeholder="None")))
+    found, roles = chosen.run(silenced), chosen.measured()
     heads = [
         *_shown("back", roles.previous_word_heads, found.back, silenced),
         *_shown("match", roles.induction_heads, found.match, silenced),
@@ -171,13 +176,13 @@ def picture(chosen: RepeatedWord) -> None:
             heads=heads,
             expected=[Next(word=word, right=right) for word, right in expected],
             place=chosen.place,
-            about=f"“{' '.join(chosen.words)}”, said twice · {_ENTRY.title} · {changed}",
+            about=f"“{' '.join(chosen.words)}”, said twice · {SIZES[chosen.model].title} · {changed}",
             on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
             on_silence=_silence,
         )
     st.markdown(_in_words(chosen, found, heads))
     if silenced:
-        now = measured(silenced)
+        now = chosen.measured(tuple(names[head] for head in silenced))
         before, after = (percent(float(each.prefix_matching.max())) for each in (roles, now))
         st.markdown(
             f"In {compute.MEASURED_ON}, {changed}: the highest prefix-matching score goes from {before} to "
@@ -190,10 +195,10 @@ def _shown(role: Role, heads: Heads, weights: Floats, silenced: Sequence[str]) -
     """These heads as the picture shows them, with their weights, [layer, head, word]."""
     return [
         ShownHead(
-            name=_name(head),
+            name=head_name(*head),
             role=role,
-            weights=weights[_at(head)].tolist(),
-            silenced=_name(head) in silenced,
+            weights=weights[head].tolist(),
+            silenced=head_name(*head) in silenced,
         )
         for head in heads
     ]
@@ -228,9 +233,9 @@ def _in_words(chosen: RepeatedWord, found: compute.Repeated, heads: Sequence[Sho
     )
 
 
-def text() -> None:
+def text(chosen: RepeatedWord) -> None:
     """Say what the two heads do, and how they are found."""
-    found = measured()
+    found = chosen.measured()
     back, match = (
         _listed(heads, scores)
         for heads, scores in (
@@ -255,41 +260,39 @@ def text() -> None:
 
 
 def _listed(heads: Heads, scores: Floats) -> str:
-    return ", ".join(f"{_name(head)} {percent(float(scores[_at(head)]))}" for head in heads)
+    return ", ".join(f"{head_name(*head)} {percent(float(scores[head]))}" for head in heads)
 
 
-def tried() -> None:
+def tried(chosen: RepeatedWord) -> None:
     """Draw what silencing does to many random words: each head alone, and each role together."""
     st.header("Is it the cause? Heads silenced, in many words", anchor=False)
-    whole = measured()
+    whole = chosen.measured()
     together = [heads for heads in (whole.previous_word_heads, whole.induction_heads) if len(heads) > 1]
-    control = _control(whole)
+    control = _control(chosen.heads, whole)
+    told = [*((head,) for head in chosen.heads if _role((head,), whole)), *together, control]
     rows = [
-        f"| {joined([_name(head) for head in heads]) or 'none'} | {_role(heads, whole)} | "
-        f"{percent(float(found.prefix_matching.max()))} | {percent(found.right)} |"
-        for heads in ((), *((head,) for head in _HEADS), *together, control)
-        for found in [measured(tuple(_name(head) for head in heads))]
+        f"| {joined(_names(heads)) or 'none'} | {_role(heads, whole)} | "
+        f"{percent(float(found.prefix_matching.max()))} | {percent(found.right)} | "
+        f"{percent(chosen.measured(heads, mean=True).right) if heads in told else ''} |"
+        for heads in ((), *((head,) for head in chosen.heads), *together, control)
+        for found in [chosen.measured(heads)]
     ]
+    head = "| silenced | role | highest prefix-matching score that is left | copied | copied, mean instead |"
+    st.markdown("\n".join([head, "|:--|:--|--:|--:|--:|", *rows]))
     st.markdown(
-        "\n".join(
-            [
-                "| silenced | role | highest prefix-matching score that is left | copied |",
-                "|:--|:--|--:|--:|",
-                *rows,
-            ]
-        )
-    )
-    st.markdown(
-        f"Measured in {compute.MEASURED_ON}, said twice. {_shared(whole)} As a control, "
-        f"{joined([_name(head) for head in control])}, which share the layers of the previous-word heads and "
-        f"have no role: without them, {percent(measured(tuple(map(_name, control))).right)}."
+        f"Measured in {compute.MEASURED_ON}, said twice. {_shared(chosen, whole)} As a control, "
+        f"{joined(_names(control))}, which share the layers of the previous-word heads and "
+        f"have no role: without them, {percent(chosen.measured(control).right)}.\n\n"
+        "A silenced head adds nothing, which no later layer has learned to read. *Mean instead*: it puts "
+        "out, at each place, its mean over these texts (mean ablation), which tells nothing of these words: "
+        "measured for the heads with a role, and for the control."
     )
 
 
-def _control(whole: Copying) -> Heads:
+def _control(heads: Heads, whole: Copying) -> Heads:
     """The heads beside the previous-word heads that have no role."""
     layers = {layer for layer, _ in whole.previous_word_heads}
-    return tuple(head for head in _HEADS if head[0] in layers and not _role((head,), whole))
+    return tuple(head for head in heads if head[0] in layers and not _role((head,), whole))
 
 
 def _role(heads: Heads, whole: Copying) -> str:
@@ -298,18 +301,18 @@ def _role(heads: Heads, whole: Copying) -> str:
     return "induction" if set(heads) & set(whole.induction_heads) else ""
 
 
-def _shared(whole: Copying) -> str:
+def _shared(chosen: RepeatedWord, whole: Copying) -> str:
     """How heads of one role stand in for each other, in Markdown."""
 
     def copied(heads: Heads) -> float:
-        return measured(tuple(_name(head) for head in heads)).right
+        return chosen.measured(heads).right
 
     told = []
     for role, heads in (
         ("one word back", whole.previous_word_heads),
         ("at what followed", whole.induction_heads),
     ):
-        names = joined([_name(head) for head in heads])
+        names = joined(_names(heads))
         if len(heads) == 1:
             told.append(f"Only {names} looks {role}: without it, {percent(copied(heads))} are copied.")
         else:
@@ -326,26 +329,29 @@ def code() -> None:
     """Show the functions behind the pictures."""
     the_code(
         ("attnviz.app.learn.induction.compute", "repeated"),
-        ("attnviz.trained.storyteller.measures", "head_scores"),
+        ("attnviz.trained.storyteller.measures", "scores_of"),
         ("attnviz.trained.storyteller.copying", "copying"),
         ("attnviz.analysis.repeated", "repeated_scores"),
     )
 
 
-def limits() -> None:
+def limits(chosen: RepeatedWord) -> None:
     """Say what one could wrongly conclude."""
-    first, later = compute.SHARE_SAID_AGAIN
+    first, later = grammar.CHANTS
+    network = SIZES[chosen.model]
+    without = sum(not figures.induction_heads for figures in stored().values()) or "none"
+    networks = "feed-forward networks" if network.d_feed_forward else "no feed-forward networks"
     not_shown(
         f"""
 - **A surprise.** Some of the texts that this model learned from were random words said again: at first
   {percent(first)} of them, later {percent(later)}. They began with the sign [CHANT], and so it reads
   the words here.
-- **Every language model.** This one has {_LAYERS} layers of {_ENTRY.heads} heads and no feed-forward
-  networks. Olsson et al. 2022 found induction heads in models of many sizes; of the large ones they say that
-  their evidence is weaker.
+- **Every language model.** This one has {network.layers} layers of {network.n_heads} heads, and
+  {networks}. Olsson et al. 2022 found induction heads in models of many sizes; of the large ones they say
+  that their evidence is weaker.
 - **One head, one job.** A role is a mean weight in random words. In a story the same head may do something
   else.
-- **A fair test of every head.** A silenced head adds nothing, which no layer above it has learned to read. A
-  fall in copying can come from that, too.
+- **Every training.** Another seed gives other heads the roles. Of the {len(stored())} trainings whose figures
+  are stored, {without} has no induction head.
 """
     )

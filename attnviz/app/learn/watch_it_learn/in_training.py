@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
+from attnviz.app.learn.film import over_steps
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.text import head_name, percent
 from attnviz.trace import Kind
@@ -18,7 +18,6 @@ from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, 
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-STEPS_AXIS = Axis("steps of training")
 _LISTED = 3  # words that a row is said to look at, at most
 _LEAST = 10  # thousandths: less is not worth telling
 _CHANCE = 1 / len(("il", "elle"))
@@ -125,33 +124,21 @@ def measured(snapshot: Snapshot) -> str:
 
 def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int, steps: int) -> None:
     """Draw how the measures grow over the steps, as far as the training goes, with a line at `marked`."""
-    measures = [snapshot.measures for snapshot in snapshots]
-    last = measures[-1]
-    drawn: dict[str, tuple[str, Dash, Marker, Colour]] = {
-        "exact": ("translated without an error", "solid", "circle", "text"),
-        "pronoun": ("pronoun right", "dash", "square", "feed-forward"),
-        "referent": ("it → noun that is meant", "solid", "diamond", "weights"),
-        "other": ("it → the other noun", "dot", "cross", "weights"),
-    }
-    at = [snapshot.step for snapshot in snapshots]
-    lines = [
-        Line(label, at, [100 * getattr(m, name) for m in measures], dash=dash, marker=marker, colour=colour)
-        for name, (label, dash, marker, colour) in drawn.items()
-    ]
-    room = Line("", (0, steps), (0, 100), dash=None)
-    curves(
+    last = snapshots[-1].measures
+    over_steps(
         f"{name} progress",
-        [*lines, room],
+        snapshots,
+        ("translated without an error", lambda each: each.measures.exact, "solid", "circle", "text"),
+        ("pronoun right", lambda each: each.measures.pronoun, "dash", "square", "feed-forward"),
+        ("it → noun that is meant", lambda each: each.measures.referent, "solid", "diamond", "weights"),
+        ("it → the other noun", lambda each: each.measures.other, "dot", "cross", "weights"),
         title=title,
-        across=STEPS_AXIS,
-        up=Axis("percent of held-out sentences, or of the weight from “it”", zero=True),
-        at="after {x} steps",
-        digits=1,
+        up="percent of held-out sentences, or of the weight from “it”",
+        percents_until=steps,
         marked=marked,
-        height=180,
-        alt=f"After {at[-1]} steps, {percent(last.exact)} of the held-out sentences are translated without "
-        f"an error and {percent(last.pronoun)} have the right pronoun; {TAUGHT.name} gives "
-        f"{percent(last.referent)} to the noun that is meant and {percent(last.other)} to the other one.",
+        alt=f"After {snapshots[-1].step} steps, {percent(last.exact)} of the held-out sentences are "
+        f"translated without an error and {percent(last.pronoun)} have the right pronoun; "
+        f"{TAUGHT.name} gives {percent(last.referent)} to the noun that is meant and "
+        f"{percent(last.other)} to the other one.",
         caption="Measured on held-out sentences while a translator learned.",
-        filename=f"{name}-progress",
     )

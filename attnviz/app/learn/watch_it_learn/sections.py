@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.learn.film import play
+from attnviz.app.learn.film import headed, over_steps, slide
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
     MATRIX,
-    STEPS_AXIS,
     TAUGHT,
     TAUGHT_CROSS,
     Head,
@@ -104,19 +102,11 @@ def picture(chosen: ShownTraining) -> None:
     asked = TRAINING_STEP.get(steps[0])
     if asked not in steps:  # another training's
         TRAINING_STEP.set(min(steps, key=lambda step: abs(step - asked)))
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        slider, button = st.container(), st.container(width="content")
-    with button:
-        play(TRAINING_STEP, steps)
-    with slider:
-        step = TRAINING_STEP.slide("After how many steps of training", steps)
+    step = slide(TRAINING_STEP, steps)
     snapshot = chosen.learning.snapshots[steps.index(step)]
     glance = snapshot.glances[chosen.number]
     says(chosen.probe, glance)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.header(f"{chosen.head.name} after {step:,} steps", anchor=False, width="content")
-        with st.container(width="content"):
-            view = LEARNING_VIEW.segments("Picture", (LINES, MATRIX))
+    view = headed(chosen.head.name, step, LEARNING_VIEW, (LINES, MATRIX))
     weights("learning", chosen.head, chosen.probe, glance, step, view)
     st.markdown(f"{looks(chosen.head, chosen.probe, glance, step)} {measured(snapshot)}")
     progress("learning", "What is learned when", chosen.learning.snapshots, step, steps[-1])
@@ -204,26 +194,16 @@ def _told(variant: Variant) -> str:
 
 def _loss(snapshots: tuple[Snapshot, ...]) -> None:
     first, last = snapshots[0], snapshots[-1]
-    curves(
+    over_steps(
         "learning loss",
-        [
-            Line(
-                "loss",
-                [s.step for s in snapshots],
-                [s.measures.loss for s in snapshots],
-                marker="circle",
-                colour="text",
-            )
-        ],
+        snapshots,
+        ("loss", lambda each: each.measures.loss, "solid", "circle", "text"),
         title="The loss on held-out sentences",
-        across=STEPS_AXIS,
-        up=Axis("loss on held-out sentences: −ln p of the right word", zero=True),
-        at="after {x} steps",
+        up="loss on held-out sentences: −ln p of the right word",
         digits=3,
         height=120,
         alt=f"In {last.step} steps it falls from {first.measures.loss:.2f} to {last.measures.loss:.3f}.",
         caption="−ln of the right word's probability, averaged over the words of held-out sentences.",
-        filename="learning-loss",
     )
 
 

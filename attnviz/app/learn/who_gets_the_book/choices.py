@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from random import Random
+from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.caches import cached
 from attnviz.app.components.arrow import NOTHING, Change, Interference
 from attnviz.app.learn import story
-from attnviz.app.learn.computed import COMPUTING
+from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import BOOK_HEAD, EXCHANGED, UNFINISHED
-from attnviz.errors import AttnvizError, InvalidEdit
+from attnviz.errors import AttnvizError, InvalidEdit, quoted
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name
-from attnviz.trained.storyteller.grammar import VOCABULARY
-from attnviz.trained.storyteller.reading import written
-from attnviz.trained.storyteller.tasks import TASKS
+from attnviz.trained.storyteller.reading import beginning
 
-told = cached(catalogue.STORYTELLER, COMPUTING)
-"""For a computation with the storyteller."""
-
-_read, _experiment, direct = told(compute.read), told(compute.experiment), told(compute.direct)
+_read, direct = storytold(compute.read), storytold(compute.direct)
+_experiment = storytold(compute.experiment)
 
 OPENING = "When Mary and John went to the shop, John gave a book to"
 EXAMPLES = {
@@ -36,11 +32,11 @@ EXAMPLES = {
     "she or he": "John called Mary because",
     "was or were": "The keys near the book",
 }
+_FORMAT = (
+    "“decoder 2-2 15 3<>5”: in layer 2, head 2, word 15 exchanges its weights of words 3 and 5. Without "
+    "“3<>5”, its row is silenced; without “15” too, the whole head. Several changes have commas between them."
+)
 _ABOUT = "the text that the exchanges were made in"
-_ENTRY = catalogue.entry(catalogue.STORYTELLER)
-_HEADS = [
-    head_name(layer, head) for layer in range(_ENTRY.layers_of("decoder")) for head in range(_ENTRY.heads)
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +49,7 @@ class UnfinishedText:
         layer, head: whose row of the last word is shown, from 0.
         edits: all that is changed, in this head and in others.
         found: both runs.
+        model: who reads it: a name in the catalogue.
     """
 
     text: str
@@ -61,6 +58,12 @@ class UnfinishedText:
     head: int
     edits: tuple[Edit, ...]
     found: compute.Experiment
+    model: str
+
+    @property
+    def direct(self) -> compute.Direct:
+        """The difference of the two words' logits, taken apart."""
+        return direct(self.text, model=self.model)
 
     @property
     def name(self) -> str:
@@ -99,71 +102,70 @@ class UnfinishedText:
         return NOTHING
 
 
-def choose_text() -> str:
-    """Draw the box for the text; return one that breaks off where one of two words comes."""
-    text = story.prompt("Text that breaks off", UNFINISHED, EXAMPLES, _built)
+def choose_text() -> tuple[str, str]:
+    """Draw the box for a text that breaks off where one of two words comes; return it, and who reads it."""
+    build = partial(beginning, tasks=("indirect object, lead-in", "pronoun", "agreement"))
+    text, model = story.prompt("Text that breaks off", UNFINISHED, EXAMPLES, build)
     try:
         _read(text)
     except AttnvizError as error:
         stop(error)
-    if memory.get(_ABOUT, text) != text:
+    about = text, model
+    if memory.get(_ABOUT, about) != about:
         EXCHANGED.set("")
-        BOOK_HEAD.set(first_head(text))
-    memory.put(_ABOUT, text)
-    return text
+        BOOK_HEAD.set(first_head(text, model))
+    memory.put(_ABOUT, about)
+    return about
 
 
-def _built(dice: Random) -> str:
-    """A text of one of the three tasks, with a pair that no story to learn from has."""
-    task = dice.choice(("indirect object, lead-in", "pronoun", "agreement"))
-    text, _ = written("", (), VOCABULARY.ids(TASKS[task](dice).words[1:]))
-    return text.strip()
-
-
-def first_head(text: str) -> str:
+def first_head(text: str, model: str = catalogue.STORYTELLER) -> str:
     """The head that adds most to the likelier of the two words."""
-    parts = direct(text)
-    return _HEADS[int((parts.heads * parts.difference).argmax())]
+    parts = direct(text, model=model)
+    return head_name(*divmod(int((parts.heads * parts.difference).argmax()), parts.heads.shape[1]))
 
 
-def choose(text: str) -> UnfinishedText:
+def choose(text: str, model: str) -> UnfinishedText:
     """Draw the choice of the head and the changes as text; return them with what the model makes of them.
 
     Where something cannot be changed, this is said, and nothing is.
     """
     left, right = st.columns([2, 5])
+    heads = [head_name(*head) for head in np.ndindex(direct(text, model=model).heads.shape)]
     with left:
-        name = BOOK_HEAD.select("Head", _HEADS, first_head(text))
+        name = BOOK_HEAD.select("Head", heads, first_head(text, model))
     with right:
         typed = EXCHANGED.draw(
             "What is changed, as text",
             placeholder="nothing is changed",
-            help="“decoder 2-2 15 3<>5”: in layer 2, head 2, word 15 exchanges its weights of words 3 and 5. "
-            "Without “3<>5”, its row is silenced; without “15” too, the whole head. Several changes have "
-            "commas between them.",
+            help=_FORMAT,
         )
     read = _read(text)
     try:
         edits = [_parsed(each.strip(), read) for each in typed.split(",") if each.strip()]
-        return selected(text, name, tuple(edits))
+        return selected(text, name, tuple(edits), model)
     except InvalidEdit as error:
         st.warning(f"**Nothing is changed.** {markdown.plain(str(error))}", icon=":material/link_off:")
-        return selected(text, name)
+        return selected(text, name, model=model)
 
 
-def selected(text: str, name: str, edits: tuple[Edit, ...] = ()) -> UnfinishedText:
+def selected(
+    text: str, name: str, edits: tuple[Edit, ...] = (), model: str = catalogue.STORYTELLER
+) -> UnfinishedText:
     """This head and these changes in a text.
 
     Raises:
         AttnvizError: as `compute.experiment`.
     """
     layer, head = (int(number) - 1 for number in name.split("-"))
-    found = _experiment(text, layer, head, tuple(map(str, edits)))
-    return UnfinishedText(text, _read(text), layer, head, edits, found)
+    found = _experiment(text, layer, head, tuple(map(str, edits)), model=model)
+    return UnfinishedText(text, _read(text), layer, head, edits, found, model)
 
 
 def _parsed(written: str, read: compute.Unfinished) -> Edit:
-    edit = Edit.parse(written)
+    try:
+        edit = Edit.parse(written)
+    except InvalidEdit as error:
+        raise InvalidEdit(f"{quoted(written)} is no change. Write {_FORMAT}") from error
     if edit.query not in (None, len(read.words) - 1) or (edit.target is not None and not edit.exchange):
         raise InvalidEdit(
             f"“{edit}” does something else. Here the last word, {len(read.words)}, exchanges two weights, or "
@@ -174,7 +176,7 @@ def _parsed(written: str, read: compute.Unfinished) -> Edit:
 
 def without(chosen: UnfinishedText, edits: tuple[Edit, ...]) -> compute.Experiment:
     """The same text and head, with these changes alone."""
-    return _experiment(chosen.text, chosen.layer, chosen.head, tuple(map(str, edits)))
+    return _experiment(chosen.text, chosen.layer, chosen.head, tuple(map(str, edits)), model=chosen.model)
 
 
 def change(chosen: UnfinishedText, interference: Interference) -> None:

@@ -16,7 +16,6 @@ from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import ModelInput
 from attnviz.capture.scratch import output_projections
-from attnviz.capture.storyteller import StorytellerModel
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.patching import Patching, patch
 from attnviz.interventions.edit import Edit, Edits, HeadOutput, refuse_misfits
@@ -24,12 +23,10 @@ from attnviz.models import catalogue
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.grammar import MEN, NOUNS, VOCABULARY, WOMEN
-from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.storyteller.tasks import ITEMS, items
 from attnviz.trained.vocabulary import START
 from attnviz.transformer.decoder_only import DecoderOnlySteps
 
-MODEL = catalogue.STORYTELLER
 Task = Literal["gift", "pronoun", "agreement"]
 
 _TASKS: Mapping[Task, str] = {
@@ -156,7 +153,9 @@ class Experiment:
     row_now: Floats
 
 
-def experiment(text: str, layer: int, head: int, edits: Sequence[str] = ()) -> Experiment:
+def experiment(
+    text: str, layer: int, head: int, edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER
+) -> Experiment:
     """Read a text twice, unchanged and with these edits.
 
     Raises:
@@ -165,7 +164,8 @@ def experiment(text: str, layer: int, head: int, edits: Sequence[str] = ()) -> E
     unfinished, changes = read(text), tuple(map(Edit.parse, edits))
     refuse_misfits(changes, len(unfinished.words), len(unfinished.words))
     ids = torch.tensor(unfinished.ids)
-    runs = [_storyteller().steps(ids, [each] if each else ()) for each in ((), changes)]
+    storyteller = loading.load_storyteller(model)
+    runs = [storyteller.steps(ids, [each] if each else ()) for each in ((), changes)]
     pair = VOCABULARY.ids(unfinished.choices)
     last = [steps.logits[-1].softmax(dim=-1) for steps in runs]
     before, now = (tuple(found[pair].tolist()) for found in last)
@@ -188,19 +188,19 @@ class Direct:
         return heads
 
 
-def direct(text: str) -> Direct:
+def direct(text: str, *, model: str = catalogue.STORYTELLER) -> Direct:
     """Take the difference of the two words' logits apart; errors as `read`."""
     unfinished = read(text)
     with loading.gate:  # our own models come without transformers
         from attnviz.capture.residual_stream import decomposition
 
     words = unfinished.words
-    found = decomposition(loading.load(MODEL), ModelInput(" ".join(words[1:])), len(words) - 1)
+    found = decomposition(loading.load(model), ModelInput(" ".join(words[1:])), len(words) - 1)
     (one, _), (other, _) = (found.logit(number) for number in VOCABULARY.ids(unfinished.choices))
     return Direct(contributions(found.parts, one - other), float(found.output @ (one - other)))
 
 
-def patched(text: str, rows_of: str | None = None) -> Patching:
+def patched(text: str, rows_of: str | None = None, *, model: str = catalogue.STORYTELLER) -> Patching:
     """What each head carries from the text into the exchanged one; or each row of one head, an edit.
 
     Raises:
@@ -209,7 +209,7 @@ def patched(text: str, rows_of: str | None = None) -> Patching:
     unfinished = read(text)
     clean, other = (" ".join(words[1:]) for words in (unfinished.words, unfinished.exchanged))
     rows = None if rows_of is None else Edit.parse(rows_of)
-    *_, last = patch(MODEL, ModelInput(clean), other, len(unfinished.words) - 1, rows)
+    *_, last = patch(model, ModelInput(clean), other, len(unfinished.words) - 1, rows)
     return last.found
 
 
@@ -221,7 +221,8 @@ class HeldOut:
         texts: how many.
         right: in how many of them the right word is the likeliest of all.
         looks: the weight of the last word, on average, of a word by what that is.
-        direct: what the head adds to the difference of the two logits, on average; `whole` is that.
+        differences: [text], the right word's logit minus the other's, from the smallest on.
+        direct: what the head adds to that difference, on average; `whole` is the average.
         carries: the share of that difference that its output brings into the exchanged text.
         last_row: the same of its output at the last word alone.
         turned: the share of texts in which the other word is written if the head exchanges its weights of
@@ -233,6 +234,7 @@ class HeldOut:
     texts: int
     right: int
     looks: Mapping[str, Floats]
+    differences: Floats
     direct: Floats
     whole: float
     carries: Floats
@@ -267,10 +269,10 @@ LOOKS: Mapping[Task, tuple[str, str]] = {
 GIVES = "giver, giving"
 
 
-def held_out(task: Task) -> HeldOut:
+def held_out(task: Task, *, model: str = catalogue.STORYTELLER) -> HeldOut:
     """Measure all heads in as many texts as the storyteller's figures."""
     texts = [_of(tuple(item.words)) for item in items(_TASKS[task])]
-    read = _Batch(texts)
+    read = _Batch(texts, model)
     clean, exchanged = read.run(), read.run(exchanged=True)
     before, after = read.difference(clean), read.difference(exchanged)
     whole, directly = before.mean(), read.direct(clean)
@@ -314,6 +316,7 @@ def held_out(task: Task) -> HeldOut:
         len(texts),
         read.says(clean, 0),
         looks,
+        owned(before.sort().values),
         owned(directly),
         float(whole),
         owned(carries),
@@ -338,16 +341,16 @@ class ThirdGives(NamedTuple):
     giver: float
 
 
-def third_gives(seed: int = 3) -> ThirdGives:
+def third_gives(*, model: str = catalogue.STORYTELLER) -> ThirdGives:
     """Let a third person give in as many texts."""
-    dice = Random(seed)  # noqa: S311 - stories are no secret
+    dice = Random(3)  # noqa: S311 - stories are no secret
     texts = []
     for _ in range(ITEMS):
         people = grammar.pair(dice, "names", held_out=True)
         giver = dice.choice(sorted(_PEOPLE - {*people}))
         words = (START, *grammar.lead_in(dice, people), *grammar.giving(dice, giver, dice.choice(NOUNS)))
         texts.append((_of(words), giver))
-    batch = _Batch([text for text, _ in texts])
+    batch = _Batch([text for text, _ in texts], model)
     last = batch.last(batch.run().logits).softmax(dim=-1)
     ids = torch.tensor([VOCABULARY.ids((*text.choices, giver)) for text, giver in texts])
     first, second, third = last.gather(1, ids).mean(dim=0).tolist()
@@ -361,9 +364,9 @@ def _mean(weights: Tensor) -> Floats:
 class _Batch:
     """Many texts of one task, side by side; what fills them up behind their ends changes nothing before."""
 
-    def __init__(self, texts: Sequence[Unfinished]) -> None:
+    def __init__(self, texts: Sequence[Unfinished], model: str) -> None:
         self.texts = texts
-        self.storyteller = _storyteller()
+        self.storyteller = loading.load_storyteller(model)
         self.ends = torch.tensor([len(text.words) - 1 for text in texts])
         self.pairs = torch.tensor([VOCABULARY.ids(text.choices) for text in texts])
         self._ids = [_padded(words) for words in zip(*((t.words, t.exchanged) for t in texts), strict=True)]
@@ -417,9 +420,3 @@ class _Batch:
 
 def _padded(texts: Sequence[tuple[str, ...]]) -> Tensor:
     return pad_sequence([torch.tensor(VOCABULARY.ids(words)) for words in texts], batch_first=True)
-
-
-def _storyteller() -> Storyteller:
-    model = loading.load(MODEL)
-    assert isinstance(model, StorytellerModel)  # noqa: S101 - the catalogue says so; for the type checker
-    return model.storyteller

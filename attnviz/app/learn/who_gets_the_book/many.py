@@ -7,12 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 import streamlit as st
 
+from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.many_heads.sizes import table
-from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in, told
+from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in
 from attnviz.text import decimal, head_name, joined, percent
 
-_held_out, _third_gives = told(compute.held_out), told(compute.third_gives)
+_held_out, _third_gives = storytold(compute.held_out), storytold(compute.third_gives)
 
 _LOOKS, _BLIND = 0.5, 0.05  # a weight that one cannot overlook, and one that nobody would see
 _CARRIES, _IDLE = 0.25, 0.15  # a share that matters, and one that hardly does
@@ -27,12 +28,13 @@ _TITLES = {
 def draw(chosen: UnfinishedText) -> None:
     """Draw what all heads do in many texts of the same task, and what follows."""
     task = chosen.read.task
-    found = _held_out(task)
+    found = _held_out(task, model=chosen.model)
     st.header(f"One text is an anecdote: {found.texts} texts", anchor=False)
     st.markdown(
         f"They ask {_TITLES[task]}, with pairs of names or nouns that no story to learn from has. In "
-        f"**{percent(found.right / found.texts)}** the right word is the likeliest of all. A row for each "
-        "head, means over these texts:"
+        f"**{percent(found.right / found.texts)}** the right word is the likeliest of all, by "
+        f"**{decimal(found.whole)}** on average over the other in its logit.{_yours(chosen, found)} A row "
+        "for each head, means over these texts:"
     )
     columns = {f"looks at: {name}": weights for name, weights in found.looks.items()}
     columns |= {
@@ -57,7 +59,16 @@ def draw(chosen: UnfinishedText) -> None:
         args=(chosen, list(found.pair)),
     )
     if task == "gift":
-        _rule(found)
+        _rule(found, chosen.model)
+
+
+def _yours(chosen: UnfinishedText, found: compute.HeldOut) -> str:
+    """Where the visitor's text stands among the others, in Markdown; "" if neither word is the right one."""
+    if chosen.read.third:
+        return ""
+    its = chosen.direct.difference
+    below = percent(float(np.mean(found.differences < its)))
+    return f" In your text that is {decimal(its)}, more than in {below} of these."
 
 
 def _listed(heads: Iterable[tuple[int, ...]]) -> str:
@@ -100,9 +111,9 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     return [together, *cancel, *in_vain, *([unseen] if each else [] if in_vain else [none])]
 
 
-def _rule(found: compute.HeldOut) -> None:
+def _rule(found: compute.HeldOut, model: str) -> None:
     """Tell two rules apart, beside what was found in GPT-2."""
-    third, giver = _third_gives(), found.giver
+    third, giver = _third_gives(model=model), found.giver
     assert giver  # noqa: S101 - of gifts it is measured; for the type checker
     first, second = third.named
     pair, reader = _listed(found.pair), head_name(*giver.reader)
@@ -139,5 +150,6 @@ def _rule(found: compute.HeldOut) -> None:
         st.markdown(
             "In GPT-2 small, Wang et al. (2023) found three steps: *duplicate token heads* see that a name "
             "stands there twice; *S-inhibition heads* keep later heads from looking at it; *name mover "
-            f"heads* look at the other name and copy it. {here}"
+            f"heads* look at the other name and copy it. That is their finding: for this page, nothing "
+            f"was measured in GPT-2. {here}"
         )

@@ -11,16 +11,17 @@ from attnviz.app import markdown
 from attnviz.app.components.arrow import arrow
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
+from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.lesson import guess, not_shown, the_code
-from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, change, direct, told, undo, without
+from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, change, undo, without
 from attnviz.app.state.choices import BOOK_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.interventions.edit import Edit
 from attnviz.text import decimal, head_name, percent, signed_share
 from attnviz.trace import Floats
 
-_patched = told(compute.patched)
+_patched = storytold(compute.patched)
 
 ANOTHER = "another word"
 _LISTED, _WORTH_TELLING = 3, 0.05  # weights named in a sentence
@@ -113,9 +114,12 @@ def in_words(chosen: UnfinishedText) -> str:
 
 def text(chosen: UnfinishedText) -> None:
     """Say which parts the difference of the two logits is the sum of."""
-    found = direct(chosen.text)
+    found = chosen.direct
     parts, heads = found.parts, found.heads
     one, other = chosen.pair
+    networks = ""
+    if parts.feed_forward.any():
+        networks = f"feed-forward networks {decimal(float(parts.feed_forward.sum()))}, "
     above = "above" if found.difference >= 0 else "below"
     st.header("Which heads add to it?", anchor=False)
     st.markdown(
@@ -130,10 +134,10 @@ def text(chosen: UnfinishedText) -> None:
     )
     _map("book direct", chosen, heads, "adds to the difference, directly", decimal)
     st.markdown(
-        f":small[The embedding of {chosen.last} adds {decimal(parts.embeddings)}, biases "
-        f"{decimal(parts.biases)}. All parts together differ from the model’s own number by less than "
-        f"{max(1e-5, float(np.ceil(1e5 * abs(parts.total - found.difference)) / 1e5)):.5f}; the last norm is "
-        "taken as it was.]"
+        f":small[The embedding of {chosen.last} adds {decimal(parts.embeddings)}, "
+        f"{networks}biases {decimal(parts.biases)}. All parts together differ from the model’s own number by "
+        f"less than {max(1e-5, float(np.ceil(1e5 * abs(parts.total - found.difference)) / 1e5)):.5f}; the "
+        "last norm is taken as it was.]"
     )
 
 
@@ -147,13 +151,13 @@ def carried(chosen: UnfinishedText) -> None:
         "100 % is all of it. A head can add little itself and carry much: what it writes, later heads read."
     )
     try:
-        heads = _patched(chosen.text)
-        rows = _patched(chosen.text, str(Edit("decoder", chosen.layer, chosen.head)))
+        heads = _patched(chosen.text, model=chosen.model)
+        rows = _patched(chosen.text, str(Edit("decoder", chosen.layer, chosen.head)), model=chosen.model)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)), icon=":material/info:")
         return
     left, right = st.columns(2, gap="large")
-    shares = heads.shares.reshape(direct(chosen.text).heads.shape).astype(np.float32)
+    shares = heads.shares.reshape(chosen.direct.heads.shape).astype(np.float32)
     with left:
         _map("book patched", chosen, shares, "carries into the other text", signed_share)
     furthest = float(np.abs(rows.shares).max()) or 1.0

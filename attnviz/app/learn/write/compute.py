@@ -9,7 +9,6 @@ import torch
 
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.capture.storyteller import StorytellerModel
 from attnviz.models import catalogue
 from attnviz.trace import Floats
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
@@ -35,20 +34,9 @@ class Readings:
     probabilities_differ: float
 
 
-def storyteller() -> DecoderOnly:
-    """The network; loaded by the first who asks.
-
-    Raises:
-        ModelFilesDamaged: its file is missing or damaged.
-    """
-    model = loading.load(catalogue.STORYTELLER)
-    assert isinstance(model, StorytellerModel)  # noqa: S101 - the catalogue says so; for the type checker
-    return model.storyteller.model
-
-
-def read(ids: tuple[int, ...]) -> Readings:
+def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Readings:
     """Read a text, two tokens or more, in three ways."""
-    network, tokens = storyteller(), torch.tensor(ids)
+    network, tokens = _network(model), torch.tensor(ids)
     with torch.inference_mode():
         at_once = network(tokens)
         everywhere = torch.ones(len(ids), len(ids), dtype=torch.bool)
@@ -82,30 +70,38 @@ def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySt
     return passes
 
 
-def costs(begin: int, written: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def costs(
+    begin: int, written: int, *, model: str = catalogue.STORYTELLER
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """How many products each word takes: with nothing kept from word to word, and with keys and values kept.
 
     Args:
         begin: how many tokens stand there at first.
         written: how many more are written.
+        model: the storyteller's name in the catalogue, as in `read`.
     """
-    network, lengths = storyteller(), range(begin, begin + written)
+    network, lengths = _network(model), range(begin, begin + written)
     return (
         tuple(products(network, length, length) for length in lengths),
         tuple(products(network, length if length == begin else 1, length) for length in lengths),
     )
 
 
-def products(network: DecoderOnly, rows: int, keys: int) -> int:
-    """How many products of two numbers the matrices of one pass are made of; norms and softmax add few.
+def _network(model: str) -> DecoderOnly:
+    return loading.load_storyteller(model).model
 
-    Each row goes through all matrices, the table of words last. In every layer its query meets each key, and
-    its weights meet each value.
+
+def products(network: DecoderOnly, rows: int, keys: int) -> int:
+    """How many products of two numbers one pass takes that finds one next word; norms and softmax add few.
+
+    Each row goes through the matrices of all layers. In every layer its query meets each key, and its weights
+    meet each value. The last row alone meets the table of words: what follows the others stands there.
 
     Args:
-        network: its matrices are all two-dimensional parameters.
+        network: the matrices of its layers are all their two-dimensional parameters.
         rows: how many tokens are computed.
         keys: how many tokens they look at, themselves included, masked or not.
     """
-    matrices = sum(numbers.numel() for numbers in network.parameters() if numbers.dim() > 1)
-    return rows * (matrices + len(network.layers) * 2 * keys * network.table.embedding_dim)
+    matrices = sum(numbers.numel() for numbers in network.layers.parameters() if numbers.dim() > 1)
+    looking = len(network.layers) * 2 * keys * network.table.embedding_dim
+    return rows * (matrices + looking) + network.table.weight.numel()

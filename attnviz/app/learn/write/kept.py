@@ -8,19 +8,17 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.caches import cached
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.learn.computed import COMPUTING
+from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import write as compute
 from attnviz.models import catalogue
-from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import in_bytes, percent, plural, rounded_count, scientific
 
 if TYPE_CHECKING:
     from attnviz.app.learn.write.sections import Story
 
-_read = cached(STORYTELLER, COMPUTING)(compute.read)
-_costs = cached(STORYTELLER, COMPUTING)(compute.costs)
+_read = storytold(compute.read)
+_costs = storytold(compute.costs)
 
 _ROWS = 8  # of a table
 _BYTES = 4  # of a number in float32
@@ -29,7 +27,7 @@ _BYTES = 4  # of a number in float32
 def mask(story: Story) -> None:
     """Draw what is expected with a mask, without one word by word, and without one all at once."""
     ids = tuple(token.id for token in story.trace.blocks[0].query_tokens)
-    found = _read(ids)
+    found = _read(ids, model=story.model)
     at = min(story.row, len(ids) - 2)
     first = max(0, min(at - _ROWS // 2, len(ids) - 1 - _ROWS))
     shown = range(first, min(first + _ROWS, len(ids) - 1))
@@ -58,7 +56,7 @@ def mask(story: Story) -> None:
 
 def cache(story: Story) -> None:
     """Draw how many rows are computed for each word, with and without kept keys and values."""
-    entry, count = catalogue.entry(STORYTELLER), story.trace.written
+    entry, count = catalogue.entry(story.model), story.trace.written
     numbers = 2 * entry.decoder_layers * entry.d_model
     st.header("What is computed again, and what is not", anchor=False)
     st.markdown(
@@ -73,11 +71,12 @@ def cache(story: Story) -> None:
         return
     end = story.begin + count
     rows = [sum(range(story.begin, end)), end - 1]
-    nothing, kept = (np.array(products) for products in _costs(story.begin, count))
+    nothing, kept = (np.array(products) for products in _costs(story.begin, count, model=story.model))
     told = (
         f"For {plural(count, 'word')}, with nothing kept: **{rows[0]:,} rows**, "
         f"{rounded_count(nothing.sum())} multiplications. With keys and values kept: **{rows[1]:,} rows**, "
-        f"{rounded_count(kept.sum())} multiplications, {percent(kept.sum() / nothing.sum())} of it."
+        f"{rounded_count(kept.sum())} multiplications, {percent(kept.sum() / nothing.sum())} of it. "
+        "In either way only the last row is compared with all words."
     )
     st.markdown(told)
     words = range(1, count + 1)
@@ -94,6 +93,6 @@ def cache(story: Story) -> None:
         digits=0,
         marked=story.word + 1 if story.word < count else None,
         alt=told.replace("*", ""),
-        caption=f"“{story.trace.text}” · {STORYTELLER}",
+        caption=f"“{story.trace.text}” · {story.model}",
         filename="key-value-cache",
     )

@@ -21,6 +21,8 @@ from attnviz.capture.model import ModelInput, Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Floats, Trace
+from attnviz.trained.storyteller import figures
+from attnviz.trained.storyteller.figures import Training
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.vocabulary import END
 
@@ -43,11 +45,13 @@ class Story:
     Attributes:
         given: what was typed, and how the model writes on: `how`.
         word: which of its words, from 0, those that it wrote and what comes after them.
+        model: who writes: a name in the catalogue.
     """
 
     given: ModelInput
     how: Writing
-    word: int
+    word: int = 0
+    model: str = STORYTELLER
 
     @property
     def typed(self) -> str:
@@ -57,12 +61,12 @@ class Story:
     @cached_property
     def trace(self) -> Trace:
         """Its attention."""
-        return caches.trace(STORYTELLER, self.given)
+        return caches.trace(self.model, self.given)
 
     @cached_property
     def expected(self) -> tuple[Prediction, ...]:
         """What it expected after each token."""
-        return caches.predictions(STORYTELLER, self.given)
+        return caches.predictions(self.model, self.given)
 
     @cached_property
     def tokens(self) -> DisplayTokens:
@@ -89,14 +93,14 @@ class Story:
         return markdown.token(place, self.tokens.groups)
 
 
-def choose() -> str:
-    """Draw the box for what the story begins with; return it."""
+def choose() -> tuple[str, str]:
+    """Draw the box for what the story begins with, and the choice of who writes it; return both."""
     return story.prompt("The story begins", PROMPT, EXAMPLES)
 
 
-def question(text: str) -> None:
+def question(text: str, model: str = STORYTELLER) -> None:
     """Ask which word the model holds for the likeliest."""
-    likeliest = caches.predictions(STORYTELLER, ModelInput(text))[-1].candidates[:_OPTIONS]
+    likeliest = caches.predictions(model, ModelInput(text))[-1].candidates[:_OPTIONS]
     best = likeliest[0].text
     guess(
         f"It has read {markdown.code(text)}. Which of these words is the likeliest to come next?",
@@ -107,16 +111,16 @@ def question(text: str) -> None:
     )
 
 
-def write(text: str) -> Story:
+def write(text: str, model: str) -> Story:
     """Draw how many words are written, and how; return the story and the word that is looked into."""
     buttons = st.container(horizontal=True, vertical_alignment="bottom")
     with st.container(horizontal=True):
         how = how_it_chooses(WRITE.draw("Words to write", default=OPENING_WORDS))
-    written = Story(ModelInput(text, writing=how), how, 0)
+    written = Story(ModelInput(text, writing=how), how, model=model)
     done, count = written.ended or len(written.tokens) >= TOKEN_LIMIT, written.trace.written
     with buttons:
         st.button("Write one word", disabled=done, on_click=_go_on, args=(count + 1,), type="primary")
-        st.button("Write to the end", disabled=done, on_click=_go_on, args=(WRITE.most,))
+        st.button("Write to the end", disabled=done, on_click=_to_the_end, args=(written,))
         st.button("Start again", disabled=not count, on_click=_go_on, args=(0,))
         word = WRITTEN_WORD.draw("Word to look into", len(_words(written)), width=140)
     return replace(written, word=word - 1)
@@ -126,6 +130,13 @@ def _go_on(words: int) -> None:
     """Write so many words, and look into the last of them."""
     WRITE.set(words)
     WRITTEN_WORD.set(max(1, words))
+
+
+def _to_the_end(story: Story) -> None:
+    """Write as many words as the story has, and not so many of the next one."""
+    how = replace(story.how, tokens=WRITE.most)
+    whole = replace(story, given=replace(story.given, writing=how))
+    _go_on(min(whole.trace.written + 1, WRITE.most))
 
 
 def _words(story: Story) -> list[str]:
@@ -143,6 +154,7 @@ def picture(story: Story) -> None:
         tokens=_words(story),
         written=True,
         chosen=story.word,
+        pending=not story.ended,
         on_pick=lambda at: WRITTEN_WORD.set(at + 1),
     )
     if story.ended:
@@ -157,7 +169,7 @@ def picture(story: Story) -> None:
     bars("story expected", title, prediction, "taken", alters(story.how))
 
 
-def text() -> None:
+def text(model: str) -> None:
     """Say how a word is chosen."""
     st.header("A probability for every word", anchor=False)
     st.markdown(
@@ -173,7 +185,7 @@ def text() -> None:
         "- **Top p**: only the fewest that have this probability together (Holtzman et al. 2020).\n"
         "- **Seed**: the same one draws the same words again."
     )
-    controls.describe(STORYTELLER)
+    controls.describe(model)
 
 
 def heads(story: Story) -> None:
@@ -197,8 +209,8 @@ def heads(story: Story) -> None:
             shown_tokens(story.trace.blocks[0].key_tokens[:seen], story.trace.text),
             heading=f"Read for word {story.word + 1}",
             note="rows: heads, layer-head; columns: tokens that are read; every row sums to 100 %",
-            caption=f"“{story.trace.text}” · {STORYTELLER}, the row of token {seen}",
-            filename=f"attnviz-{STORYTELLER}-word{story.word + 1}",
+            caption=f"“{story.trace.text}” · {story.model}, the row of token {seen}",
+            filename=f"attnviz-{story.model}-word{story.word + 1}",
         )
 
 
@@ -224,8 +236,10 @@ def code() -> None:
     )
 
 
-def limits() -> None:
+def limits(model: str) -> None:
     """Say what one could wrongly conclude."""
+    measured = figures.stored()[Training(model, 0)]
+    two, three = (percent(measured.right[f"place, {facts} facts"] / measured.items) for facts in (2, 3))
     not_shown(
         f"""
 - **Why it chose so.** A weight says what was read, not that this decided (Jain & Wallace 2019; against:
@@ -234,6 +248,9 @@ def limits() -> None:
   one that repeats itself (Holtzman et al. 2020).
 - **What the model holds for true.** A probability says what came next in texts like those that it learned
   from. Temperature, top k and top p change what is drawn, and nothing in the model.
+- **That it follows a story.** Asked where one of two things was put, it says the right word in {two} of
+  {measured.items} stories; of three things, in {three}. To guess among those places gives {percent(1 / 2)}
+  and {percent(1 / 3)}.
 - **How much a large model knows.** This one knows {len(VOCABULARY)} words and signs, and stories made by
   rules. It writes as GPT does, token by token (Radford et al. 2018), with far fewer numbers.
 """
