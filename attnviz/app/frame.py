@@ -1,6 +1,8 @@
 """The pages of the app, and the guarantee that each of them opens inside the frame."""
 
 import logging
+from copy import copy
+from functools import cache
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -51,7 +53,15 @@ _STYLE = """
 
 
 def pages() -> list[StreamlitPage]:
+    """Every page, for one run: Streamlit marks the one that may be drawn."""
+    return list(map(copy, _pages(seeing.names() != (), hearing.names() != ())))
+
+
+@cache
+def _pages(pictures: bool, sounds: bool) -> list[StreamlitPage]:
     """Every page; a page's file name is its address, and the first one lives at "/".
+
+    Kept, since Streamlit looks for each page's file: a tenth of a rerun's processor time.
 
     The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with
     sections, Streamlit makes a list on phones that screen readers cannot read. One lesson stands in the menu
@@ -66,13 +76,13 @@ def pages() -> list[StreamlitPage]:
             "pages/pictures.py",
             title="Pictures",
             icon=":material/image:",
-            visibility="visible" if seeing.names() else "hidden",
+            visibility="visible" if pictures else "hidden",
         ),
         st.Page(
             "pages/sounds.py",
             title="Sounds",
             icon=":material/graphic_eq:",
-            visibility="visible" if hearing.names() else "hidden",
+            visibility="visible" if sounds else "hidden",
         ),
         st.Page("pages/classroom.py", title="Classroom", icon=":material/groups:"),
         st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
