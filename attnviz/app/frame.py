@@ -7,7 +7,7 @@ from functools import cache
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import cards, patches
+from attnviz.app import cards, crowd, patches
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
@@ -109,6 +109,7 @@ def navigation() -> StreamlitPage:
     _check_settings()
     page = st.navigation(pages(), position="top")
     memory.put(_FRAMED, True)
+    crowd.let_in()
     st.html(_STYLE + cards.STYLE + _marked(page))
     send_code()
     return page
@@ -140,6 +141,7 @@ def _check_settings() -> None:
     try:
         allowed.names()
         limits.most_bytes()
+        crowd.most()
     except WrongSetting as error:
         logging.getLogger(__name__).warning("%s", error)
         st.error(
