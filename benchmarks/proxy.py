@@ -51,16 +51,16 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
             [program, "-f", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            _wait_until_let_through(f"http://127.0.0.1:{port}")
+            wait_for(f"http://127.0.0.1:{port}/_stcore/health")
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait()
 
 
-def _wait_until_let_through(url: str) -> None:
-    """Until a server behind the proxy is ready."""
+def wait_for(url: str) -> None:
+    """Until something answers there, and does not refuse."""
     while True:
-        with suppress(urllib.error.URLError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=5):
+        with suppress(urllib.error.URLError), urllib.request.urlopen(url, timeout=5):
             return
         time.sleep(0.1)
