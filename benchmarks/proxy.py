@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -61,6 +60,6 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
 def wait_for(url: str) -> None:
     """Until something answers there, and does not refuse."""
     while True:
-        with suppress(urllib.error.URLError), urllib.request.urlopen(url, timeout=5):
+        with suppress(OSError), urllib.request.urlopen(url, timeout=5):
             return
         time.sleep(0.1)
