@@ -35,6 +35,7 @@ STARTS = 3
 ROUNDS = 11
 LENGTHS = (16, 64, 128)
 HEADS = 12
+WITH_EMPTY_PAGE = (sys.executable, "-m", "benchmarks.with_empty_page")
 OWN_SENTENCE = "My zebra sleeps because it is tired."
 OWN_WORD = "zebra"
 
@@ -280,7 +281,7 @@ def main(*, smoke: bool) -> None:
     with launched() as browser:
         report = Report("The Explore page", browser.version)
         from_the_start(report, browser, starts)
-        with fresh_server((sys.executable, "-m", "benchmarks.with_empty_page")) as url:
+        with fresh_server(WITH_EMPTY_PAGE) as url:
             load_the_model(browser, url)
             changes_of_head(report, browser, url, rounds, lengths)
             changes_on_the_server(report, browser, url, rounds)

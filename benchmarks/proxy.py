@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -51,16 +50,16 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
             [program, "-f", str(file)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            _wait_until_let_through(f"http://127.0.0.1:{port}")
+            wait_for(f"http://127.0.0.1:{port}/_stcore/health")
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait()
 
 
-def _wait_until_let_through(url: str) -> None:
-    """Until a server behind the proxy is ready."""
+def wait_for(url: str) -> None:
+    """Until something answers there, and does not refuse."""
     while True:
-        with suppress(urllib.error.URLError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=5):
+        with suppress(OSError), urllib.request.urlopen(url, timeout=5):
             return
         time.sleep(0.1)

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import psutil
-from playwright.sync_api import Browser, WebSocket
+from playwright.sync_api import Browser, Page, WebSocket
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection
@@ -79,11 +79,15 @@ class Exchange(NamedTuple):
     answer: Answer
 
 
+Clicks = Callable[[Page, str], Iterator[Callable[[], object]]]
+
+
 # The recorded visitor -------------------------------------------------------------------------------------
 
 
-def clicks(explore: Explore) -> Iterator[Callable[[], None]]:
+def clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
     """What the recorded visitor does; the server is asked each time."""
+    explore = Explore(page, url)
     yield explore.open
     for layer, head in ((5, 9), (1, 3), (4, 2)):
         yield partial(explore.open_head, layer, head)
@@ -101,7 +105,7 @@ def clicks(explore: Explore) -> Iterator[Callable[[], None]]:
     yield partial(explore.pick, query=8)
 
 
-def record(browser: Browser, server: Server) -> list[Exchange]:
+def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[Exchange]:
     """The exchanges of a browser whose visitor does all that `clicks` says.
 
     Raises:
@@ -126,7 +130,7 @@ def record(browser: Browser, server: Server) -> list[Exchange]:
 
     with visitor(browser) as page:
         page.on("websocket", watch)
-        for click in clicks(Explore(page, server.url)):
+        for click in clicks(page, server.url):
             before = len(exchanges)
             click()
             end = time.monotonic() + PATIENCE_SECONDS

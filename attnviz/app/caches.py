@@ -58,6 +58,8 @@ The models themselves are not counted (see `loading.MOST_MODELS`), nor what long
 _FRESH_SECONDS = 30.0  # how long a look at a model's files holds
 _PROBLEM_SECONDS = 300.0  # and a reason why it cannot be used: to find it may mean to wait for a network
 
+_passes = threading.BoundedSemaphore(2)  # sentences that are read at a time: more would wait for each other
+
 _SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share
 
 Arguments = ParamSpec("Arguments")
@@ -291,7 +293,7 @@ def trace(model: str, given: ModelInput) -> Trace:
         size, tokens = entry(model), len(loading.tokens(model, given))
         # What is known to be too much is not even begun.
         _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
-        with metrics.FORWARDS.time():
+        with _passes, metrics.FORWARDS.time():
             read = loading.trace(model, given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)

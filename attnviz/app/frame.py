@@ -1,11 +1,13 @@
 """The pages of the app, and the guarantee that each of them opens inside the frame."""
 
 import logging
+from copy import copy
+from functools import cache
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import caches, cards, patches
+from attnviz.app import caches, cards, crowd, patches
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
@@ -49,13 +51,21 @@ _STYLE = """
 
 
 def pages() -> list[StreamlitPage]:
+    """Every page, for one run: Streamlit marks the one that may be drawn."""
+    usable = caches.usable()
+    return list(map(copy, _pages(any(entry.sees for entry in usable), any(entry.hears for entry in usable))))
+
+
+@cache
+def _pages(pictures: bool, sounds: bool) -> list[StreamlitPage]:
     """Every page; a page's file name is its address, and the first one lives at "/".
+
+    Kept, since Streamlit looks for each page's file: a tenth of a rerun's processor time.
 
     The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with
     sections, Streamlit makes a list on phones that screen readers cannot read. One lesson stands in the menu
     itself: many come for it alone.
     """
-    usable = caches.usable()
     return [
         st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
         st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
@@ -65,13 +75,13 @@ def pages() -> list[StreamlitPage]:
             "pages/pictures.py",
             title="Pictures",
             icon=":material/image:",
-            visibility="visible" if any(entry.sees for entry in usable) else "hidden",
+            visibility="visible" if pictures else "hidden",
         ),
         st.Page(
             "pages/sounds.py",
             title="Sounds",
             icon=":material/graphic_eq:",
-            visibility="visible" if any(entry.hears for entry in usable) else "hidden",
+            visibility="visible" if sounds else "hidden",
         ),
         st.Page("pages/classroom.py", title="Classroom", icon=":material/groups:"),
         st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
@@ -98,6 +108,7 @@ def navigation() -> StreamlitPage:
     _check_settings()
     page = st.navigation(pages(), position="top")
     memory.put(_FRAMED, True)
+    crowd.let_in()
     st.html(_STYLE + cards.STYLE + _marked(page))
     send_code()
     return page
@@ -129,6 +140,7 @@ def _check_settings() -> None:
     try:
         allowed.names()
         limits.most_bytes()
+        crowd.most()
     except WrongSetting as error:
         logging.getLogger(__name__).warning("%s", error)
         st.error(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
@@ -30,6 +31,7 @@ def code(text: str) -> str:
     return f"{fence}{padding}{text}{padding}{fence}"
 
 
+@lru_cache(maxsize=256)  # a page has 25 such texts, nearly all of them ours
 def plain(text: str) -> str:
     """A message as Markdown without formatting, whatever words of the visitor it quotes."""
     text = _REWRITTEN.sub("\\g<0>\u2060", text)

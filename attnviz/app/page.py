@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import StopException
 from attnviz.app import controls, frame, markdown
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.state import link
-from attnviz.app.state.choices import TEACHER
+from attnviz.app.state.choices import TEACHER, of_page
 from attnviz.errors import AttnvizError
 
 _TEACHERS_VIEW = (
@@ -72,8 +72,10 @@ def draw_copy_link(always: list[str] | None = None) -> None:
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
-    always = link.always() if always is None else always
-    copy_link("link", link.given(), always, link.never_copied())
+    given, here = link.given(), of_page(link.page())
+    if always is None:
+        always = [name for name, values in given.items() if here[name].always and any(values)]
+    copy_link("link", given, always, link.never_copied())
 
 
 def stop(

@@ -1,12 +1,18 @@
-"""Five changes of Streamlit 1.67, which no setting makes."""
+"""Seven changes of Streamlit 1.67, which no setting makes."""
 
+import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from streamlit import net_util
+from streamlit.components.v2.bidi_component import serialization
 from streamlit.elements import markdown
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.runtime import Runtime
+from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
@@ -15,6 +21,8 @@ from attnviz.app.references import linked
 
 MOST_UPLOADS = 8
 """The most files of one visit; a page has one box for one file."""
+
+_GATHERED_SECONDS = 0.01  # how long an element of a page waits for those behind it
 
 _add_file = MemoryUploadedFileManager.add_file
 _deserialize = NumberInputSerde.deserialize
@@ -29,6 +37,10 @@ def apply() -> None:
     net_util.get_external_ip = _no_address
     MemoryUploadedFileManager.add_file = _add_one_of_few  # type: ignore[method-assign]  # replaced on purpose
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
+    setattr(AppSession, "_on_scriptrunner_event", _gather)  # noqa: B010 - private
+    setattr(Runtime, "_enqueued_some_message", _wake)  # noqa: B010 - private
+    # Streamlit tries each part of a widget's message: is it a table? None is, and all is sent as JSON.
+    setattr(serialization, "is_dataframe_like", _no_table)  # noqa: B010 - it is imported there
     SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
 
 
@@ -55,6 +67,42 @@ def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
         return _deserialize(self, ui_value)
     except OverflowError as error:
         raise ValueError(str(error)) from error
+
+
+def _no_table(_: object) -> bool:
+    return False
+
+
+def _gather(self: AppSession, sender: ScriptRunner, event: ScriptRunnerEvent, **told: Any) -> None:
+    """Hand what a page's run says to the server's event loop: elements together, beginning and end at once.
+
+    Streamlit wakes the event loop for each of a page's hundred elements.
+    """
+    said: deque[Callable[[], None]] = vars(self).setdefault("_said", deque())
+
+    def hand_over() -> None:
+        while said:
+            said.popleft()()
+
+    def hand_over_later() -> None:
+        self._event_loop.call_later(_GATHERED_SECONDS, hand_over)
+
+    said.append(lambda: self._handle_scriptrunner_event_on_event_loop(sender, event, **told))
+    if event != ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+        self._call_soon_on_event_loop(hand_over)
+    elif len(said) == 1:
+        self._call_soon_on_event_loop(hand_over_later)
+
+
+def _wake(self: Runtime) -> None:
+    """Say that there is something to send; Streamlit wakes the event loop even from itself, by a socket."""
+    waiting = self._get_async_objs()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        waiting.eventloop.call_soon_threadsafe(waiting.need_send_data.set)
+    else:
+        waiting.need_send_data.set()
 
 
 class _Values(Mapping[str, Any]):

@@ -76,7 +76,7 @@ def _subject() -> tuple[str, str, str]:
     here = link.page()
 
     def said(*several: Choice[Any]) -> str:
-        return next((each.written()[0] for each in several if here in each.pages and each.written()), "")
+        return next((to[0] for each in several if here in each.pages and (to := each.written())), "")
 
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)

@@ -68,10 +68,13 @@ def settle() -> None:
 
 def _warm_up() -> None:
     try:
-        listed = allowed.names()
-        for name in dict.fromkeys([listed[0], *(name for name in catalogue.names() if name in listed)]):
-            model(name)
-        loading.trace(listed[0], ModelInput(_SENTENCE))
+        first, *_ = listed = allowed.names()
+        model(first)
+        loading.trace(first, ModelInput(_SENTENCE))
+        for name in catalogue.names():
+            if name in listed:
+                loading.load(name)
+        settle()  # once for all of them: a collection takes as long as loading one
     except Exception:
         # The visitor is told by the page as soon as the model is needed; here nobody is listening.
         logging.getLogger(__name__).exception("A model could not be loaded in the background.")

@@ -1,7 +1,13 @@
 """The corrections of Streamlit."""
 
+import asyncio
+import time
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
@@ -51,3 +57,46 @@ def test_a_visit_keeps_only_its_last_files() -> None:
     manager.add_file("visit", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
     assert list(manager.file_storage["visit"]) == [str(number) for number in range(3, 11)]
     assert manager._total_bytes == 7 * 7 + 5
+
+
+def test_the_elements_of_a_page_are_handed_over_together_and_its_end_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run's elements come in order, and wake the event loop once; its end does not wait."""
+    monkeypatch.setattr(patches, "_GATHERED_SECONDS", 0.2)
+    heard: list[tuple[ScriptRunnerEvent, Any]] = []
+    woken = 0
+
+    async def serve(*events: ScriptRunnerEvent) -> float:
+        loop = asyncio.get_running_loop()
+
+        def wake(callback: Any) -> None:
+            nonlocal woken
+            woken += 1
+            loop.call_soon_threadsafe(callback)
+
+        session = SimpleNamespace(
+            _event_loop=loop,
+            _call_soon_on_event_loop=wake,
+            _handle_scriptrunner_event_on_event_loop=lambda _, event, forward_msg: heard.append(
+                (event, forward_msg)
+            ),
+        )
+
+        def page() -> None:
+            for number, event in enumerate(events):
+                patches._gather(session, None, event, forward_msg=number)  # type: ignore[arg-type]
+
+        begun = time.monotonic()
+        await loop.run_in_executor(None, page)
+        while len(heard) < len(events):
+            await asyncio.sleep(0.01)
+        return time.monotonic() - begun
+
+    element, end = ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS
+    assert asyncio.run(serve(*[element] * 100)) >= 0.2
+    assert heard == [(element, number) for number in range(100)]
+    assert woken == 1
+    heard.clear()
+    assert asyncio.run(serve(element, element, end)) < 0.2
+    assert heard == [(element, 0), (element, 1), (end, 2)]

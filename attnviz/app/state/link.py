@@ -74,12 +74,8 @@ def write(choice: Choice[Any], values: list[str]) -> None:
 
 def given() -> dict[str, list[str]]:
     """The choices of this page that have a value, as a link writes them."""
-    return {name: choice.written() for name, choice in of_page(page()).items() if choice.stands}
-
-
-def always() -> list[str]:
-    """Those of them that the address always names, if they are not empty."""
-    return [name for name, choice in of_page(page()).items() if choice.always and any(choice.written())]
+    here = of_page(page()).items()
+    return {name: values for name, choice in here if (values := choice.written()) or choice.stands}
 
 
 def never_copied() -> list[str]:
@@ -132,28 +128,29 @@ def notices() -> list[str]:
     Returns:
         One Markdown sentence for each choice whose value was not taken.
     """
-    now = given()
     if not memory.has(_NOTICE):
+        now = given()
         memory.put(_NOTICE, (now, _differences(memory.get(_ASKED, {}), now)))
     at_first, sentences = memory.get(_NOTICE)
-    return list(sentences) if at_first == now else []
+    return list(sentences) if sentences and at_first == given() else []
 
 
 def _rename() -> None:
     """Take a choice, or an option, by the name that it had in links made earlier."""
+    address = set(st.query_params)
     for choice in of_page(page()).values():
-        option = st.query_params.get(choice.name, "")
-        if isinstance(choice, OneOf) and option in choice.renamed:
-            choice.set(choice.renamed[option])
-            write(choice, [choice.renamed[option]])
-        for former in choice.former:
+        if isinstance(choice, OneOf) and choice.name in address:
+            option = st.query_params[choice.name]
+            if option in choice.renamed:
+                choice.set(choice.renamed[option])
+                write(choice, [choice.renamed[option]])
+        for former in address.intersection(choice.former):
             values = st.query_params.get_all(former)
-            if values and not choice.stands and choice.name not in st.query_params:
+            if values and not choice.stands and choice.name not in address:
                 with suppress(ValueError):  # what is no number is told by its new name
                     choice.set(choice.parse(values))
                 write(choice, values)
-            if former in st.query_params:
-                _delete(former)
+            _delete(former)
 
 
 def _take_carried(came: bool) -> None:
