@@ -122,10 +122,14 @@ def parse(text: str) -> tuple[Pair, ...]:
     pairs: list[Pair] = []
     known: dict[tuple[str, ...], int] = {}
     wrong: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        written = line.strip()
-        if not written or written.startswith("#"):
-            continue
+    lines = [
+        (number, written)
+        for number, line in enumerate(text.splitlines(), 1)
+        if (written := line.strip()) and not written.startswith("#")
+    ]
+    if len(lines) > MOST_PAIRS:  # before they are read, which takes long
+        raise AttnvizError(f"There are {len(lines):,} pairs; at most {MOST_PAIRS:,} can be read at once.")
+    for number, written in lines:
         try:
             pair = _pair(written)
         except AttnvizError as error:
@@ -139,13 +143,11 @@ def parse(text: str) -> tuple[Pair, ...]:
         pairs.append(pair)
     if wrong:
         more = len(wrong) - _MOST_LISTED
-        lines = [*wrong[:_MOST_LISTED], *([f"{more} more lines cannot be read."] if more > 0 else [])]
-        first, example, others = " ".join(lines).partition(_FOR_EXAMPLE)  # which is given once
+        told = [*wrong[:_MOST_LISTED], *([f"{more} more lines cannot be read."] if more > 0 else [])]
+        first, example, others = " ".join(told).partition(_FOR_EXAMPLE)  # which is given once
         raise AttnvizError(first + example + others.replace(_FOR_EXAMPLE, ""))
     if not pairs:
         raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
-    if len(pairs) > MOST_PAIRS:
-        raise AttnvizError(f"There are {len(pairs):,} pairs; at most {MOST_PAIRS:,} can be read at once.")
     return tuple(pairs)
 
 

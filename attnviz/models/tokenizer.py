@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -65,6 +66,19 @@ class TokenizedText:
     type_ids: tuple[int, ...]
 
 
+@contextmanager
+def _panics_told() -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:  # a panic in Rust is no `Exception`
+        if type(error).__name__ != "PanicException":
+            raise
+        raise UnreadableText(
+            "This model's tokenizer gave up on the text: a rule in its tokenizer.json takes too long. "
+            "Shorten the text, or take another model."
+        ) from error
+
+
 class TextTokenizer:
     """A model's tokenizer, with the checks that a visitor's text needs.
 
@@ -104,15 +118,8 @@ class TextTokenizer:
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
     def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding:
-        try:
+        with _panics_told():
             return self._tokenizer.encode(*texts)
-        except BaseException as error:  # a panic in Rust is no `Exception`
-            if type(error).__name__ != "PanicException":
-                raise
-            raise UnreadableText(
-                "This model's tokenizer gave up on the text: a rule in its tokenizer.json takes too long. "
-                "Shorten the text, or take another model."
-            ) from error
 
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
         """The text's tokens, special tokens included; see `tokenized`."""
@@ -249,7 +256,8 @@ class TextTokenizer:
         return text or spelling
 
     def _decoded(self, ids: Sequence[int]) -> str:
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
+        with _panics_told():
+            return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _placed(self, encoding: Encoding, texts: tuple[str, ...]) -> tuple[Token, ...]:
         """The tokens with their spans, sentences and words; see `tokenized`."""

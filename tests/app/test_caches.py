@@ -5,10 +5,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import cachetools
 import numpy as np
 import pytest
+from streamlit.runtime.app_session import AppSession
 
 from attnviz.app import caches
 from attnviz.app.caches import cached, named, size_of
@@ -68,6 +70,14 @@ def test_arrays_are_counted_wherever_they_stand_and_each_once() -> None:
     array = zeros(5)
     held = Held((array, array, b"x" * 2_000), {"name": zeros(1)}, projection=zeros(9))
     assert 8_000 < size_of(held) < 9_000  # without W_O, which all traces of a model share
+
+
+@pytest.mark.usefixtures("memory")
+def test_no_visitor_can_empty_it() -> None:
+    kept = cached()(object)
+    value, visit = kept(), SimpleNamespace(_session_state={})
+    AppSession._handle_clear_cache_request(visit)  # type: ignore[arg-type]  # "clear_cache" of a browser
+    assert kept() is value
 
 
 @pytest.mark.usefixtures("memory")

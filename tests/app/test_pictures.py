@@ -16,7 +16,7 @@ from attnviz.app import caches
 from attnviz.app.saving import npz_of
 from attnviz.app.senses import seeing
 from attnviz.app.senses.picture_samples import SAMPLES, SIDE, sample
-from attnviz.capture import loading
+from attnviz.capture import loading, pictures
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
@@ -43,6 +43,21 @@ def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
     after = seeing.weights(model, "boat", seeing.drawn("boat"))
     np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
     assert not np.array_equal(before, after)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_picture_is_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked, opened = list[bytes](), pictures.opened
+
+    def counted(picture: pictures.Picture) -> Image.Image:
+        if isinstance(picture, bytes):
+            unpacked.append(picture)
+        return opened(picture)
+
+    monkeypatch.setattr(pictures, "opened", counted)
+    caches.clear()
+    visit("pictures")
+    assert unpacked == [seeing.drawn("boat")]
 
 
 def test_without_a_model_that_sees_the_page_says_how_to_open_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,3 +90,11 @@ def test_the_waveform_has_the_largest_and_smallest_samples(opened: Callable[[str
     between = (wave.times > 0.36) & (wave.times < 0.54)
     assert not np.any(wave.high[between])
     assert np.all(wave.high[~between & (wave.times < 0.34)] > 0)
+
+
+def test_a_file_of_no_bytes_is_refused_by_its_name(opened: Callable[[str], str]) -> None:
+    opened("wav2vec2")
+    app = visit("sounds", sound="your own")
+    app.file_uploader[0].upload("empty.wav", b"", "audio/wav").run()
+    assert not app.exception
+    assert app.error[0].value.startswith("**empty.wav:** This is no sound that can be read")

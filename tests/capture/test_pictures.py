@@ -4,7 +4,9 @@ import io
 import json
 import shutil
 import struct
+import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 from transformers import AutoModel
 
 import attnviz
@@ -81,6 +84,22 @@ def png_that_claims(width: int, height: int) -> bytes:
 def test_what_is_no_bearable_picture_is_refused(given: pictures.Picture, match: str) -> None:
     with pytest.raises(UnreadablePicture, match=match):
         pictures.opened(given)
+
+
+def test_pictures_are_unpacked_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, at_once, load = list[object](), list[int](), PngImageFile.load
+
+    def slow(picture: PngImageFile) -> Any:
+        now.append(picture)
+        at_once.append(len(now))
+        time.sleep(0.02)
+        now.pop()
+        return load(picture)
+
+    monkeypatch.setattr(PngImageFile, "load", slow)
+    with ThreadPoolExecutor(3) as visitors:
+        list(visitors.map(pictures.opened, [data(plain(), "PNG")] * 3))
+    assert at_once == [1, 1, 1]
 
 
 def test_a_picture_is_seen_as_a_person_sees_it() -> None:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.errors import UnknownModel, WrongSetting
-from attnviz.models import allowed, catalogue
+from attnviz.models import allowed, catalogue, resolve
 
 LIST = "minilm, my-bert=/models/bert, /models/gpt, openai-community/gpt2, short=owner/name@v1"
 NAMES = ("minilm", "my-bert", "gpt", "openai-community/gpt2", "short")
@@ -48,6 +48,19 @@ def test_no_name_reveals_where_a_folder_lies(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(allowed.SETTING, "~/secret/one,../secret/two,./three,/secret/four/,a/b/five,near/bert")
     assert allowed.names() == ("one", "two", "three", "four", "five", "bert")
+
+
+def test_no_refusal_tells_whether_there_is_such_a_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(allowed.SETTING, "minilm")
+    for ask in (allowed.check, allowed.target, resolve.entry):
+        told = set[str]()
+        for folder in (tmp_path, tmp_path / "none"):
+            with pytest.raises(UnknownModel) as caught:
+                ask(str(folder))
+            told.add(str(caught.value))
+        assert told == {"This server offers these models and no others: minilm."}
 
 
 @pytest.mark.parametrize("name", ["translator", "minilm-scratch"])

@@ -461,12 +461,15 @@ def test_a_damaged_tokenizer_is_told(content: str, tmp_path: Path) -> None:
 
 
 def test_a_rule_that_takes_too_long_is_given_up_with_the_reason(tmp_path: Path) -> None:
-    tokenizer = rust.Tokenizer(rust.models.BPE())
-    rule = rust.Regex("(a|aa|a?)+$")
+    long, rule = "a" * 3000 + "b", rust.Regex("(a|aa|a?)+$")
+    tokenizer = rust.Tokenizer(rust.models.WordLevel({long: 0}, long))
     tokenizer.pre_tokenizer = rust.pre_tokenizers.Split(rule, "isolated")
+    tokenizer.decoder = rust.decoders.Replace(rule, "x")
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(UnreadableText, match="gave up"):
-        in_folder(tmp_path, 512).tokens("a" * 3000 + "b")
+    reads = in_folder(tmp_path, 512)
+    for give in (lambda: reads.tokens(long), lambda: reads.readable(0)):
+        with pytest.raises(UnreadableText, match="gave up"):
+            give()
 
 
 def test_damaged_settings_are_as_good_as_none(tmp_path: Path) -> None:

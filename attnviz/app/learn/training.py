@@ -14,6 +14,7 @@ from typing import IO, Any, TypeAlias
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
+from attnviz.models import allowed
 from attnviz.trained.storyteller import forming
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.translator import live
@@ -21,8 +22,8 @@ from attnviz.trained.translator.learning import Snapshot
 
 AnySnapshot: TypeAlias = Snapshot | forming.Snapshot
 
-OFF = "ATTNVIZ_LIVE_TRAINING"
-"""The environment variable with which who runs a server switches live training off: "off"."""
+SETTING = "ATTNVIZ_LIVE_TRAINING"
+"""The environment variable with which who runs a server switches live training on or off: "on", "off"."""
 
 # One core: the others are for the server's other visitors, and so small a model would gain nothing by them.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
@@ -122,5 +123,6 @@ def _next(lines: SimpleQueue[str | None]) -> str | None:
 
 
 def switched_off() -> bool:
-    """Whether who runs this server does not want live training."""
-    return os.environ.get(OFF, "").strip().lower() in {"off", "0", "no", "false"}
+    """Whether there is no live training: who runs this server does not want it, or has a list of models."""
+    setting = os.environ.get(SETTING, "").strip().lower()
+    return setting in {"off", "0", "no", "false"} if setting else allowed.public()

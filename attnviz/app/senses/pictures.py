@@ -134,7 +134,7 @@ def all_heads(chosen: PictureSelection, layer: int, head: int, query: int) -> st
 def one_head(chosen: PictureSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
     tokens = chosen.tokens
-    shown = seeing.shown(chosen.entry.name, chosen.file)
+    shown = seeing.looked(chosen.entry.name, chosen.example, chosen.file).shown
 
     def pick(token: int) -> None:
         PATCH.set(tokens[token])

@@ -24,21 +24,6 @@ def drawn(name: str) -> bytes:
     return _png(Image.fromarray(sample(name)))
 
 
-@cached(named, "Looking at the picture with the model …")
-def trace(model: str, name: str, file: bytes) -> Trace:
-    """One forward pass of a model over a picture.
-
-    Args:
-        model: one that sees pictures.
-        name: what the trace calls the picture.
-        file: the picture, as a file of one of `PICTURE_FORMATS`.
-
-    Raises:
-        AttnvizError: the model or the picture cannot be used; the message says what to do.
-    """
-    return loading.look(model, file, name)
-
-
 class Shown(NamedTuple):
     """A picture and what a model saw of it; pictures for the browser, as addresses that hold them.
 
@@ -57,18 +42,41 @@ class Shown(NamedTuple):
     stretch: float
 
 
-@cached(named)
-def shown(model: str, file: bytes) -> Shown:
-    """What a model saw of a picture; it is one that `trace` could read."""
+class Looked(NamedTuple):
+    """All that comes of a picture."""
+
+    trace: Trace
+    shown: Shown
+
+
+@cached(named, "Looking at the picture with the model …")
+def looked(model: str, name: str, file: bytes) -> Looked:
+    """One forward pass of a model over a picture, which is unpacked once: a large one takes long.
+
+    Args:
+        model: one that sees pictures.
+        name: what the trace calls the picture.
+        file: the picture, as a file of one of `PICTURE_FORMATS`.
+
+    Raises:
+        AttnvizError: the model or the picture cannot be used; the message says what to do.
+    """
     from attnviz.capture import pictures
 
     picture = pictures.upright(pictures.opened(file))
+    trace = loading.look(model, picture, name)
     width, height = picture.size
     seen, brought_to = loading.seen(model, picture)
     share = tuple(min(1.0, kept / side) for kept, side in zip(seen.size, brought_to, strict=True))
     stretch = brought_to[0] / brought_to[1] * height / width
     picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
-    return Shown(_address(picture), (width, height), _address(seen), (share[0], share[1]), stretch)
+    whole = _address(picture)
+    return Looked(trace, Shown(whole, (width, height), _address(seen), (share[0], share[1]), stretch))
+
+
+def trace(model: str, name: str, file: bytes) -> Trace:
+    """The pass alone; see `looked`."""
+    return looked(model, name, file).trace
 
 
 @cached(named)

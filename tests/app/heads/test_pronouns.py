@@ -4,6 +4,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -357,13 +358,19 @@ def test_sentences_that_a_model_cannot_read_are_counted_and_named() -> None:
     assert "probability of" not in told.partition("The best of 8")[0]
 
 
-def test_pasted_pairs_are_read_instead_and_wrong_lines_are_named() -> None:
+def test_pasted_pairs_are_read_instead_once_a_run_and_wrong_lines_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = visit("pronouns", pairs="Paste pairs")
+    parsed = Mock(wraps=pairs.parse)
+    monkeypatch.setattr(pairs, "parse", parsed)
     written = "The [dog] saw the [cat] when *it* {sat > dog | ran > cat}."
     app.text_area[0].set_value(f"{written}\nThe dog slept.").run()
     assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ]")
     assert app.text_area[0].value == f"{written}\nThe dog slept."
+    parsed.reset_mock()
     app.text_area[0].set_value(written).run()
+    parsed.assert_called_once_with(written)
     app = read(app)
     right = resolved(*pairs.parse(written)).scores().pairs
     np.testing.assert_allclose(sent(app, "head_map")["values"], right.ravel())

@@ -11,6 +11,7 @@ from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training, switched_off, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
+from attnviz.models import allowed
 from attnviz.trained.live import step_line
 from attnviz.trained.translator import live
 from attnviz.trained.translator.learning import PROBES
@@ -90,10 +91,20 @@ def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("value", "off"), [("off", True), (" OFF ", True), ("0", True), ("on", False), ("", False), (None, False)]
+    ("value", "models", "off"),
+    [
+        ("off", "", True),
+        (" OFF ", "", True),
+        ("0", "", True),
+        ("on", "", False),
+        ("", "", False),
+        ("", "minilm", True),
+        ("on", "minilm", False),
+    ],
 )
-def test_an_operator_can_switch_it_off(monkeypatch: pytest.MonkeyPatch, value: str | None, off: bool) -> None:
-    monkeypatch.delenv(compute.OFF, raising=False)
-    if value is not None:
-        monkeypatch.setenv(compute.OFF, value)
+def test_an_operator_switches_it_off_and_who_lists_models_must_switch_it_on(
+    monkeypatch: pytest.MonkeyPatch, value: str, models: str, off: bool
+) -> None:
+    monkeypatch.setenv(compute.SETTING, value)
+    monkeypatch.setenv(allowed.SETTING, models)
     assert switched_off() is off

@@ -153,7 +153,7 @@ def test_a_fault_of_the_training_is_told(monkeypatch: pytest.MonkeyPatch, jobs: 
 
 
 def test_who_runs_the_server_can_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(compute.OFF, "off")
+    monkeypatch.setenv(compute.SETTING, "off")
     app = visit(PAGE)
     assert "switched off" in app.info[0].value
     assert "Start training" not in buttons(app)
