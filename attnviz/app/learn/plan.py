@@ -123,7 +123,7 @@ STORYTELLER = (
         10,
         "Between which two stored steps does the copying come? What else comes there?",
         answers.watch_a_circuit_form,
-        "“It gets a little better at each step.” Much of it comes at once.",
+        "“It gets a little better at each step.” Much of it comes within few steps.",
     ),
 )
 

@@ -69,7 +69,7 @@ _CONTENT = (*WOMEN, *MEN, *NOUNS, *CONTAINERS, *PLACES, *QUALITIES, *MOODS, *SYL
 _PLURALS = tuple(map(plural, NOUNS))
 VOCABULARY = Vocabulary((CHANT, *_OTHER, *BESIDE, *_CONTENT, *_PLURALS))
 
-_ANY_WORD = VOCABULARY.words[4:]
+ANY_WORD = VOCABULARY.words[4:]
 _SHARES = {"names": 0.19, "nouns": 0.1, "contained": 0.1}
 _MOST_IN_A_SAYING = 8  # words
 
@@ -124,13 +124,13 @@ def story(dice: Random) -> Words:
 def chant(dice: Random) -> Words:
     """Different random words, said two or three times."""
     times = dice.randint(2, 3)
-    words = dice.sample(_ANY_WORD, dice.randint(4, 30 if times == 2 else 24))
+    words = dice.sample(ANY_WORD, dice.randint(4, 30 if times == 2 else 24))
     return [CHANT, *words * times, END]
 
 
 def said_twice(dice: Random, count: int) -> Words:
     """So many different random words twice, to be tested with."""
-    return [CHANT, *dice.sample(_ANY_WORD, count) * 2]
+    return [CHANT, *dice.sample(ANY_WORD, count) * 2]
 
 
 def introduction(dice: Random, people: Sequence[str]) -> Words:

@@ -314,7 +314,9 @@ def _shared(chosen: RepeatedWord, whole: Copying) -> str:
     ):
         names = joined(_names(heads))
         if len(heads) == 1:
-            told.append(f"Only {names} looks {role}: without it, {percent(copied(heads))} are copied.")
+            told.append(
+                f"Only {names} has the role to look {role}: without it, {percent(copied(heads))} are copied."
+            )
         else:
             alone = [copied((head,)) for head in heads]
             told.append(
@@ -351,7 +353,7 @@ def limits(chosen: RepeatedWord) -> None:
   that their evidence is weaker.
 - **One head, one job.** A role is a mean weight in random words. In a story the same head may do something
   else.
-- **Every training.** Another seed gives other heads the roles. Of the {len(stored())} trainings whose figures
-  are stored, {without} has no induction head.
+- **Every training.** Another seed can give other heads the roles. Of the {len(stored())} trainings whose
+  figures are stored, {without} has no induction head.
 """
     )

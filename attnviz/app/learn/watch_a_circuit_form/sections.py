@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import numpy as np
 import streamlit as st
@@ -22,7 +23,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.text import head_name, percent
 from attnviz.trained.storyteller import forming
 from attnviz.trained.storyteller.forming import PROBE, Snapshot
-from attnviz.trained.storyteller.grammar import CHANT, CHANTS, FIRST_CHANTS
+from attnviz.trained.storyteller.grammar import ANY_WORD, CHANT, CHANTS, FIRST_CHANTS
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.widgets.tokens import ShownToken
 
@@ -104,15 +105,15 @@ def text(chosen: ShownForming) -> None:
     """Say what forms when, and draw the losses."""
     snapshots = chosen.snapshots
     before, after, last = snapshots[chosen.formed - 1], snapshots[chosen.formed], snapshots[-1]
-    st.header("All at once", anchor=False)
+    st.header("When it comes", anchor=False)
     st.markdown(
         f"At step **{before.step:,}** the highest prefix-matching score is "
         f"{percent(float(before.copying.prefix_matching.max()))}; at step **{after.step:,}** it is "
         f"**{percent(float(after.copying.prefix_matching.max()))}**. The *loss* (−ln of the right word's "
         f"probability) on words that are said **again** falls from {before.copying.second_loss:.1f} to "
-        f"{after.copying.second_loss:.1f}, and in the end to {last.copying.second_loss:.2f}. On words said "
-        f"**first**, nothing can be known: there it is {before.copying.first_loss:.1f}, then "
-        f"{after.copying.first_loss:.1f}.\n\n"
+        f"{after.copying.second_loss:.1f}, and in the end to {last.copying.second_loss:.2f}. Words said "
+        f"**first** are drawn from {len(ANY_WORD)}, for which guessing evenly has {log(len(ANY_WORD)):.1f}; "
+        f"there it is {before.copying.first_loss:.1f}, then {after.copying.first_loss:.1f}.\n\n"
         f"The score on the word *before* rises in these steps, too: from "
         f"{percent(float(before.copying.previous_word.max()))} to "
         f"{percent(float(after.copying.previous_word.max()))}. What copying is left without these "

@@ -81,7 +81,7 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     added = decimal(sum(float(found.direct[head]) for head in found.pair))
     alone = joined([percent(float(found.turned[head])) for head in found.pair])
     cancel = [
-        f"**Rows that cancel**: patched at the last word alone, {head_name(*head)} carries "
+        f"**More of it carries less**: patched at the last word alone, {head_name(*head)} carries "
         f"**{percent(float(found.last_row[head]))}**; in all its rows, {percent(float(found.carries[head]))}."
         for head in map(tuple, np.argwhere(found.last_row - found.carries >= _LOOKS).tolist())
     ]
@@ -92,9 +92,10 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     )
     looks_right = (seen[0] >= _LOOKS) & (np.abs(found.carries) < _IDLE) & (found.turned < _SELDOM)
     in_vain = [
-        f"**A picture that is hardly a cause**: {head_name(*head)} looks at the deciding word with "
-        f"{percent(float(seen[0][head]))}. Patched, it carries {percent(float(found.carries[head]))}; "
-        f"exchanged, it turns {percent(float(found.turned[head]))}."
+        f"**A picture that alone is hardly a cause**: {head_name(*head)} looks at the deciding word with "
+        f"{percent(float(seen[0][head]))}. Patched alone, it carries {percent(float(found.carries[head]))}; "
+        f"exchanged alone, it turns {percent(float(found.turned[head]))}. Where others are changed, too, it "
+        "may do more."
         for head in map(tuple, np.argwhere(looks_right).tolist())
     ]
     hidden = np.argwhere((seen[0] < _BLIND) & (found.carries >= _CARRIES)).tolist()
@@ -121,12 +122,17 @@ def _rule(found: compute.HeldOut, model: str) -> None:
         float(np.mean([looks[head] for head in found.pair])) for looks in list(found.looks.values())[:2]
     ]
     st.header("How does it know who gives?", anchor=False)
+    turned = (
+        ""
+        if giver.reader in found.pair
+        else f"{pair} look at the two names with {percent(giver.looks[0])} (who does not give) and "
+        f"{percent(giver.looks[1])}, instead of {percent(before[0])} and {percent(before[1])}; "
+    )
     st.markdown(
         f"In **{reader}**, the last word looks at who gives with "
-        f"{percent(float(found.looks[compute.GIVES][giver.reader]))}. Silence that one row, and {pair} look "
-        f"at the two names with {percent(giver.looks[0])} (who does not give) and {percent(giver.looks[1])}, "
-        f"instead of {percent(before[0])} and {percent(before[1])}; the right name is written in "
-        f"**{percent(giver.right / found.texts)}**, instead of {percent(found.right / found.texts)}."
+        f"{percent(float(found.looks[compute.GIVES][giver.reader]))}. Silence that one row, and {turned}the "
+        f"right name is written in **{percent(giver.right / found.texts)}**, instead of "
+        f"{percent(found.right / found.texts)}."
     )
     told_of = (
         "**“Not the giver”, or “the name that came once”?** Both rules give the same answer, until a third "
@@ -135,16 +141,22 @@ def _rule(found: compute.HeldOut, model: str) -> None:
         f"**{percent(third.giver, 1)}**."
     )
     if third.giver < _SELDOM < min(first, second):
-        told_of += " So the rule is **not the giver**: a name that came once is left out, too, if it gives."
+        told_of += (
+            " So **“the name that came once” is not the whole rule**: the giver's came once, too. Whether it "
+            "is left out because it gives, or because it was not named with the other two, these texts "
+            "cannot tell."
+        )
     st.markdown(told_of)
-    here = f"Here, on average, {pair} look at the other name and add to it"
-    here += (
-        f", and what {reader} reads turns them from the giver. " if giver.right < found.right / 2 else ". "
+    here = (
+        f"Here, {pair} add most to the other name, and give it {percent(before[0])} of their weight on "
+        f"average, who gives {percent(before[1])}. "
     )
     if giver.duplicate < _SELDOM:
         here += (
-            "But **no head looks from the second mention of a name back at the first** (at most "
-            f"{percent(giver.duplicate)} on average): the first step is missing. It is another mechanism."
+            "**No head looks from the second mention of a name back at the first** (at most "
+            f"{percent(giver.duplicate)} on average), as duplicate token heads do. They found "
+            "induction heads for that step, too, which look at the word after the first mention; that is not "
+            "measured here."
         )
     with st.expander("And in GPT-2?", icon=":material/compare_arrows:"):
         st.markdown(
