@@ -140,8 +140,7 @@ def test_several_heads_are_open_at_once_and_the_first_leads_to_the_tools() -> No
     app = visit("explore", layer="3", head="5", query="3 dog", also=["1", "5", "2"])
     assert sent(app, "head_view")["heads"] == [5, 1, 2]
     asked = {"model": "minilm", "text": OPENING.text, "layer": "3", "head": "5", "query": "3 dog"}
-    app.session_state["menu More about this head"] = True
-    links = page_links(clean(app.run()))
+    links = page_links(app)
     assert [links[name] for name in ("intervene", "behaviour", "plane")] == [asked] * 3
 
 
@@ -188,9 +187,6 @@ def test_a_second_text_over_the_limit_leaves_the_first_on_show() -> None:
 @pytest.mark.parametrize(("link", "whose"), [({}, "this"), ({"show": "change"}, "the first")])
 def test_the_file_of_all_heads_says_whose_numbers_it_has(link: dict[str, str], whose: str) -> None:
     app = visit("explore", text=OPENING.text, other=OPENING.other, **link)
-    assert not app.get("download_button"), "the menu is shut"
-    app.session_state["menu Save"] = True
-    clean(app.run())
     [file] = [button.proto for button in app.get("download_button") if "NPZ" in button.proto.label]
     assert f"of {whose} sentence" in file.help
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.table import head_table
 from attnviz.app import caches, markdown
@@ -31,9 +30,7 @@ def draw(view: View, heads: Heads, query: int | None) -> None:
     """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
     draw_copy_link(always_named(view.model))
     alone = caches.trace(view.model, view.given).blocks[0].weights_alone
-    if (place := _opened("Save")) is None:
-        return
-    with place:
+    with st.popover("Save"):
         save_file(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
@@ -145,16 +142,9 @@ def more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     # Where pieces are merged, a word is no token that the tools know.
     if tokens.pair and not view.merge and view.changed is None:
         along.append((QUERY.name, tokens.queries[tokens.pair.query]))
-    if (place := _opened("More about this head")) is None:
-        return
-    for tool in TOOLS:
-        if tool.name in _TOOLS:
-            place.page_link(
-                f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
-            )
-
-
-def _opened(label: str) -> DeltaGenerator | None:
-    """Draw a button that opens a menu; return the menu, None while it is shut: few visitors open it."""
-    menu = st.popover(label, key=f"menu {label}", on_change="rerun")
-    return menu if menu.open else None
+    with st.popover("More about this head"):
+        for tool in TOOLS:
+            if tool.name in _TOOLS:
+                st.page_link(
+                    f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
+                )
