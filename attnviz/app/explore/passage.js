@@ -31,6 +31,7 @@ class Passage extends View {
 
   update(data) {
     this.choice.tell(data.chosen);
+    this.pending = data.pending;
     const texts = JSON.stringify([data.typed, data.tokens, data.written, data.pending]);
     if (texts !== this.texts) this.build(data);
     this.texts = texts;
@@ -76,8 +77,7 @@ class Passage extends View {
     const last = this.buttons.length - 1;
     this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === value)));
     if (!this.buttons.includes(this.focused)) tabStop(this.buttons, value ?? 0);
-    const { pending } = this.data;
-    const count = this.buttons.length - Number(pending);
+    const count = this.buttons.length - Number(this.pending);
     if (value === null) this.place.textContent = `${count} tokens`;
     else this.place.textContent = value === count ? "what comes next" : `token ${value + 1} of ${count}`;
     this.back.setAttribute("aria-disabled", String(value === 0));

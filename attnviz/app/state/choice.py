@@ -245,9 +245,7 @@ class Several(Choice[list[Any]]):
         return list(values)
 
     def draw(self, label: str, options: Sequence[Option], **look: Any) -> list[Option]:
-        """Draw a menu in which several can be chosen, those alone; `look` goes to `st.multiselect`."""
-        if self.stands and (left := [value for value in self.get([]) if value in options]) != self.get([]):
-            self.set(left)
+        """Draw a menu in which several can be chosen; `look` goes to `st.multiselect`."""
         return list(st.multiselect(label, options, key=self.name, bind="query-params", **look))
 
 
