@@ -68,7 +68,7 @@ def _tells_the_operator_alone_what_it_does(server: Server) -> None:
     ):
         assert _get(server, path, headers)[0] == status
     with server.websocket(server.url) as visit:
-        page = ClientState(query_string=f"sentence={SENTENCE.replace(' ', '+')}&layer=inf")
+        page = ClientState(query_string=f"text={SENTENCE.replace(' ', '+')}&layer=inf")
         visit.send(BackMsg(rerun_script=page).SerializeToString())
         session = ForwardMsg.FromString(visit.recv(30, decode=False)).new_session.initialize.session_id
         while ForwardMsg.FromString(visit.recv(30, decode=False)).WhichOneof("type") != "script_finished":
@@ -164,8 +164,8 @@ def test_rooms_survive_a_restart_and_a_server_with_open_windows_stops(
     question = "Is nothing of this in the log?"
     with running(tmp_path) as server:
         with pytest.raises(InvalidStatus, match="403"):
-            room(server, {"do": "open"}, origin="http://foreign.example")
-        teacher, opened = room(server, {"do": "open"})
+            room(server, {"do": "open", "window": "a-window-of-a-teacher"}, origin="http://foreign.example")
+        teacher, opened = room(server, {"do": "open", "window": "a-window-of-a-teacher"})
         code, key = opened["room"], opened["key"]
         join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
         student, _ = room(server, join)
@@ -184,7 +184,9 @@ def test_rooms_survive_a_restart_and_a_server_with_open_windows_stops(
         assert [secret for secret in (code, key, join["voter"], question) if secret in said] == []
         assert server.tracebacks() == []
     with running(tmp_path) as server:
-        again, state = room(server, {"do": "teach", "room": code, "key": key})
+        again, state = room(
+            server, {"do": "teach", "room": code, "key": key, "window": "a-window-of-a-teacher"}
+        )
         assert state["poll"]["question"] == question
         again.close()
         _counts_wrong_codes_whatever_a_header_says(server)
