@@ -42,6 +42,7 @@ _STYLE = """
 @media (max-width: 640px) {
   .stMain .katex-display { font-size: 1em; }
   .stMain .katex-display > .katex { white-space: normal; }
+  .stMain .stMarkdown :is(th, td) { padding: 0.3rem 0.1rem; font-size: 0.6875rem; line-height: 1.3; }
 }
 </style>
 """
