@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnviz.app.classroom import bar
 from attnviz.app.learn import contents, handout, plan
 from attnviz.app.page import page
 
@@ -21,5 +22,7 @@ with page("learn", "Learn"):
         "what it reads for each word."
     )
     contents.draw("storyteller")
-    plan.draw()
-    handout.draw()
+    seat = bar.seat()
+    if seat.teaches or not seat.room:  # who follows a lesson does not see its answers
+        plan.draw()
+        handout.draw()

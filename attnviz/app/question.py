@@ -129,7 +129,7 @@ def ask(question: Question) -> None:
     guessed = st.pills(
         "Your guess", question.options, key=key, format_func=markdown.plain, label_visibility="collapsed"
     )
-    shown = name in revealed()
+    shown = name in revealed() and not kept_covered()
     if shown:
         st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
     else:
@@ -175,12 +175,14 @@ def revealed() -> frozenset[str]:
 
 
 def kept_covered() -> bool:
-    """Whether this visitor cannot reveal an answer now."""
+    """Whether this visitor is in a room that votes now, so that no answer is shown."""
     return bool(memory.get(_KEPT_COVERED))
 
 
 def keep_covered(on: bool) -> None:
-    """Let nobody look who is to answer in a room, or let them look again."""
+    """Cover the answers while a room votes; that of the page which is drawn stays covered until *Reveal*."""
+    if on and not kept_covered():
+        reveal(revealed() - {link.page()})
     memory.put(_KEPT_COVERED, on)
 
 

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.question import checked
 from attnviz.errors import InvalidQuestion
-from tests.app.shown import buttons, clean, press, sent, try_page, visit, warnings, words
+from tests.app.shown import buttons, press, sent, try_page, visit, warnings, words
 
 ASKED = {"ask": "Who was late?", "options": "the lawyer; the witness", "right": "the witness"}
 
@@ -97,8 +97,21 @@ def test_the_form_does_not_show_which_option_is_right_until_it_is_asked_to() -> 
 
 
 def test_who_is_asked_in_a_room_cannot_reveal_until_the_vote_is_closed() -> None:
-    app = visit("scale")
-    app.session_state["whether answers stay covered"] = True
-    assert "Reveal" not in buttons(clean(app.run()))
-    app.session_state["whether answers stay covered"] = False
-    assert "Reveal" in buttons(clean(app.run()))
+    def page() -> None:
+        import streamlit as st
+
+        from attnviz.app import question
+        from attnviz.app.state import link
+
+        link.arrive("scale")
+        question.ask(question.Question("Why?", ["a", "b"], "a", "Because."))
+        for on in (True, False):
+            st.button(f"vote {on}", on_click=question.keep_covered, args=(on,))
+
+    def offered(app: AppTest) -> set[str]:
+        return {"Reveal", "Cover the answer"} & set(buttons(app))
+
+    app = AppTest.from_function(page).run()
+    assert offered(press(app, "Reveal")) == {"Cover the answer"}
+    assert offered(press(app, "vote True")) == set()
+    assert offered(press(app, "vote False")) == {"Reveal"}

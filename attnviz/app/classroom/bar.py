@@ -152,7 +152,7 @@ def room_bar(
         known: what Python knows: all that `on_seat` hears.
         results: those of the room's questions that Python knows.
         on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
-            whether they are asked there right now.
+            whether a vote is open there.
         on_reveal: hears which lessons the teacher has revealed.
         on_results: hears a teacher's results, on the page that puts them into a file.
     """

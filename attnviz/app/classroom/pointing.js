@@ -14,11 +14,14 @@ const keyOf = (part) => [...part.classList].find((name) => name.startsWith(KEY))
 const holdsPicture = (one) =>
   one instanceof Element && keyOf(one) && one.closest(".stMain") && one.querySelector(PICTURES);
 
+/** The part of the page with the picture in which something happened.
+ * @param {Event} event */
+export const pictureOf = (event) => /** @type {Element | undefined} */ (event.composedPath().find(holdsPicture));
+
 window.addEventListener(
   "pointerdown",
   (event) => {
-    const part = event.composedPath().find(holdsPicture);
-    if (part) touched = /** @type {Element} */ (part);
+    touched = pictureOf(event) ?? touched;
   },
   { capture: true },
 );

@@ -3,13 +3,14 @@
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
 import { button, PollPanel, save } from "./poll.js";
-import { pictureInSight, showPointed } from "./pointing.js";
+import { pictureInSight, pictureOf, showPointed } from "./pointing.js";
 import { inOrder, room } from "./room.js";
 import styles from "./room_bar.css";
 
 const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
 const MOST_TRIES = 5;
+const OF_A_SEAT = ["classroom", "learn"]; // pages that differ with it
 
 /**
  * What room_bar.py sends, and describes.
@@ -40,7 +41,7 @@ class RoomBar extends View {
     this.follow = button("", () => room.follow(!room.follows));
     this.lead = button("Lead from here", () => room.act({ do: "lead" }));
     this.ask = button("", () => room.act({ do: "ask", ...this.data.question }));
-    this.point = button("Point", () => room.act({ do: "point", point: room.state?.point ? null : this.pointed() }));
+    this.point = button("Point", () => this.aim());
     this.point.classList.add("point");
     this.end = button("", () => this.endTwice());
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
@@ -50,6 +51,9 @@ class RoomBar extends View {
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
     this.root = element("section", { class: "root room-bar", "aria-label": label }, this.panel, this.row);
+    this.aiming = ""; // what was chosen in the pictures when a point was asked for, until there is one
+    this.clicked = (event) => this.aiming && pictureOf(event) && this.pointAt(this.pointed());
+    window.addEventListener("click", this.clicked, { capture: true });
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
@@ -60,13 +64,14 @@ class RoomBar extends View {
 
   close() {
     room.removeEventListener("change", this.changed);
+    window.removeEventListener("click", this.clicked, { capture: true });
     clearTimeout(this.repeat);
     super.close();
   }
 
   /** @param {Message} data */
   update(data) {
-    if (data.page !== this.data?.page) this.told = ""; // on the way to another page it may have been lost
+    if (data.page !== this.data?.page) [this.told, this.aiming] = ["", ""]; // on the way here it may have been lost
     this.data = data;
     if (data.wish && data.wish[0] !== done) {
       done = data.wish[0];
@@ -93,15 +98,16 @@ class RoomBar extends View {
     this.trouble.textContent = trouble;
     this.understood.hidden = !trouble;
     this.follow.hidden = !seat?.voter;
-    this.follow.textContent = follows ? "Leave" : "Follow again";
+    this.follow.textContent = follows ? "Stop following" : "Follow again";
     this.lead.hidden = !teaches || !state || leads;
+    if (!leads) this.aiming = "";
     for (const one of [this.ask, this.point, this.csv, this.end]) one.hidden = !leads;
     this.ask.hidden ||= !this.data.question;
     this.ask.textContent = this.data.question?.own ? "Ask your question" : "Ask this page's question";
     this.point.hidden ||= this.data.page === "classroom"; // students stay where they are
     this.csv.hidden ||= !state.results?.length;
-    this.point.setAttribute("aria-pressed", String(Boolean(point)));
-    this.point.classList.toggle("on", Boolean(point));
+    this.point.setAttribute("aria-pressed", String(Boolean(point || this.aiming)));
+    this.point.classList.toggle("on", Boolean(point || this.aiming));
     this.end.textContent = this.ending ? "End it for all?" : "End room";
     this.poll.update(poll ?? null);
     this.fold.hidden = !poll;
@@ -124,7 +130,7 @@ class RoomBar extends View {
       style.setProperty("--spotlight", colour);
       window.dispatchEvent(new Event("attnviz:redraw"));
     }
-    if (!goal) showPointed(point, room.follows);
+    if (!goal) showPointed(point, room.follows || !this.data.point);
   }
 
   /** One line: how it stands, and what is pointed at. */
@@ -137,6 +143,7 @@ class RoomBar extends View {
     if (room.teaches && !room.leads) return "This room is led from another window.";
     const { people, point, poll, view } = state;
     const pointed = point ? ` Look: ${point.words || "the framed picture"}.` : "";
+    if (this.aiming) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
     if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
     if (!room.follows) return "You look around on your own.";
@@ -148,13 +155,14 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** Python draws the page Classroom, and has to know in which room one is; no student who is asked can reveal. */
+  /** The pages Classroom and Learn are drawn by where one sits; nobody reveals while a vote is open: a teacher's
+   * *Reveal* is everybody's. */
   tellPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";
-    const asked = Boolean(!teaches && state?.poll?.open);
+    const asked = Boolean(state?.poll?.open);
     const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", asked };
-    if (this.data.page !== "classroom" && asked === this.data.known[3]) return;
+    if (!OF_A_SEAT.includes(this.data.page) && asked === this.data.known[3]) return;
     const text = JSON.stringify(Object.values(now));
     if (text === JSON.stringify(this.data.known) || text === this.told) return;
     this.told = text;
@@ -175,7 +183,24 @@ class RoomBar extends View {
     const point = this.pointed();
     const { point: before, view } = room.state ?? {};
     if (!room.leads || view?.path !== this.data.page) return; // the point of another page ends with it
-    if (before && (point.words !== before.words || point.picture !== before.picture)) room.act({ do: "point", point });
+    const another = before && (point.words !== before.words || point.picture !== before.picture);
+    if (another || (this.aiming && point.words !== this.aiming)) this.pointAt(point);
+  }
+
+  /** Points at what is clicked next, or ends it; a page on which nothing can be chosen is pointed at as it is. */
+  aim() {
+    if (room.state?.point || this.aiming) this.pointAt(null);
+    else if (!this.data.point) this.pointAt(this.pointed());
+    else {
+      this.aiming = this.data.point;
+      this.draw();
+    }
+  }
+
+  /** @param {import("./room.js").Point | null} point */
+  pointAt(point) {
+    this.aiming = "";
+    room.act({ do: "point", point });
   }
 
   /** @returns {import("./room.js").Point} */

@@ -257,13 +257,13 @@ class Room:
             case {"do": "again" | "close" | "show" as what}:
                 if self.poll is None:
                     raise Refused("There is no question. Ask one first.")
-                if what == "again":
+                if what != "again":
+                    self.poll.open = False
+                    self.poll.shown |= what == "show"
+                elif self.poll.votes:  # else it was pressed twice, and this vote has just begun
                     first = self.poll
                     self.rounds += 1
                     self.poll = Poll(self.rounds, first.question, first.options, first.right, first.counts())
-                else:
-                    self.poll.open = False
-                    self.poll.shown |= what == "show"
             case _:
                 raise Refused(UNCLEAR)
 

@@ -44,13 +44,13 @@ def _entrance(trouble: str) -> None:
         st.header("Join a room", anchor=False)
         st.markdown(
             "Your teacher shows a code. Nothing else is asked: no name, no account. Your pages "
-            "then go where your teacher's page goes, until you choose *Leave*."
+            "then go where your teacher's page goes, until you choose *Stop following*."
         )
         code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
-        pressed = st.button("Join", type="primary", disabled=not code)
-        if code and (pressed or memory.get(_TRIED) != code):
+        pressed = st.button("Join", type="primary")
+        if pressed or (code and memory.get(_TRIED) != code):
             bar.wish("join", code)
         memory.put(_TRIED, code)
     with teach:
@@ -94,7 +94,7 @@ def _of_the_teacher(code: str) -> None:
 
 def _of_a_student(code: str) -> None:
     st.markdown(
-        f"You are in room **{markdown.plain(code)}**. Your pages go where your teacher's page goes. *Leave*, "
-        "in the bar below, lets you look around on your own; *Follow again* brings you back."
+        f"You are in room **{markdown.plain(code)}**. Your pages go where your teacher's page goes. *Stop "
+        "following*, in the bar below, lets you look around on your own; *Follow again* brings you back."
     )
     st.button("Leave the room", on_click=bar.wish, args=("leave",))

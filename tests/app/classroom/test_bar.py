@@ -93,6 +93,10 @@ def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "served", lambda: True)
     app = visit("classroom")
     assert told(app)["wish"] is None
+    assert wish(press(app, "Join"))[1:] == (
+        "join",
+        "",
+    )  # a phone has not sent the code yet; else the room says why
     opening = wish(press(app, "Open a room"))
     assert opening[1:] == ("open", "")
     joining = wish(clean(app.text_input(key="room").set_value("abc 234").run()))
@@ -101,6 +105,15 @@ def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.Monkey
     assert wish(clean(app.run())) == joining  # once
     assert wish(press(app, "Join"))[0] != joining[0]
     assert told(visit("classroom", room="XYZ789"))["wish"][1:] == ["join", "XYZ789"]
+
+
+@pytest.mark.parametrize(
+    ("seat", "offered"), [(("", False), True), (("ABC234", True), True), (("ABC234", False), False)]
+)
+def test_who_follows_a_lesson_sees_no_plan_of_it(seat: tuple[str, bool], offered: bool) -> None:
+    app = visit("learn")
+    app.session_state["the seat in a live room"] = bar.Seat(*seat)
+    assert ("Teach it" in [each.value for each in clean(app.run()).header]) is offered
 
 
 def wish(app: AppTest) -> tuple[str, str, str]:

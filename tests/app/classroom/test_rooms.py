@@ -60,6 +60,8 @@ class Lesson(RuleBasedStateMachine):
     @rule()
     def again(self) -> None:
         self.room.lead(WINDOW, {"do": "again"})
+        if not self.votes:  # as after a double click: nothing is lost
+            return
         self.taking, self.shown, self.before, self.votes = True, False, self.counts(), {}
         self.round += 1
 
