@@ -44,9 +44,11 @@ def test_silenced_heads_add_nothing_and_the_page_tells_what_is_left() -> None:
 def test_every_head_was_silenced_alone() -> None:
     told = words(visit("induction"))
     roles = [measured().previous_word_heads, measured().induction_heads]
-    left = [percent(measured(heads, mean=True).right) for heads in roles]
+    written = lambda head: head_name(*head)  # noqa: E731
+    means = [percent(measured(tuple(map(written, heads)), mean=True).right) for heads in roles]
     assert (
-        f"{left[0]} without the previous-word heads, {left[1]} without the induction heads: **copying" in told
+        f"{means[0]} without the previous-word heads, {means[1]} without the induction heads: **copying"
+        in told
     )
     for head in ("1-1", "1-4", "2-2"):
         left = measured((head,))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.learn.who_gets_the_book import choices, compute
+from attnviz.models import catalogue
 from attnviz.text import percent
 from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
 
@@ -81,7 +82,7 @@ def test_another_size_has_another_head_and_no_changes() -> None:
 
 
 def test_the_question_is_of_a_head_in_which_it_matters() -> None:
-    def asked(text: str, model: str = choices.catalogue.STORYTELLER) -> tuple[str, bool]:
+    def asked(text: str, model: str = catalogue.STORYTELLER) -> tuple[str, bool]:
         of = choices.worth_asking(choices.selected(text, choices.first_head(text, model), model=model))
         return of.name, of.edits[0].exchange
 

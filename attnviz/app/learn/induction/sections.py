@@ -230,7 +230,8 @@ def _in_words(chosen: RepeatedWord, found: compute.Repeated, heads: Sequence[Sho
         else f"expects {markdown.code(likeliest)} next, and gives {chosen.following} **{right}**"
     )
     return (
-        f"For this word: from {chosen.following} back to {chosen.word}: {said('back')}. From the second {chosen.word} to "
+        f"For this word: from {chosen.following} back to {chosen.word}, {said('back')}. "
+        f"From the second {chosen.word} to "
         f"{chosen.following}: {said('match')}. The model {expects}."
     )
 
@@ -255,8 +256,8 @@ def text(chosen: RepeatedWord) -> None:
         "what followed. The model then says it.\n\n"
         "Nobody gave heads these roles. They are found by measure, in "
         f"{compute.MEASURED_ON}: the mean weight on the word before, and that on the word that followed the "
-        f"last time, the **prefix-matching score** (Olsson et al. 2022). The percentages above are such means, on average over all these texts. With {percent(ROLE)} or more, a "
-        "head has the role.\n\n"
+        f"last time, the **prefix-matching score** (Olsson et al. 2022). The percentages "
+        f"above are on average over these texts. With {percent(ROLE)} or more, a head has the role.\n\n"
         "Press a head below the picture to silence it. Silence one, then all of a line. Which one is needed?"
     )
 

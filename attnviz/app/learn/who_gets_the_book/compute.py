@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.grammar import MEN, NOUNS, VOCABULARY, WOMEN
 from attnviz.trained.storyteller.tasks import ITEMS, items
 from attnviz.trained.vocabulary import START
-from attnviz.transformer.decoder_only import DecoderOnlySteps
+from attnviz.transformer.decoder_only import DecoderOnlySteps, PreNormLayer
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.multi_head import join_heads
 
@@ -408,16 +408,17 @@ class _Batch:
             outputs: [text, head, word, d_head], of all heads of the layer.
         """
         model, found = self.storyteller.model, torch.empty(len(self.texts), len(VOCABULARY))
+        layers = [cast("PreNormLayer", each) for each in model.layers]
         begins = steps.layers[layer - 1].output if layer else steps.words
-        for end in self.ends.unique().tolist():  # texts of one length need no padding
+        for end in sorted({*self.ends.tolist()}):  # texts of one length need no padding
             of, first = self.ends == end, end if at_the_end or layer == len(steps.layers) - 1 else 0
             mask = causal_mask(end + 1)[first:]
             with torch.inference_mode():
-                its, tokens = model.layers[layer], begins[of, first : end + 1]
+                its, tokens = layers[layer], begins[of, first : end + 1]
                 put_out = its.attention.to_output(join_heads(outputs[of, :, first : end + 1]))
                 attention = steps.layers[layer].attention._replace(output=put_out)
                 tokens = its.after(tokens, tokens, attention).output
-                for later, kept in zip(model.layers[layer + 1 :], steps.layers[layer + 1 :], strict=True):
+                for later, kept in zip(layers[layer + 1 :], steps.layers[layer + 1 :], strict=True):
                     key, value = (each[of, :, :first] for each in (kept.attention.key, kept.attention.value))
                     tokens = later(tokens, mask, kept.attention._replace(key=key, value=value)).output
                 found[of] = model.norm(tokens[:, -1]) @ model.table.weight.T
