@@ -11,6 +11,6 @@ with lesson("who_gets_the_book") as places:
     places.text(sections.text, chosen)
     if not chosen.read.third:
         places.more(sections.carried, chosen)
-    places.more(many.draw, chosen)
     places.code(sections.code)
     places.limits(sections.limits)
+    places.more(many.draw, chosen)  # at last: it takes longest

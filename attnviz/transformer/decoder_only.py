@@ -55,7 +55,15 @@ class PreNormLayer(nn.Module):
             InvalidMask: the mask has the wrong size, or lets a token look nowhere.
         """
         normed = self.attention_norm(tokens)
-        attention = self.attention(normed, normed, mask, before)
+        return self.after(tokens, normed, self.attention(normed, normed, mask, before))
+
+    def after(
+        self,
+        tokens: Float[Tensor, "*batch token d_model"],
+        normed: Float[Tensor, "*batch token d_model"],
+        attention: MultiHeadSteps,
+    ) -> PreNormLayerSteps:
+        """What follows attention: the sum, and the feed-forward network, if there is one."""
         attended = tokens + attention.output
         if self.feed_forward_norm is None or self.feed_forward is None:
             return PreNormLayerSteps(normed, attention, attended, None, None, attended)

@@ -43,6 +43,13 @@ def test_silenced_heads_add_nothing_and_the_page_tells_what_is_left() -> None:
 
 def test_every_head_was_silenced_alone() -> None:
     told = words(visit("induction"))
+    roles = [measured().previous_word_heads, measured().induction_heads]
+    written = lambda head: head_name(*head)  # noqa: E731
+    means = [percent(measured(tuple(map(written, heads)), mean=True).right) for heads in roles]
+    assert (
+        f"{means[0]} without the previous-word heads, {means[1]} without the induction heads: **copying"
+        in told
+    )
     for head in ("1-1", "1-4", "2-2"):
         left = measured((head,))
         assert f"{percent(float(left.prefix_matching.max()))} | {percent(left.right)} |" in told

@@ -9,7 +9,7 @@ from attnviz.app.learn.training import Training
 from attnviz.text import percent
 from attnviz.trained.live import step_line
 from attnviz.trained.storyteller import forming
-from tests.app.shown import buttons, charts, press, sent, until, visit, words
+from tests.app.shown import buttons, charts, clean, press, sent, until, visit, words
 
 PAGE = "watch_a_circuit_form"
 pytestmark = pytest.mark.usefixtures("jobs")
@@ -39,6 +39,10 @@ def test_four_layers_formed_another_one() -> None:
     assert charts(app)["What forms when"]["lines"][0]["y"] == pytest.approx(
         [100 * each.copying.right for each in stored]
     )
+    assert app.select_slider(key="forming_step").value == forming.formed(stored).step  # type: ignore[union-attr]
+    switched = visit(PAGE)
+    clean(switched.button_group(key="size").set_value("4 layers").run())
+    assert switched.select_slider(key="forming_step").value == forming.formed(stored).step  # type: ignore[union-attr]
     assert "We do not know why it falls" not in words(app)
     assert "We do not know why it falls" in words(visit(PAGE))
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.learn.who_gets_the_book import choices, compute
+from attnviz.models import catalogue
 from attnviz.text import percent
 from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
 
@@ -59,7 +60,7 @@ def test_a_row_or_a_head_is_silenced(edit: str, change: str) -> None:
 
 def test_agreement_has_causes_that_the_picture_does_not_show() -> None:
     told = words(visit(PAGE, unfinished="The keys near the book"))
-    assert "Causes with no arrow from the deciding word" in told
+    assert "Causes with no arrow to the deciding word" in told
     assert "And in GPT-2?" not in told
 
 
@@ -72,7 +73,22 @@ def test_another_size_has_another_head_and_no_changes() -> None:
     found, parts = compute.held_out("gift", model=large), compute.direct(choices.OPENING, model=large)
     below = percent(float((found.differences < parts.difference).mean()))
     assert f"more than in {below} of these" in words(app)
-    assert "feed-forward networks" in words(app)
+    told = words(app)
+    assert "feed-forward networks" in told
+    assert "we **silence this row**" in told
+    assert "at `John` (word 12)" in told
+    assert found.turned_together == 0
+    assert "Exchange the weights in" not in " ".join(button.label for button in app.button)
+
+
+def test_the_question_is_of_a_head_in_which_it_matters() -> None:
+    def asked(text: str, model: str = catalogue.STORYTELLER) -> tuple[str, bool]:
+        of = choices.worth_asking(choices.selected(text, choices.first_head(text, model), model=model))
+        return of.name, of.edits[0].exchange
+
+    assert asked(choices.OPENING) == ("2-2", True)
+    assert asked("John called Mary because", "storyteller-4-layers") == ("1-1", True)
+    assert asked("The keys near the book") == ("2-1", False)
 
 
 def test_a_third_giver_is_guessed_and_nothing_is_patched() -> None:

@@ -230,7 +230,8 @@ def _in_words(chosen: RepeatedWord, found: compute.Repeated, heads: Sequence[Sho
         else f"expects {markdown.code(likeliest)} next, and gives {chosen.following} **{right}**"
     )
     return (
-        f"From {chosen.following} back to {chosen.word}: {said('back')}. From the second {chosen.word} to "
+        f"For this word: from {chosen.following} back to {chosen.word}, {said('back')}. "
+        f"From the second {chosen.word} to "
         f"{chosen.following}: {said('match')}. The model {expects}."
     )
 
@@ -255,9 +256,9 @@ def text(chosen: RepeatedWord) -> None:
         "what followed. The model then says it.\n\n"
         "Nobody gave heads these roles. They are found by measure, in "
         f"{compute.MEASURED_ON}: the mean weight on the word before, and that on the word that followed the "
-        f"last time, the **prefix-matching score** (Olsson et al. 2022). With {percent(ROLE)} or more, a "
-        "head has the role.\n\n"
-        "Press a head below the picture to silence it. Which one is needed?"
+        f"last time, the **prefix-matching score** (Olsson et al. 2022). The percentages "
+        f"above are on average over these texts. With {percent(ROLE)} or more, a head has the role.\n\n"
+        "Press a head below the picture to silence it. Silence one, then all of a line. Which one is needed?"
     )
 
 
@@ -279,16 +280,30 @@ def tried(chosen: RepeatedWord) -> None:
         for heads in ((), *((head,) for head in chosen.heads), *together, control)
         for found in [chosen.measured(heads)]
     ]
-    head = "| silenced | role | highest prefix-matching score that is left | copied | copied, mean instead |"
+    head = "| silenced | role | highest score left | copied | copied, mean instead |"
     st.markdown("\n".join([head, "|:--|:--|--:|--:|--:|", *rows]))
     st.markdown(
         f"Measured in {compute.MEASURED_ON}, said twice. {_shared(chosen, whole)} As a control, "
         f"{joined(_names(control))}, which share the layers of the previous-word heads and "
-        f"have no role: without them, {percent(chosen.measured(control).right)}.\n\n"
+        f"have no role: without them, {percent(chosen.measured(control).right)}. {_needed(chosen, whole)}\n\n"
         "A silenced head adds nothing, which no later layer has learned to read. *Mean instead*: it puts "
         "out, at each place, its mean over these texts (mean ablation), which tells nothing of these words: "
         "measured for the heads with a role, and for the control."
     )
+
+
+def _needed(chosen: RepeatedWord, whole: Copying) -> str:
+    """What copying loses with means in place of the control, and of the heads with a role, in Markdown."""
+    groups = _control(chosen.heads, whole), whole.previous_word_heads, whole.induction_heads
+    control, *roles = (chosen.measured(heads, mean=True).right for heads in groups)
+    back, match = map(percent, roles)
+    told = (
+        f"With the mean instead, {percent(control)} are left without the control, {back} without the "
+        f"previous-word heads, {match} without the induction heads"
+    )
+    if control > max(roles):
+        told += ": **copying needs most what the heads with a role tell of these words**"
+    return f"{told}."
 
 
 def _control(heads: Heads, whole: Copying) -> Heads:

@@ -16,6 +16,7 @@ from attnviz.app.learn.live_training import train_live
 from attnviz.app.learn.story import size
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.page import stop
+from attnviz.app.state import memory
 from attnviz.app.state.choices import FORMING_HEAD, FORMING_STEP, FORMING_STEPS, FORMING_VIEW, LIVE_SEED
 from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError
@@ -30,6 +31,7 @@ from attnviz.widgets.tokens import ShownToken
 LINES, MATRIX = "Lines", "Matrix"
 STEPS = (600, 1000, 1400, 2400)
 _ENOUGH = 1400
+_SIZE = "the size whose forming was shown"
 QUARTERS = 0.25, 0.75  # of the words that are said again, copied
 _DIP = 0.03  # of the same; less is not worth telling
 _WORDS = len(PROBE) // 2
@@ -70,7 +72,11 @@ def choose() -> ShownForming:
         chosen = FORMING_HEAD.select(
             "Head on show", list(options), head_name(*snapshots[-1].copying.induction_heads[0])
         )
-    return ShownForming(model, snapshots, options[chosen])
+    shown = ShownForming(model, snapshots, options[chosen])
+    if memory.get(_SIZE, model) != model:  # it formed at another step
+        FORMING_STEP.set(snapshots[shown.formed].step)
+    memory.put(_SIZE, model)
+    return shown
 
 
 def question(chosen: ShownForming) -> None:

@@ -36,6 +36,7 @@ _FORMAT = (
     "“decoder 2-2 15 3<>5”: in layer 2, head 2, word 15 exchanges its weights of words 3 and 5. Without "
     "“3<>5”, its row is silenced; without “15” too, the whole head. Several changes have commas between them."
 )
+NOTICEABLE = 0.05  # of a weight or a probability; less is not worth asking about
 _ABOUT = "the text that the exchanges were made in"
 
 
@@ -196,6 +197,35 @@ def exchange_in(chosen: UnfinishedText, heads: list[tuple[int, int]]) -> None:
     """Let these heads, and no others, exchange their weights of the two words."""
     edits = [replace(chosen.exchange, layer=layer, head=head) for layer, head in heads]
     EXCHANGED.set(", ".join(map(str, edits)))
+
+
+def worth_asking(chosen: UnfinishedText) -> UnfinishedText:
+    """A text with one change to ask about.
+
+    The head on show exchanges its two weights, if they differ; else another does, the one in which that
+    changes most; and where it changes little in all, the row on show is silenced.
+    """
+
+    def exchanged(head: tuple[int, ...]) -> UnfinishedText:
+        layer, number = head
+        edit = replace(chosen.exchange, layer=layer, head=number)
+        return selected(chosen.text, head_name(layer, number), (edit,), chosen.model)
+
+    def differ(asked: UnfinishedText) -> bool:
+        one, other = asked.found.row_before[list(asked.read.cues)]
+        return bool(abs(one - other) >= NOTICEABLE)
+
+    def effect(asked: UnfinishedText) -> float:
+        return abs(asked.found.now[0] - asked.found.before[0])
+
+    if differ(own := exchanged((chosen.layer, chosen.head))):
+        return own
+    others = filter(differ, map(exchanged, np.ndindex(chosen.direct.heads.shape)))
+    best = max(others, key=effect, default=None)
+    if best and effect(best) >= NOTICEABLE:
+        return best
+    row = replace(chosen.exchange, source=None, target=None, exchange=False)
+    return selected(chosen.text, chosen.name, (row,), chosen.model)
 
 
 def undo() -> None:

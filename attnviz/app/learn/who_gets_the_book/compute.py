@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -18,14 +18,16 @@ from attnviz.capture.model import ModelInput
 from attnviz.capture.scratch import output_projections
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.patching import Patching, patch
-from attnviz.interventions.edit import Edit, Edits, HeadOutput, refuse_misfits
+from attnviz.interventions.edit import Edit, Edits, refuse_misfits
 from attnviz.models import catalogue
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.grammar import MEN, NOUNS, VOCABULARY, WOMEN
 from attnviz.trained.storyteller.tasks import ITEMS, items
 from attnviz.trained.vocabulary import START
-from attnviz.transformer.decoder_only import DecoderOnlySteps
+from attnviz.transformer.decoder_only import DecoderOnlySteps, PreNormLayer
+from attnviz.transformer.masks import causal_mask
+from attnviz.transformer.multi_head import join_heads
 
 Task = Literal["gift", "pronoun", "agreement"]
 
@@ -282,19 +284,19 @@ def held_out(task: Task, *, model: str = catalogue.STORYTELLER) -> HeldOut:
     }
     carries, last_row, turned = (torch.zeros(directly.shape) for _ in range(3))
     for layer, head in torch.cartesian_prod(*map(torch.arange, directly.shape)).tolist():
-        outputs, others = (
-            run.layers[layer].attention.attention.output[:, head] for run in (clean, exchanged)
+        put, others, turns = (
+            steps.layers[layer].attention.attention.output.clone() for steps in (exchanged, exchanged, clean)
         )
-        at_the_end = others.clone()
-        at_the_end[torch.arange(len(texts)), read.ends] = read.last(outputs)
-        for share, put in ((carries, outputs), (last_row, at_the_end)):
-            puts_out = [
-                [HeadOutput("decoder", layer, head, output[: len(text.words)])]
-                for text, output in zip(texts, put.numpy(), strict=True)
-            ]
-            moved = read.difference(read.run(puts_out, exchanged=True)) - after
+        own = clean.layers[layer].attention
+        put[:, head] = own.attention.output[:, head]
+        others[read.every, head, read.ends] = put[read.every, head, read.ends]
+        for share, outputs, at_the_end in ((carries, put, False), (last_row, others, True)):
+            moved = read.apart(read.after(exchanged, layer, outputs, at_the_end=at_the_end)) - after
             share[layer, head] = moved.mean() / (whole - after.mean())
-        turned[layer, head] = read.says(read.run(read.exchanges([(layer, head)])), 1)
+        row = own.attention.weights[read.every, head, read.ends]
+        row = row.scatter(1, read.cues, row.gather(1, read.cues.flip(1)))
+        turns[read.every, head, read.ends] = (row[:, None] @ own.value[:, head])[:, 0]
+        turned[layer, head] = read.likeliest(read.after(clean, layer, turns, at_the_end=True), 1)
     order = directly.flatten().argsort(descending=True)[:2].tolist()
     one, other = (divmod(at, directly.shape[1]) for at in order)
     giver = None
@@ -368,6 +370,8 @@ class _Batch:
         self.texts = texts
         self.storyteller = loading.load_storyteller(model)
         self.ends = torch.tensor([len(text.words) - 1 for text in texts])
+        self.every = torch.arange(len(texts))
+        self.cues = torch.tensor([text.cues for text in texts])
         self.pairs = torch.tensor([VOCABULARY.ids(text.choices) for text in texts])
         self._ids = [_padded(words) for words in zip(*((t.words, t.exchanged) for t in texts), strict=True)]
 
@@ -376,23 +380,56 @@ class _Batch:
 
     def last(self, of_words: Tensor) -> Tensor:
         """[text, …], what stands at each text's last word."""
-        return of_words[torch.arange(len(self.texts)), self.ends]
+        return of_words[self.every, self.ends]
 
     def difference(self, steps: DecoderOnlySteps) -> Tensor:
         """[text], of the two words' logits."""
-        pair = self.last(steps.logits).gather(1, self.pairs)
+        return self.apart(self.last(steps.logits))
+
+    def apart(self, logits: Tensor) -> Tensor:
+        """[text], the same of the last words' logits."""
+        pair = logits.gather(1, self.pairs)
         return pair[:, 0] - pair[:, 1]
 
     def says(self, steps: DecoderOnlySteps, which: int) -> int:
         """In how many texts the first or the second word is the likeliest of all."""
-        return int((self.last(steps.logits).argmax(dim=-1) == self.pairs[:, which]).sum())
+        return self.likeliest(self.last(steps.logits), which)
+
+    def likeliest(self, logits: Tensor, which: int) -> int:
+        """The same of the last words' logits."""
+        return int((logits.argmax(dim=-1) == self.pairs[:, which]).sum())
+
+    def after(self, steps: DecoderOnlySteps, layer: int, outputs: Tensor, *, at_the_end: bool) -> Tensor:
+        """[text, word], the last words' logits if a layer's heads put out something else.
+
+        What comes before is not computed again; if they differ `at_the_end` alone, nor is any other word.
+
+        Args:
+            outputs: [text, head, word, d_head], of all heads of the layer.
+        """
+        model, found = self.storyteller.model, torch.empty(len(self.texts), len(VOCABULARY))
+        layers = [cast("PreNormLayer", each) for each in model.layers]
+        begins = steps.layers[layer - 1].output if layer else steps.words
+        for end in sorted({*self.ends.tolist()}):  # texts of one length need no padding
+            of, first = self.ends == end, end if at_the_end or layer == len(steps.layers) - 1 else 0
+            mask = causal_mask(end + 1)[first:]
+            with torch.inference_mode():
+                its, tokens = layers[layer], begins[of, first : end + 1]
+                put_out = its.attention.to_output(join_heads(outputs[of, :, first : end + 1]))
+                attention = steps.layers[layer].attention._replace(output=put_out)
+                tokens = its.after(tokens, tokens, attention).output
+                for later, kept in zip(layers[layer + 1 :], steps.layers[layer + 1 :], strict=True):
+                    key, value = (each[of, :, :first] for each in (kept.attention.key, kept.attention.value))
+                    tokens = later(tokens, mask, kept.attention._replace(key=key, value=value)).output
+                found[of] = model.norm(tokens[:, -1]) @ model.table.weight.T
+        return found
 
     def weights(
         self, steps: DecoderOnlySteps, keys: Sequence[int], queries: Sequence[int] | None = None
     ) -> Tensor:
         """[text, layer, head], the weight of one word in each text, of the last word's row or another."""
         rows = self.ends if queries is None else torch.tensor(queries)
-        at = torch.arange(len(self.texts)), slice(None), rows, torch.tensor(keys)
+        at = self.every, slice(None), rows, torch.tensor(keys)
         return torch.stack([layer.attention.attention.weights[at] for layer in steps.layers], dim=1)
 
     def direct(self, steps: DecoderOnlySteps) -> Tensor:

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 import streamlit as st
 
-from attnviz.app.learn.computed import storytold
+from attnviz.app.learn.computed import measured
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.many_heads.sizes import table
 from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in
 from attnviz.text import decimal, head_name, joined, percent
 
-_held_out, _third_gives = storytold(compute.held_out), storytold(compute.third_gives)
+_held_out, _third_gives = measured(compute.held_out), measured(compute.third_gives)
 
 _LOOKS, _BLIND = 0.5, 0.05  # a weight that one cannot overlook, and one that nobody would see
 _CARRIES, _IDLE = 0.25, 0.15  # a share that matters, and one that hardly does
@@ -52,12 +52,13 @@ def draw(chosen: UnfinishedText) -> None:
     ]
     table(["head", "adds directly", *columns], rows)
     st.markdown("\n".join(f"- {each}" for each in _verdicts(found)))
-    st.button(
-        f"Exchange the weights in {_listed(found.pair)}, in your text",
-        icon=":material/swap_horiz:",
-        on_click=exchange_in,
-        args=(chosen, list(found.pair)),
-    )
+    if found.turned_together >= _SELDOM:
+        st.button(
+            f"Exchange the weights in {_listed(found.pair)}, in your text",
+            icon=":material/swap_horiz:",
+            on_click=exchange_in,
+            args=(chosen, list(found.pair)),
+        )
     if task == "gift":
         _rule(found, chosen.model)
 
@@ -86,10 +87,23 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
         for head in map(tuple, np.argwhere(found.last_row - found.carries >= _LOOKS).tolist())
     ]
     together = (
-        f"**The two heads that add most**, {_listed(found.pair)}, add {added} of {decimal(found.whole)}. If "
-        "both exchange their two weights, the other word is written in "
-        f"**{percent(found.turned_together)}**; if one does, in {alone}."
+        f"**The two heads that add most**, {_listed(found.pair)}, add {added} of {decimal(found.whole)}. "
     )
+    if found.turned_together >= _SELDOM:
+        together += (
+            "If both exchange their two weights, the other word is written in "
+            f"**{percent(found.turned_together)}**; if one does, in {alone}."
+        )
+    else:
+        most = max(float(looks[head]) for looks in seen for head in found.pair)
+        together += (
+            "If they exchange their weights of the two words, the other one is written in "
+            f"{percent(found.turned_together)}: they give either at most {percent(most)} on average"
+        )
+        if found.giver:
+            gives = joined([percent(float(found.looks[compute.GIVES][head])) for head in found.pair])
+            together += f", and look at who gives with {gives}"
+        together += "."
     looks_right = (seen[0] >= _LOOKS) & (np.abs(found.carries) < _IDLE) & (found.turned < _SELDOM)
     in_vain = [
         f"**A picture that alone is hardly a cause**: {head_name(*head)} looks at the deciding word with "
@@ -105,7 +119,7 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
         for head in map(tuple, hidden)
     ]
     unseen = (
-        f"**Causes with no arrow from the deciding word**: {joined(each)}. What they look at instead, and at "
+        f"**Causes with no arrow to the deciding word**: {joined(each)}. What they look at instead, and at "
         "which word they act, is to be seen above, head by head."
     )
     none = "Here no head looks at the deciding word in vain, and none carries much unseen."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -14,7 +14,7 @@ from attnviz.app.components.token_bars import token_bars
 from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.lesson import guess, not_shown, the_code
-from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, change, undo, without
+from attnviz.app.learn.who_gets_the_book.choices import NOTICEABLE, UnfinishedText, change, undo, worth_asking
 from attnviz.app.state.choices import BOOK_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.interventions.edit import Edit
@@ -24,7 +24,7 @@ from attnviz.trace import Floats
 _patched = storytold(compute.patched)
 
 ANOTHER = "another word"
-_LISTED, _WORTH_TELLING = 3, 0.05  # weights named in a sentence
+_LISTED = 3  # weights named in a sentence
 
 
 def question(chosen: UnfinishedText) -> None:
@@ -42,20 +42,36 @@ def question(chosen: UnfinishedText) -> None:
             f"{percent(before[1], 1)}. Below, the same with many other names.",
         )
         return
-    now = without(chosen, (chosen.exchange,))
-    one, other = chosen.read.cues
+    asked = worth_asking(chosen)
+    now, row, (edit,) = asked.found, asked.found.row_before, asked.edits
+    one, other = asked.read.cues
+    looks = f"The model writes `{now.written}`. When it does, {chosen.last} looks, in head {asked.name}, at "
+    if edit.exchange:
+        looks += (
+            f"{_word(words, one)} with {percent(float(row[one]))} and at {_word(words, other)} with "
+            f"{percent(float(row[other]))}. If we **exchange these two weights**"
+        )
+        show = f"{'' if asked.name == chosen.name else f'Choose head {asked.name}. '}Drag an arrow below"
+    else:
+        most = int(row.argmax())
+        looks += f"{_word(words, most)} with {percent(float(row[most]))}. If we **silence this row**"
+        show = f"Press *Silence the row of {words[-1]}* below"
     options = [*chosen.read.choices, ANOTHER]
-    row = chosen.found.row_before
+    written = "" if now.written_now in options else f"`{now.written_now}`: "
     guess(
-        f"The model writes `{chosen.found.written}`. When it does, {chosen.last} looks, in head "
-        f"{chosen.name}, at `{words[one]}` with {percent(float(row[one]))} and at `{words[other]}` with "
-        f"{percent(float(row[other]))}. If we **exchange these two weights**, which word comes next?",
+        f"{looks}, which word comes next?",
         options,
-        right=now.written_now if now.written_now in options else ANOTHER,
-        because=f"`{now.written_now}`: {chosen.pair[0]} goes from {percent(now.before[0], 1)} to "
+        right=ANOTHER if written else now.written_now,
+        because=f"{written}{chosen.pair[0]} goes from {percent(now.before[0], 1)} to "
         f"{percent(now.now[0], 1)}, {chosen.pair[1]} from {percent(now.before[1], 1)} to "
-        f"{percent(now.now[1], 1)}. Drag an arrow below, and see.",
+        f"{percent(now.now[1], 1)}. {show}, and see.",
     )
+
+
+def _word(words: Sequence[str], at: int) -> str:
+    """A word in Markdown; which one, if it stands there twice."""
+    which = f" (word {at + 1})" if words.count(words[at]) > 1 else ""
+    return f"{markdown.code(words[at])}{which}"
 
 
 def picture(chosen: UnfinishedText) -> None:
@@ -94,9 +110,9 @@ def in_words(chosen: UnfinishedText) -> str:
     """What the picture shows, in Markdown."""
     found, words = chosen.found, chosen.read.words
     listed = [
-        f"`{words[key]}` **{percent(float(found.row_now[key]))}**"
+        f"{_word(words, key)} **{percent(float(found.row_now[key]))}**"
         for key in np.argsort(-found.row_now, kind="stable")[:_LISTED].tolist()
-        if found.row_now[key] >= _WORTH_TELLING
+        if found.row_now[key] >= NOTICEABLE
     ]
     now = "now " if chosen.edits else ""
     looks = f"looks at {', '.join(listed)}" if listed else "looks at no word much"

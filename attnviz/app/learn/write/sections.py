@@ -221,8 +221,8 @@ def _in_words(story: Story, weights: Floats, names: list[str]) -> str:
         for name, row in zip(names, weights, strict=True)
         if row.max() > _DECIDED
     ]
-    which = "These heads give" if told else "No head gives"
-    return f"{which} one token more than all others together.\n\n" + "\n".join(told)
+    which = "These heads give more than half of their" if told else "No head gives more than half of its"
+    return f"{which} attention to one token.\n\n" + "\n".join(told)
 
 
 def code() -> None:
