@@ -49,7 +49,7 @@ def _entrance(trouble: str) -> None:
         code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
-        pressed = st.button("Join", type="primary")
+        pressed = st.button("Join")
         if pressed or (code and memory.get(_TRIED) != code):
             bar.wish("join", code)
         memory.put(_TRIED, code)
