@@ -56,13 +56,13 @@ def _may_enter() -> bool:
     if bound is None or context is None:
         return True
     with _lock:
-        _inside.intersection_update(_here())
+        _inside.intersection_update(here())
         if context.session_id not in _inside and len(_inside) >= bound:
             return False
         _inside.add(context.session_id)
         return True
 
 
-def _here() -> set[str]:
+def here() -> set[str]:
     """The visits whose browsers are connected."""
     return {each.session.id for each in get_instance()._session_mgr.list_active_sessions()}  # noqa: SLF001 - nothing public tells

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_latest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from streamlit import runtime
-from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 
 SETTING = "ATTNVIZ_METRICS"
 """The environment variable with the token that /metrics asks for; without it there is no /metrics."""
@@ -27,12 +25,6 @@ def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
     """
     for name, (what, tell) in sizes.items():
         Gauge(f"attnviz_{name}", what).set_function(tell)
-
-
-def visitors() -> int:
-    """How many visits are open."""
-    families = runtime.get_instance().stats_mgr.get_stats([ACTIVE_SESSIONS_FAMILY])
-    return sum(stat.value for stat in families[ACTIVE_SESSIONS_FAMILY] if isinstance(stat, GaugeStat))
 
 
 def answer(request: Request) -> Response:

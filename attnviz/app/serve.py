@@ -12,7 +12,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.routing import Route
 
-from attnviz.app import caches, logs, metrics, patches, turns, warm_up
+from attnviz.app import caches, crowd, logs, metrics, patches, turns, warm_up
 from attnviz.app.classroom.socket import Rooms, limits_from_settings
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.door import Door
@@ -43,7 +43,7 @@ def run(port: int, host: str | None) -> None:
     turns.apply(metrics.RERUNS.time())
     metrics.start(
         {
-            "visitors": ("Visits that are open.", metrics.visitors),
+            "visitors": ("Visits that are open.", lambda: len(crowd.here())),
             "jobs_waiting": ("Long computations whose next step waits for its turn.", COMPUTING.waiting),
             "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
         }

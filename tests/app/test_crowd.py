@@ -13,7 +13,7 @@ ME, OTHER = "test session id", "other"
 def test_who_finds_no_place_waits_until_somebody_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     here = {ME, OTHER}
     monkeypatch.setenv(crowd.SETTING, "1")
-    monkeypatch.setattr(crowd, "_here", lambda: here)
+    monkeypatch.setattr(crowd, "here", lambda: here)
     monkeypatch.setattr(crowd, "_inside", {OTHER})
     app = AppTest.from_file(str(APP), default_timeout=60)
     app.query_params["text"] = "The zebra sleeps."

@@ -245,7 +245,12 @@ class Several(Choice[list[Any]]):
         return list(values)
 
     def draw(self, label: str, options: Sequence[Option], **look: Any) -> list[Option]:
-        """Draw a menu in which several can be chosen; `look` goes to `st.multiselect`."""
+        """Draw a menu in which several can be chosen; `look` goes to `st.multiselect`.
+
+        What was chosen among other options is left out, unless new options are accepted.
+        """
+        if self.stands and not look.get("accept_new_options"):
+            self.set([value for value in self.get([]) if value in options])
         return list(st.multiselect(label, options, key=self.name, bind="query-params", **look))
 
 

@@ -161,8 +161,6 @@ def picture(chosen: RepeatedWord) -> None:
     """Draw the words with their arrows, and which heads are silenced."""
     st.header("Two looks back, and the word is copied", anchor=False)
     drawn, names = st.container(), dict(zip(_names(chosen.heads), chosen.heads, strict=True))
-    if SILENCED.stands:  # the other size may have no such head
-        SILENCED.set([head for head in SILENCED.get([]) if head in names])
     silenced = tuple(sorted(SILENCED.draw("Silenced heads", list(names), placeholder="None")))
     found, roles = chosen.run(silenced), chosen.measured()
     heads = [
