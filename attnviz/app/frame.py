@@ -37,6 +37,11 @@ _STYLE = """
 [data-pointed] { outline: 2px solid var(--spotlight); outline-offset: 4px; border-radius: 4px; }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
+.st-key-bar {
+  :is(.stTextInput, .stSelectbox, .stNumberInput) { display: flex; align-items: center; gap: 0.5rem; }
+  :is(.stTextInput, .stSelectbox, .stNumberInput) > :not(label) { flex: 1; min-width: 0; }
+  [data-testid="stWidgetLabel"] { flex: none; min-height: 0; margin: 0; }
+}
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }

@@ -102,3 +102,8 @@ def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             beside()
             return st.container(horizontal=True, vertical_alignment="center", width="content")
+
+
+def bar() -> DeltaGenerator:
+    """Return a place for the sentence and the head of a page: one line, with each name before its box."""
+    return st.container(key="bar")

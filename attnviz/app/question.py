@@ -20,7 +20,11 @@ LONGEST, LONGEST_OPTION, FEWEST, MOST = 400, 80, 2, 6
 
 _UNMARKED = "not marked"
 _BETWEEN = ";"
-_COVERED = "<style>.stMain .st-key-answer { display: none; }</style>"
+_COVERED = """
+<style>
+.stMain :is([class*="st-key-answer-"], .stColumn:has(.st-key-answer-picture)) { display: none; }
+</style>
+"""
 
 _KEPT_COVERED = "whether answers stay covered"
 _REVEALED = "the lessons whose answers are revealed"

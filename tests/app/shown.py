@@ -9,7 +9,9 @@ from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app.folded import EVERYTHING
 from attnviz.app.jobs import JOBS
+from attnviz.app.state.choices import OPEN
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
@@ -18,10 +20,11 @@ SECONDS = 60
 def try_page(
     name: str, parameters: Mapping[str, str | list[str]] | None = None, /, **more: str | list[str]
 ) -> AppTest:
-    """Opens a page by a link: `try_page("explore", layer="2", also=["3", "5"])`."""
+    """Opens a page by a link: `try_page("explore", layer="2", also=["3", "5"])`; at first all sections."""
     app = AppTest.from_file(str(APP), default_timeout=120)
     app.switch_page(f"pages/{name}.py")
-    for key, value in {**(parameters or {}), **more}.items():
+    everything = {"open": EVERYTHING} if name in OPEN.pages else {}
+    for key, value in {**everything, **(parameters or {}), **more}.items():
         app.query_params[key] = value
     app.run()
     assert not app.exception, app.exception[0].value

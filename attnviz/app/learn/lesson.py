@@ -16,11 +16,12 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import question as questions
+from attnviz.app.folded import Section, folded
 from attnviz.app.learn.contents import LESSONS, Lesson
-from attnviz.app.page import page
+from attnviz.app.page import bar, page
 from attnviz.app.question import Question
 from attnviz.app.state import link
-from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEXT
+from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEACHER, TEXT
 from attnviz.models import catalogue
 
 _ROOT = Path(__file__).parents[3]
@@ -77,10 +78,11 @@ class Places:
     """Where a page draws its sections.
 
     Attributes:
-        controls: what the page is about: the sentence, a head. In the teacher's view, with the question.
-        question: to be guessed. What follows is the answer, covered until the visitor asks for it.
+        controls: what the page is about: the sentence, a head. In the teacher's view, below the question.
+        question: to be guessed; beside the picture once the answer is not covered any more. What follows is
+            the answer, covered until the visitor asks for it.
         picture: the picture, its main control, and its sentence in words: the teacher's view's second part.
-        text: beside the picture. Not in the teacher's view, and so all that follow.
+        text: below the question. Not in the teacher's view, and so all that follow.
         more: further pictures.
         code: the functions that computed the picture.
         limits: what the picture does not show.
@@ -93,6 +95,10 @@ class Places:
     more: Place
     code: Place
     limits: Place
+
+    def folded(self, *sections: Section) -> None:
+        """Draw the headings of further sections, and the one that the visitor opened."""
+        self.more(folded, *sections)
 
 
 @contextmanager
@@ -160,17 +166,15 @@ def the_code(*functions: tuple[str, ...]) -> None:
 
     Each is (module, name, …): names of classes and functions of the module, or "Class.method".
     """
-    with st.expander("The code that computed this picture", icon=":material/code:"):
-        for module, *names in functions:
-            path = f"{module.replace('.', '/')}.py"
-            for name in names:
-                st.markdown(f"`{name}` in `{path}`")
-                st.code(source_of(module, name), language="python")
+    for module, *names in functions:
+        path = f"{module.replace('.', '/')}.py"
+        for name in names:
+            st.markdown(f"`{name}` in `{path}`")
+            st.code(source_of(module, name), language="python")
 
 
 def not_shown(points: str) -> None:
     """Draw what one could wrongly conclude from the picture: a Markdown list."""
-    st.header("What this picture does not show", anchor=False)
     st.markdown(points)
 
 
@@ -199,13 +203,23 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
 
 
 def _places() -> Places:
-    with st.container(key="slide-question"):
-        question, controls = st.container(), st.container()
-    with st.container(key="answer"):
-        picture_column, text_column = st.columns([7, 5], gap="large")
-        picture = picture_column.container(border=True, key="slide-picture")
+    projected = link.said(TEACHER).lower() == "true"
+    if projected:
+        with st.container(key="slide-question"):
+            question, controls = st.container(), st.container()
+    else:
+        controls = bar()
+    # While the answer is covered, the picture's column is none, and the question has the whole width.
+    picture_column, text_column = st.columns([7, 5], gap="medium")
+    with picture_column.container(key="answer-picture"):
+        picture = st.container(border=True, key="slide-picture")
+    with text_column:
+        if not projected:
+            question = st.container()
+        text = st.container(key="answer-text")
+    with st.container(key="answer-more"):
         more, code, limits = st.container(), st.container(), st.container()
-    return Places(*map(Place, (controls, question, picture, text_column.container(), more, code, limits)))
+    return Places(*map(Place, (controls, question, picture, text, more, code, limits)))
 
 
 def _way_on(number: int) -> None:

@@ -32,6 +32,9 @@ LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYT
 
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
+# Of the sections below the picture, the one that is open.
+OPEN = OneOf(name="open", pages=_AVERAGE)
+
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
 ASK = Text(name="ask", pages=_ASKED_ON)

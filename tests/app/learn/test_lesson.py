@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app import caches, cards, question
 from attnviz.app.examples import OPENING
+from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.induction import sections as induction
@@ -119,7 +120,7 @@ def test_a_page_opens_on_the_opening_sentence_and_judges_a_guess(name: str) -> N
     assert not app.warning
     number = NAMES.index(name)
     assert app.title[0].value == f"{number + 1} · {LESSONS[number].question}"
-    assert "What this picture does not show" in [heading.value for heading in app.header]
+    assert NOT_SHOWN in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
     # On one page nothing can be typed.
     assert name == "watch_a_circuit_form" or app.session_state[sentence.name] == OPENINGS[sentence.name]

@@ -116,7 +116,6 @@ class WeighedToken:
 
 def meaning(chosen: WeighedToken) -> None:
     """Draw how alike the token is to each word, fixed and mixed."""
-    st.header(f"Does {chosen.looker} now know what it means?", anchor=False)
     found, query = chosen.found, chosen.query
     fixed, mixed = found.fixed_similarity[query], found.mixed_similarity[query]
     trained = chosen.trained()
@@ -178,7 +177,6 @@ def meaning(chosen: WeighedToken) -> None:
 
 def scorings(chosen: WeighedToken) -> None:
     """Draw the four ways to compare, each with the token's numbers."""
-    st.header("Four ways to compare", anchor=False)
     query = chosen.query
     st.markdown(
         f"The scores of {chosen.looker} by each of them, and its weights at $T = "
@@ -221,7 +219,6 @@ def scorings(chosen: WeighedToken) -> None:
 
 def matrix(chosen: WeighedToken) -> None:
     """Draw the weights of all tokens, and compare the row with the token computed alone."""
-    st.header("One query, or all at once", anchor=False)
     found, query = chosen.found, chosen.query
     difference = chosen.difference_alone
     every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)

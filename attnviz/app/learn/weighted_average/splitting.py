@@ -42,7 +42,6 @@ _ABOUT_SPLITS = {
 
 def draw(typed: str) -> None:
     """Draw the choice of splitting, the tokens, and what the ids give back."""
-    st.header("What is a token?", anchor=False)
     st.markdown(
         "A *tokenizer* cuts the text into **tokens** before anything can be averaged. Every token has an "
         "**id**: its place in a *vocabulary*, the list of all tokens that exist. Below each token stand its "

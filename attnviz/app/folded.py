@@ -1,0 +1,60 @@
+"""What a page has besides its picture: sections under named headings, drawn when a visitor asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ParamSpec
+
+import streamlit as st
+
+from attnviz.app.state import link
+from attnviz.app.state.choice import Choice
+from attnviz.app.state.choices import OPEN
+
+Arguments = ParamSpec("Arguments")
+
+EVERYTHING = "Everything"
+"""Opens all sections: to print the page, or to read it through."""
+
+THE_CODE, NOT_SHOWN = "The code", "What this does not show"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Attributes:
+        heading: plain text, the same for each sentence.
+        draw: draws what stands below it.
+        choices: what can be chosen there: a link that names one of them opens the section.
+    """
+
+    heading: str
+    draw: Callable[[], object]
+    choices: tuple[Choice[Any], ...] = ()
+
+    def with_choices(self, *choices: Choice[Any]) -> Section:
+        """The same, with what can be chosen there."""
+        return replace(self, choices=choices)
+
+
+def section(
+    heading: str, draw: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Section:
+    """The section that `draw` draws with these arguments, if it is asked for."""
+    return Section(heading, partial(draw, *args, **kwargs))
+
+
+def folded(*sections: Section) -> None:
+    """Draw the headings side by side, and below them the section that is chosen; the link says which."""
+    asked = [each.heading for each in sections if any(map(link.named, each.choices))]
+    if asked and not OPEN.stands and not link.named(OPEN):
+        OPEN.set(asked[0] if len(asked) == 1 else EVERYTHING)
+    with st.container(key="folded"):
+        chosen = OPEN.perhaps("More about this", [*(each.heading for each in sections), EVERYTHING])
+        for each in sections:
+            if chosen in (each.heading, EVERYTHING):
+                st.header(each.heading, anchor=False)
+                each.draw()
