@@ -51,6 +51,9 @@ code::after { content: "”"; }
 """
 
 
+_NAME = '<div class="name">Name <span></span> Date <span></span></div>'
+
+
 @dataclass(frozen=True)
 class Column:
     """One number, or one word, for each row of a sheet.
@@ -140,10 +143,8 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
             "<title>Attention: handout</title>",
             f"<style>{_STYLE}</style>",
             # A browser prints the head of a table on each of its pages.
-            (
-                '<table class="pages" role="presentation"><thead><tr><td><div class="name">Name <span></span> '
-                "Date <span></span></div></td></tr></thead><tbody><tr><td><h1>Attention</h1>"
-            ),
+            f'<table class="pages" role="presentation"><thead><tr><td>{_NAME}</td></tr></thead>',
+            "<tbody><tr><td><h1>Attention</h1>",
             *parts,
             "</td></tr></tbody></table>",
             f'<div id="key"><h1>Key: for the teacher</h1><p class="small">Blanks: {seed}</p>',
