@@ -154,7 +154,7 @@ class DecoderOnly(nn.Module):
         found = steps.logits.new_empty(len(ends), len(self.table.weight))
         layers = cast("Sequence[PreNormLayer]", self.layers)
         begins = steps.layers[layer - 1].output if layer else steps.words
-        for end in ends.unique().tolist():  # texts of one length need no padding
+        for end in sorted({*ends.tolist()}):  # texts of one length need no padding
             of, first = ends == end, end if at_the_end or layer == len(steps.layers) - 1 else 0
             mask = causal_mask(end + 1)[first:].to(outputs.device)
             its, tokens = layers[layer], begins[of, first : end + 1]
