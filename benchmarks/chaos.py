@@ -10,7 +10,9 @@ browser got: all that was chosen is still there.
 Last, on one server, quiet visitors click first alone, then beside one from another address who clicks in ten
 windows without a pause.
 
-Visitors and servers share this machine's cores. Run: python -m benchmarks.chaos [visitors] [--smoke]
+It ends with 1 if a bound is missed. Visitors and servers share this machine's cores.
+
+Run: python -m benchmarks.chaos [visitors] [--smoke]
 """
 
 from __future__ import annotations
@@ -250,8 +252,8 @@ def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: 
     report.row("p95 beside the other", f"{p95(beside):.0f} ms", said, met=ratio <= FAIR_TARGET)
 
 
-def main(count: int, quiet: int, pause: float) -> None:
-    """Record, disturb, and print."""
+def main(count: int, quiet: int, pause: float) -> bool:
+    """Record, disturb, and print; return whether every bound was kept."""
     os.environ["ATTNVIZ_LEAVE_SECONDS"] = str(LEAVE_SECONDS)
     with ExitStack() as stack:
         browser = stack.enter_context(launched())
@@ -266,6 +268,7 @@ def main(count: int, quiet: int, pause: float) -> None:
         all_renewed(report, replicas, messages, expected, count, pause)
     one_hostile(report, messages, quiet, WINDOWS, pause)
     report.end()
+    return not report.missed
 
 
 if __name__ == "__main__":
@@ -274,5 +277,5 @@ if __name__ == "__main__":
     asked = arguments.parse_args()
     if asked.smoke:
         main(2, 2, 0.5)
-    else:
-        main(asked.visitors, QUIET, PAUSE_SECONDS)
+    elif not main(asked.visitors, QUIET, PAUSE_SECONDS):
+        raise SystemExit(1)

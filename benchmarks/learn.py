@@ -18,7 +18,7 @@ from attnviz.app.learn.contents import LESSONS
 from benchmarks.browser import launched, visitor
 from benchmarks.page import Visit, fresh_server, milliseconds
 from benchmarks.report import Report, parser
-from tests.browser.visit import visit, wait_idle
+from tests.browser.visit import reveal, visit, wait_idle
 
 ROUNDS = 9
 WARMING = 4  # clicks
@@ -134,6 +134,7 @@ def from_control_to_picture(
         what, click = CONTROLS[name]
         with visitor(browser) as page:
             visit(page, f"{url}/{name}")
+            reveal(page)  # most controls are covered with the answer
             moved = Visit(page)
             for number in range(rounds + WARMING):
                 moved.time(what, partial(click, page, number))

@@ -58,7 +58,9 @@ The models themselves are not counted (see `loading.MOST_MODELS`), nor what long
 _FRESH_SECONDS = 30.0  # how long a look at a model's files holds
 _PROBLEM_SECONDS = 300.0  # and a reason why it cannot be used: to find it may mean to wait for a network
 
-_passes = threading.BoundedSemaphore(2)  # sentences that are read at a time: more would wait for each other
+# Sentences that are read at a time. `turns` alone does not bound them, nor their memory: who has waited for a
+# second begins beside the others.
+_passes = threading.BoundedSemaphore(2)
 
 _SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share
 

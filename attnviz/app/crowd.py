@@ -36,9 +36,10 @@ def let_in() -> None:
     """Draw the page that waits, and stop, while as many visitors are here as may be."""
     if _may_enter():
         return
+    st.title("Please wait for a place", anchor=False)
     st.info(
-        f"**Please wait.** This server lets in {most()} at a time, and all places are taken. The page opens "
-        "by itself as soon as somebody leaves, with all that its address asks for.",
+        f"This server lets in {most()} at a time, and all places are taken. The page opens by itself as soon "
+        "as somebody leaves, with all that its address asks for.",
         icon=":material/hourglass_top:",
     )
     st.fragment(_ask_again, run_every=ASKS_AGAIN_SECONDS)()

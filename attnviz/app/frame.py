@@ -28,7 +28,8 @@ _BELOW = {
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot.
+# What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
+# and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
 _STYLE = """
 <style>
@@ -37,6 +38,7 @@ _STYLE = """
 [data-pointed] { outline: 2px solid var(--spotlight); outline-offset: 4px; border-radius: 4px; }
 .stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
+.st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {
   :is(.stTextInput, .stSelectbox, .stNumberInput) { display: flex; align-items: center; gap: 0.5rem; }
   :is(.stTextInput, .stSelectbox, .stNumberInput) > :not(label) { flex: 1; min-width: 0; }

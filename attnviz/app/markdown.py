@@ -47,6 +47,6 @@ def token(place: int, groups: Sequence[DisplayToken]) -> str:
 
 
 def shares(of: Iterable[tuple[str, float]], *, bold: bool = True) -> str:
-    """Tokens with their weights: "`dog` **66 %**, `road` **12 %**"."""
+    """Tokens with their weights: "`dog` **66 %**, `road` **0.7 %**"."""
     sign = "**" if bold else ""
-    return ", ".join(f"{code(name)} {sign}{percent(weight)}{sign}" for name, weight in of)
+    return ", ".join(f"{code(name)} {sign}{percent(weight, int(weight < 0.01))}{sign}" for name, weight in of)

@@ -18,6 +18,9 @@ Source = str | bytes | Path
 MOST_BROKEN = 0.1
 """Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
 
+MOST_MEGABYTES = 8
+"""The largest file that somebody may upload."""
+
 _CHUNK = 1 << 16
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -65,11 +68,11 @@ class Corpus:
             most: how many lines it may have; None: any number.
 
         Raises:
-            UnreadableText: it is no text, or no UTF-8; the message says what to do.
+            UnreadableText: it is no text, no UTF-8, or larger than `MOST_MEGABYTES`; the message tells.
             EmptyText: there is no sentence in it.
             AttnvizError: it has too many lines.
         """
-        refuse_other_files(content, name)
+        refuse_other_files(content, name, MOST_MEGABYTES)
         return cls._looked_at(content, name, most)
 
     @classmethod
@@ -131,13 +134,19 @@ def broken(line: str) -> bool:
     return _HALF.search(line) is not None
 
 
-def refuse_other_files(source: Source, name: str) -> None:
+def refuse_other_files(source: Source, name: str, megabytes: int | None = None) -> None:
     """Look at the beginning of a file, and for the zeros that no text has.
 
+    Args:
+        megabytes: the most that the bytes of an upload may be: what the browser's box says, any other program
+            may send more.
+
     Raises:
-        UnreadableText: it is no plain text in UTF-8; the message says what to do.
+        UnreadableText: it is no plain text in UTF-8, or too large; the message says what to do.
         OSError: it cannot be read.
     """
+    if megabytes and not isinstance(source, Path) and len(source) > megabytes * 2**20:
+        raise UnreadableText(f"{quoted(name)} is larger than {megabytes} MB. Upload a part of it.")
     begun = False
     for chunk in _chunks(source):
         if not begun:

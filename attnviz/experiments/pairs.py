@@ -20,6 +20,9 @@ FILE = Path(__file__).with_name("pairs.txt")
 MOST_PAIRS = 1_000
 """The most pairs of one file."""
 
+MOST_MEGABYTES = 1
+"""The largest file of pairs that somebody may upload."""
+
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 """A pair as it is written."""
 
@@ -101,9 +104,9 @@ def decoded(content: bytes, name: str) -> str:
     """The text of a file of pairs.
 
     Raises:
-        AttnvizError: it is no text, or not in UTF-8; the message says what to do.
+        AttnvizError: it is no text, not in UTF-8, or larger than `MOST_MEGABYTES`; the message tells.
     """
-    refuse_other_files(content, name)
+    refuse_other_files(content, name, MOST_MEGABYTES)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

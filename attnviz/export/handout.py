@@ -22,9 +22,12 @@ _STYLE = """
 body { max-width: 180mm; margin: 2rem auto; padding: 0 1rem; color: #1c1c28; background: #fff;
   font: 11pt/1.4 system-ui, sans-serif; print-color-adjust: exact; overflow-wrap: anywhere; }
 h1, h2 { line-height: 1.2; break-after: avoid; }
+h1 { margin: 0; font-size: 18pt; }
 h2 { margin: 0 0 .4rem; font-size: 13pt; }
-section { margin-block: 1.6rem; break-inside: avoid; }
-.name { display: flex; gap: 1rem; }
+section { margin-block: 1rem 1.6rem; break-inside: avoid; }
+.pages { width: 100%; border: 0; }
+.pages > * > tr > td { padding: 0; border: 0; text-align: left; }
+.name { display: flex; gap: 1rem; padding-bottom: .6rem; }
 .name span { flex: 1; border-bottom: 1px solid; }
 .options { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .3rem 0 .6rem; padding: 0; }
 .options li { list-style: none; }
@@ -40,10 +43,15 @@ thead th { vertical-align: bottom; font-size: 9.5pt; }
 .small { font-size: 9.5pt; color: #5b5d6b; }
 .line { height: 1.9rem; border-bottom: 1px solid #777; }
 code { font: inherit; font-weight: 600; }
+code::before { content: "“"; }
+code::after { content: "”"; }
 #key { break-before: page; }
 @media screen { section { overflow-x: auto; } }
 @media print { body { max-width: none; margin: 0; padding: 0; } }
 """
+
+
+_NAME = '<div class="name">Name <span></span> Date <span></span></div>'
 
 
 @dataclass(frozen=True)
@@ -134,8 +142,11 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             "<title>Attention: handout</title>",
             f"<style>{_STYLE}</style>",
-            '<h1>Attention</h1><p class="name">Name <span></span> Date <span></span></p>',
+            # A browser prints the head of a table on each of its pages.
+            f'<table class="pages" role="presentation"><thead><tr><td>{_NAME}</td></tr></thead>',
+            "<tbody><tr><td><h1>Attention</h1>",
             *parts,
+            "</td></tr></tbody></table>",
             f'<div id="key"><h1>Key: for the teacher</h1><p class="small">Blanks: {seed}</p>',
             *key,
             "</div></html>",
@@ -156,13 +167,14 @@ def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
     )
     bank = sorted(out, key=lambda cell: sheet.columns[cell[1]].values[cell[0]])
     words = " · ".join(html.escape(sheet.columns[column].written[row]) for row, column in bank)
-    dashes = f" · {_DASH} would give the answer away" if set(sheet.hidden).difference(out) else ""
+    given = set(sheet.hidden).difference(out)
+    legend = f'<p class="small">{_DASH} is no number: it would give the answer away.</p>' if given else ""
     options = "".join(f"<li>{html.escape(option)}</li>" for option in sheet.options)
     return (
         f"<section><h2>{html.escape(sheet.title)}</h2><p>{rich(sheet.question)}</p>"
         f'<ul class="options">{options}</ul>'
         f"<table><caption>{html.escape(sheet.picture)}</caption><thead><tr><td></td>{head}</tr></thead>"
-        f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}{dashes}</p>'
+        f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}</p>{legend}'
         f"<p>Put these where they belong: <b>{words}</b></p>"
         '<div>What tells you so?<div class="line"></div><div class="line"></div></div></section>'
     )

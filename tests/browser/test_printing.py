@@ -90,6 +90,8 @@ def test_a_handout_is_printed_whole_without_scripts(
         boxes = [one.bounding_box() for one in sheet.locator("body *").all()]
         right = max(box["x"] + box["width"] for box in boxes if box)
         assert right <= wide * MILLIMETRE
+        on_each_page = sheet.locator("thead", has_text="Name")
+        expect(on_each_page).to_have_css("display", "table-header-group")
         expect(sheet.get_by_text("Put these where they belong")).to_be_visible()
         expect(sheet.get_by_role("heading", name="Key")).to_be_visible()
         assert len(re.findall(rb"/Type\s*/Page\b", sheet.pdf(format=paper))) == 2, "the key has its own sheet"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText
-from attnviz.experiments.corpus import Corpus
+from attnviz.experiments import pairs
+from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
 
 ENDS = "one\n\r\n\ntwo\rthree\r\n  \nfour\u2028still four\x0c"
 
@@ -51,6 +52,16 @@ def test_what_is_no_text_in_utf_8_is_refused_with_a_remedy(content: bytes, why: 
     file.write_bytes(content)
     with pytest.raises(UnreadableText, match=r"“other\.txt”"):
         Corpus.from_file(file)
+
+
+def test_an_upload_is_bounded_whatever_program_sends_it() -> None:
+    most = MOST_MEGABYTES * 2**20
+    assert Corpus.from_bytes(b"a" * most, "x").lines == 1
+    with pytest.raises(UnreadableText, match="“x” is larger than 8 MB"):
+        Corpus.from_bytes(b"a" * (most + 1), "x")
+    assert pairs.decoded(b"a" * 2**20, "x")
+    with pytest.raises(UnreadableText, match="“x” is larger than 1 MB"):
+        pairs.decoded(b"a" * (2**20 + 1), "x")
 
 
 def test_texts_without_a_sentence_or_with_too_many_are_refused() -> None:

@@ -6,6 +6,7 @@ import { room } from "./room.js";
 
 // Whether the teacher sees the votes before the students do: it outlasts the page. 0: no, else the vote's number.
 let peeked = 0;
+const PEEK = "Show the votes on this screen";
 
 /** The results as a table for a spreadsheet, in which no text is a formula (as in attnviz/analysis/table.py).
  * @param {import("./room.js").Result[]} results */
@@ -28,9 +29,13 @@ export function csvOf(results) {
 /** @param {import("./room.js").Result[]} results */
 export const save = (results) => download(new Blob([csvOf(results)], { type: "text/csv" }), "votes.csv");
 
-/** A button of the bar.
+/** A button of the bar, as wide as the longest text that it can have.
  * @param {string} text @param {() => void} onclick */
-export const button = (text, onclick) => element("button", { type: "button", class: "move", text, onclick });
+export const button = (text, onclick, longest = text) =>
+  element("button", { type: "button", class: "move", text, onclick, "data-longest": longest });
+
+/** Buttons with a place for each, whether it is there or not: none moves under the pointer. */
+export const places = (...buttons) => element("div", { class: "row places" }, ...buttons);
 
 /** The question that is open, or was last. */
 export class PollPanel {
@@ -39,17 +44,19 @@ export class PollPanel {
     this.options = element("ul", { class: "options" });
     this.note = element("p", { class: "note" });
     this.close = button("Close the vote", () => room.act({ do: "close" }));
-    this.peek = button("", () => this.look());
+    this.peek = button("", () => this.look(), PEEK);
     this.show = button("Show votes and answer to all", () => room.act({ do: "show" }));
     this.again = button("Vote again", () => room.act({ do: "again" }));
     this.clear = button("Done", () => room.act({ do: "clear" }));
-    this.buttons = element("div", { class: "row" }, this.close, this.peek, this.show, this.again, this.clear);
+    this.buttons = places(this.close, this.peek, this.show, this.again, this.clear);
     this.root = element("div", { class: "poll" }, this.question, this.options, this.note, this.buttons);
   }
 
-  /** @param {import("./room.js").Poll} poll null: none */
-  update(poll) {
+  /** @param {import("./room.js").Poll} poll null: none
+   * @param {boolean} stands whether the page itself asks this in sight */
+  update(poll, stands) {
     this.root.hidden = !poll;
+    this.question.hidden = stands;
     this.buttons.hidden = !room.teaches;
     if (!poll) return;
     const made = JSON.stringify([poll.question, poll.options, room.teaches]);
@@ -62,7 +69,7 @@ export class PollPanel {
     this.note.textContent = this.noteOn(poll);
     this.close.hidden = !poll.open;
     this.peek.hidden = poll.shown;
-    this.peek.textContent = peeked === poll.round ? "Hide the votes" : "Show the votes on this screen";
+    this.peek.textContent = peeked === poll.round ? "Hide the votes" : PEEK;
     this.show.hidden = poll.shown;
     this.again.hidden = !poll.votes || Boolean(poll.before);
   }
@@ -70,7 +77,7 @@ export class PollPanel {
   /** Shows the votes to the teacher alone, or covers them again: this screen may be the projector's. */
   look() {
     peeked = peeked === this.poll.round ? 0 : this.poll.round;
-    this.update(this.poll);
+    this.update(this.poll, Boolean(this.question.hidden));
   }
 
   /** @param {import("./room.js").Poll} poll */

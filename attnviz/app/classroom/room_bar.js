@@ -2,7 +2,7 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
-import { button, PollPanel, save } from "./poll.js";
+import { button, places, PollPanel, save } from "./poll.js";
 import { pictureInSight, pictureOf, showPointed } from "./pointing.js";
 import { inOrder, room } from "./room.js";
 import styles from "./room_bar.css";
@@ -11,6 +11,8 @@ const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
 const MOST_TRIES = 5;
 const OF_A_SEAT = ["classroom", "learn"]; // pages that differ with it
+const ASSIGNMENT = "assignment"; // who works on it is not carried off
+const [ASK, END] = ["Ask this page's question", "End it for all?"];
 
 /**
  * What room_bar.py sends, and describes.
@@ -34,19 +36,21 @@ class RoomBar extends View {
     this.status = element("span", { role: "status" });
     this.trouble = element("span", { role: "alert" });
     this.understood = button("OK", () => room.forgetTrouble());
-    this.fold = button("", () => {
+    const fold = () => {
       folded = !folded;
       this.draw();
-    });
+    };
+    this.fold = button("", fold, "Show question");
     this.follow = button("", () => room.follow(!room.follows));
     this.lead = button("Lead from here", () => room.act({ do: "lead" }));
-    this.ask = button("", () => room.act({ do: "ask", ...this.data.question }));
+    this.ask = button("", () => room.act({ do: "ask", ...this.data.question }), ASK);
     this.point = button("Point", () => this.aim());
     this.point.classList.add("point");
-    this.end = button("", () => this.endTwice());
+    this.end = button("", () => this.endTwice(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.csv = button("Votes as CSV", () => save(room.state.results));
-    this.row.append(this.lead, this.follow, this.ask, this.point, this.fold, this.csv, this.end);
+    this.leading = places(this.csv, this.ask, this.point, this.end);
+    this.row.append(this.lead, this.follow, this.fold, this.leading);
     this.poll = new PollPanel();
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
@@ -71,8 +75,10 @@ class RoomBar extends View {
 
   /** @param {Message} data */
   update(data) {
-    if (data.page !== this.data?.page) [this.told, this.aiming] = ["", ""]; // on the way here it may have been lost
+    const arrived = data.page !== this.data?.page;
+    if (arrived) [this.told, this.aiming] = ["", ""]; // on the way here it may have been lost
     this.data = data;
+    if (arrived && data.page === ASSIGNMENT && room.follows) room.follow(false);
     if (data.wish && data.wish[0] !== done) {
       done = data.wish[0];
       const [, what, code] = data.wish;
@@ -101,15 +107,16 @@ class RoomBar extends View {
     this.follow.textContent = follows ? "Stop following" : "Follow again";
     this.lead.hidden = !teaches || !state || leads;
     if (!leads) this.aiming = "";
-    for (const one of [this.ask, this.point, this.csv, this.end]) one.hidden = !leads;
-    this.ask.hidden ||= !this.data.question;
-    this.ask.textContent = this.data.question?.own ? "Ask your question" : "Ask this page's question";
-    this.point.hidden ||= this.data.page === "classroom"; // students stay where they are
-    this.csv.hidden ||= !state.results?.length;
+    this.leading.hidden = !leads;
+    this.ask.hidden = !this.data.question;
+    this.ask.textContent = this.data.question?.own ? "Ask your question" : ASK;
+    this.point.hidden = this.data.page === "classroom"; // students stay where they are
+    this.csv.hidden = !state?.results?.length;
     this.point.setAttribute("aria-pressed", String(Boolean(point || this.aiming)));
     this.point.classList.toggle("on", Boolean(point || this.aiming));
-    this.end.textContent = this.ending ? "End it for all?" : "End room";
-    this.poll.update(poll ?? null);
+    this.end.textContent = this.ending ? END : "End room";
+    const onWall = this.root.hasAttribute("data-teacher"); // there the vote takes the screen
+    this.poll.update(poll ?? null, teaches && !onWall && poll?.question === this.data.question?.question);
     this.fold.hidden = !poll;
     this.fold.textContent = folded ? "Show question" : "Hide question";
     this.fold.setAttribute("aria-expanded", String(!folded));
@@ -146,6 +153,7 @@ class RoomBar extends View {
     if (this.aiming) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
     if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
+    if (!room.follows && this.data.page === ASSIGNMENT) return "Following is paused: this page stays.";
     if (!room.follows) return "You look around on your own.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }

@@ -27,7 +27,10 @@ _NOTICED = 0.02  # a smaller weight is not asked about, nor one that leaves the 
 _APART = 2  # places, at least, between tokens whose distance is asked for
 _BASE = 10_000  # of the sinusoidal encoding (Vaswani et al. 2017, §3.5)
 _CHECK = 6  # letters of a code's check sum
-_CODE = re.compile(rf"(\w+)-(\d+)-(\d+)-([A-Z2-7]{{{_CHECK}}})(.*)", re.ASCII | re.DOTALL | re.IGNORECASE)
+_DASH = r"\s*[-–—]\s*"  # as phones write it
+_CODE = re.compile(
+    rf"(\w+){_DASH}(\d+){_DASH}(\d+){_DASH}([A-Z2-7]{{{_CHECK}}})(.*)", re.ASCII | re.DOTALL | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -601,7 +604,8 @@ def tasks(lesson: str, seed: int, text: str, rows: Sequence[Row]) -> tuple[Task,
 def code(lesson: str, seed: int, score: int, text: str) -> str:
     """What a student hands in: lesson, seed, score, and a check sum of these and of the sentence."""
     told = f"{lesson}-{seed}-{score}"
-    digest = sha256(f"{told} {_plain(text)}".encode()).digest()
+    # Spaces, and a stop at the end, come and go as a sentence is copied.
+    digest = sha256(f"{told} {''.join(text.split()).rstrip('.')}".encode()).digest()
     return f"{told}-{b32encode(digest).decode()[:_CHECK]}"
 
 
@@ -616,9 +620,12 @@ def read(handed_in: str) -> tuple[str, int, int]:
     if found is None or lesson not in KINDS:
         raise InvalidCode("This is no result code. One looks like masks-1-4-ABCDEF: copy the whole of it.")
     seed, score = int(found[2]), int(found[3])
+    if not found[5].strip():
+        raise InvalidCode("The student's sentence is missing: it stands behind the code. Paste both.")
     if code(lesson, seed, score, found[5]) != f"{lesson}-{found[2]}-{found[3]}-{found[4].upper()}":
         raise InvalidCode(
-            "This code does not fit this sentence. Compare both with what the student sent, sign by sign."
+            "This code does not fit this sentence. Compare both with what the student sent, letter by "
+            "letter: spaces and a stop at the end do not matter."
         )
     return lesson, seed, score
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import sqrt
@@ -63,7 +64,8 @@ from attnviz.trained.translator import distance, learning, variants
 
 _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18
-_BERT = catalogue.entry(MODEL).title
+_BERT = catalogue.entry("minilm").title  # whose weights these are, whatever runs them
+_ON_SCREEN = re.compile(r" (?:How these numbers come|Drag)\b[^.]*\.$")  # what a sheet of paper does not have
 _HOT = 2.0  # so that likely and unlikely words come nearer to each other
 _TRANSLATED = ("translate", "cause")
 _NOTHING = Question("", (), "", "")
@@ -140,7 +142,6 @@ def _sheet(
         asked_for = [(row, column) for row, column in guessed if column == len(columns) - 1] or [
             (row, column) for row, column in everywhere if columns[column].written[row] == asked.right
         ]
-        hidden = guessed or hidden
     kept = list(range(len(rows)))
     if len(rows) > _MOST_ROWS:
         kept = sorted(np.argsort(-np.asarray(columns[-1].values), kind="stable")[:_MOST_ROWS].tolist())
@@ -159,7 +160,7 @@ def _sheet(
         asked.text,
         asked.options,
         asked.right or "",
-        asked.because,
+        _ON_SCREEN.sub("", asked.because),
         picture,
         [rows[row] for row in kept],
         cut,
@@ -185,6 +186,11 @@ def _most(title: str, weights: Floats, names: Sequence[str]) -> Column:
     return _column(title, weights.argmax(axis=-1), lambda place: names[int(place)])
 
 
+def _softmax(scores: Any) -> str:
+    """What it takes to work weights out on paper."""
+    return f"weight = e^score ÷ {decimal(float(np.exp(scores).sum()))}, the sum of e^score over all tokens"
+
+
 def _about(text: str, *more: str) -> str:
     return " · ".join([f"“{text}”", *more])
 
@@ -199,7 +205,7 @@ def _weighted_average(text: str) -> Sheet:
         f"What “{name_of(query, tokens)}” takes from each token",
         [name_of(at, tokens) for at in range(len(tokens))],
         [_column("score", found.scores[query]), _weights("weight", found.weights[query])],
-        _about(text, _BERT, LEFT_OUT),
+        _about(text, _BERT, LEFT_OUT, _softmax(found.scores[query])),
     )
 
 
@@ -235,7 +241,7 @@ def _query_key_value(text: str) -> Sheet:
             _column(f"score, ÷ √{walk.d_head}", walk.scores),
             _weights("weight", walk.weights),
         ],
-        _about(text, _BERT, f"head {chosen.head}"),
+        _about(text, _BERT, f"head {chosen.head}", _softmax(walk.scores)),
     )
 
 
@@ -309,7 +315,7 @@ def _cross_attention(text: str) -> Sheet:
             _column(f"score, ÷ √{block.query.shape[-1]}", products * block.scale),
             _weights("weight", chosen.weights[at]),
         ],
-        _about(text, _BERT, f"the reader: “{reader}”"),
+        _about(text, _BERT, f"the reader: “{reader}”", _softmax(products * block.scale)),
     )
 
 
@@ -443,7 +449,7 @@ def _write(_text: str) -> Sheet:
         [f"word {rank}" for rank in range(1, len(likeliest) + 1)],  # the words themselves would be the answer
         [
             _weights("probability, temperature 1", [each.probability for each in likeliest]),
-            _weights(f"temperature {_HOT:g}", [each.share for each in likeliest]),
+            _weights(f"probability, temperature {_HOT:g}", [each.share for each in likeliest]),
         ],
         _about(prompt, catalogue.entry(model).title),
     )

@@ -36,7 +36,6 @@ SIGHT = Sense(
     sample=seeing.drawn,
     kinds=f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
     endings=[kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
-    megabytes=10,
     trace=seeing.trace,
     icon=":material/broken_image:",
     holds="the head and the patch",

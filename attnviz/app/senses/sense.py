@@ -40,7 +40,8 @@ class Sense:
         example: the choice among the names of ours and `OWN`.
         names: of ours.
         sample: one of ours by name, as a file.
-        kinds, endings, megabytes: which of a visitor's files can be read, their endings, and the largest.
+        kinds, endings: which of a visitor's files can be read, and their endings; the server takes no file
+            above its own `maxUploadSize`.
         trace: one forward pass of a model over the example of a name, which is this file.
         icon: of what cannot be read.
         holds: what a link holds beside the model: "the head and the patch".
@@ -55,7 +56,6 @@ class Sense:
     sample: Callable[[str], bytes]
     kinds: str
     endings: Sequence[str]
-    megabytes: int
     trace: Callable[[str, str, bytes], Trace]
     icon: str
     holds: str
@@ -99,7 +99,6 @@ def choose(sense: Sense) -> FileSelection:
         uploaded = st.file_uploader(
             f"A {sense.what} of your own: {sense.kinds}",
             sense.endings,
-            max_upload_size=sense.megabytes,
             help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
             f"along: whoever opens yours uploads a {sense.what} of their own.",
         )

@@ -34,7 +34,6 @@ HEARING = Sense(
     sample=sample,
     kinds="WAV",
     endings=["wav"],
-    megabytes=20,
     trace=hearing.trace,
     icon=":material/volume_off:",
     holds="the head and the word",

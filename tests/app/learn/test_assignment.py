@@ -179,12 +179,19 @@ def test_a_code_is_read_again_and_a_slip_in_it_or_in_the_sentence_is_found() -> 
         assert read(said) == ("masks", 42, 4)
     for written in (handed_in.lower(), handed_in.upper()):
         assert read(f"{written} {SENTENCE}") == ("masks", 42, 4)
+    for copied in (
+        SENTENCE.rstrip("."),
+        f" {SENTENCE.replace(' ', '  ')[:-1]} .",
+        SENTENCE.replace(" ", "\u00a0"),
+    ):
+        assert read(f"{handed_in.replace('-', ' – ')} {copied}") == ("masks", 42, 4)
+    with pytest.raises(InvalidCode, match="The student's sentence is missing"):
+        read(f"{handed_in}\n ")
     for slip, sentence in [
         (handed_in.replace("-4-", "-5-"), SENTENCE),
         (handed_in.replace("42", "43"), SENTENCE),
         (handed_in.replace("masks", "scale"), SENTENCE),
         (handed_in, SENTENCE.replace("late", "early")),
-        (handed_in, ""),
     ]:
         with pytest.raises(InvalidCode, match="does not fit this sentence"):
             read(f"{slip} {sentence}")

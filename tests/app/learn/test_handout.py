@@ -1,5 +1,7 @@
 """The handout has the numbers of the traces; lessons that cannot read the sentence are left out and named."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -80,8 +82,21 @@ def test_every_lesson_asks_what_its_page_asks_and_prints_no_answer(lesson: Lesso
         if (row, column) not in {*out, *found.hidden}
     }
     assert found.right not in printed.values()
+    last = len(found.columns) - 1
     guessed = found.options if found.right in found.rows else ()
-    assert not [found.rows[row] for row, _ in printed if found.rows[row] in guessed]
+    assert not [row for row, column in printed if found.rows[row] in guessed and column == last]
+    assert not re.search("picture|drag|click", found.because, re.IGNORECASE), "paper has none of these"
+    assert "scratch" not in found.about
+
+
+@pytest.mark.parametrize("name", ["weighted_average", "query_key_value", "cross_attention"])
+def test_every_blank_of_a_row_of_weights_can_be_worked_out_from_what_is_printed(name: str) -> None:
+    found = sheet(name)
+    assert not found.hidden
+    (total,) = re.findall(r"e\^score ÷ ([\d.]+)", found.about)
+    scores, weights = found.columns[-2:]
+    worked_out = np.exp([float(score.replace("−", "-")) for score in scores.written]) / float(total)
+    np.testing.assert_allclose(worked_out, weights.values, rtol=0.01)
 
 
 def test_a_sheet_does_not_ask_where_there_is_nothing_to_guess_and_stops_at_the_pronoun() -> None:

@@ -13,7 +13,7 @@ from attnviz.app.state import memory
 from attnviz.app.state.choices import SOURCE, WATCHED_ON
 from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural
 
@@ -23,7 +23,6 @@ BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
 MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
-_MOST_MEGABYTES = 8
 _STYLE = "<style>.stMain .st-key-sentence-not-read { display: none; }</style>"
 _KEPT = "the text that the visitor uploaded"
 _NOT_IN_THE_LINK = (
@@ -103,7 +102,7 @@ def _uploaded() -> Corpus | None:
     file = st.file_uploader(
         f"A text file in UTF-8, one sentence a line: up to {MOST_LINES:,}",
         ["txt"],
-        max_upload_size=_MOST_MEGABYTES,
+        max_upload_size=MOST_MEGABYTES,
         on_change=memory.forget,
         args=(_KEPT,),
     )

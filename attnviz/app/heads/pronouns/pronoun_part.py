@@ -108,8 +108,6 @@ def _draw_case(chosen: HeadSelection, found: Verdicts, looks: Looks, place: int)
 
 OURS, PASTED, UPLOADED = "Our pairs", "Paste pairs", "Upload pairs"
 
-_MOST_MEGABYTES = 1
-
 
 def _pairs_of(source: str) -> tuple[Pair, ...]:
     """The pairs, with a box for the visitor's own; none where they cannot be read, which is told."""
@@ -129,7 +127,7 @@ def _pairs_of(source: str) -> tuple[Pair, ...]:
         file = st.file_uploader(
             f"A text file in UTF-8, up to {pairs.MOST_PAIRS:,} pairs",
             ["txt"],
-            max_upload_size=_MOST_MEGABYTES,
+            max_upload_size=pairs.MOST_MEGABYTES,
         )
         if file is None:
             return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,9 +25,7 @@ from attnviz.trained.storyteller import grammar, reading
 from attnviz.trained.storyteller.grammar import MEN, NOUNS, VOCABULARY, WOMEN
 from attnviz.trained.storyteller.tasks import ITEMS, items
 from attnviz.trained.vocabulary import START
-from attnviz.transformer.decoder_only import DecoderOnlySteps, PreNormLayer
-from attnviz.transformer.masks import causal_mask
-from attnviz.transformer.multi_head import join_heads
+from attnviz.transformer.decoder_only import DecoderOnlySteps
 
 Task = Literal["gift", "pronoun", "agreement"]
 
@@ -271,6 +269,7 @@ LOOKS: Mapping[Task, tuple[str, str]] = {
 GIVES = "giver, giving"
 
 
+@torch.inference_mode()
 def held_out(task: Task, *, model: str = catalogue.STORYTELLER) -> HeldOut:
     """Measure all heads in as many texts as the storyteller's figures."""
     texts = [_of(tuple(item.words)) for item in items(_TASKS[task])]
@@ -400,29 +399,9 @@ class _Batch:
         return int((logits.argmax(dim=-1) == self.pairs[:, which]).sum())
 
     def after(self, steps: DecoderOnlySteps, layer: int, outputs: Tensor, *, at_the_end: bool) -> Tensor:
-        """[text, word], the last words' logits if a layer's heads put out something else.
-
-        What comes before is not computed again; if they differ `at_the_end` alone, nor is any other word.
-
-        Args:
-            outputs: [text, head, word, d_head], of all heads of the layer.
-        """
-        model, found = self.storyteller.model, torch.empty(len(self.texts), len(VOCABULARY))
-        layers = [cast("PreNormLayer", each) for each in model.layers]
-        begins = steps.layers[layer - 1].output if layer else steps.words
-        for end in sorted({*self.ends.tolist()}):  # texts of one length need no padding
-            of, first = self.ends == end, end if at_the_end or layer == len(steps.layers) - 1 else 0
-            mask = causal_mask(end + 1)[first:]
-            with torch.inference_mode():
-                its, tokens = layers[layer], begins[of, first : end + 1]
-                put_out = its.attention.to_output(join_heads(outputs[of, :, first : end + 1]))
-                attention = steps.layers[layer].attention._replace(output=put_out)
-                tokens = its.after(tokens, tokens, attention).output
-                for later, kept in zip(layers[layer + 1 :], steps.layers[layer + 1 :], strict=True):
-                    key, value = (each[of, :, :first] for each in (kept.attention.key, kept.attention.value))
-                    tokens = later(tokens, mask, kept.attention._replace(key=key, value=value)).output
-                found[of] = model.norm(tokens[:, -1]) @ model.table.weight.T
-        return found
+        """[text, word], the last words' logits if a layer's heads put out something else."""
+        model = self.storyteller.model
+        return model.last_logits_after(steps, layer, outputs, self.ends, at_the_end=at_the_end)
 
     def weights(
         self, steps: DecoderOnlySteps, keys: Sequence[int], queries: Sequence[int] | None = None
