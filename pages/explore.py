@@ -20,7 +20,6 @@ from attnviz.app.explore import (
 )
 from attnviz.app.page import page
 
-
 asides: list[sentences.Asides] = []
 
 

@@ -52,6 +52,10 @@ _STYLE = """
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
+  .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
+  .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
+  .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
+  .st-key-title:has(.st-key-remark) .st-key-teacher { display: none; }
 }
 </style>
 """

@@ -42,9 +42,9 @@ class Frame:
     ended: bool = False
 
     def end(self, failed: bool = False) -> None:
-        """Draw what depends on all choices: the link, and what could not be taken of the one that led here.
+        """Draw the link to this view, and say what could not be taken of the one that led here.
 
-        Where a section has `failed`, the address keeps what only that one would have drawn: it will be seen again.
+        Where a section `failed`, the address keeps what only that one would have drawn: it comes back.
         """
         self.ended = True
         if self.beside:

@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
 from attnviz.app import caches, markdown
-from attnviz.app.about import reading_a_picture
 from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.examples import introduction
 from attnviz.app.explore.reading import ExploreSelection
@@ -92,7 +91,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
             help=f"Leaves out {' and '.join(map(markdown.plain, special))}; what is left of each row of "
             "weights is rescaled to 100 %.",
         )
-        with st.popover("Stage, pieces, colours"):
+        with st.popover("More"):
             st.markdown("Numbers at the stage")
             stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
             merge = MERGE.toggle(
@@ -105,8 +104,6 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
                 help="Off: a colour means the same weight in every head. "
                 "On, and for scores: each head's largest number has the strongest colour.",
             )
-            with st.expander("How to read the picture"):
-                reading_a_picture()
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
     with body:

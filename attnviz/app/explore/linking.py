@@ -137,16 +137,15 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
         st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
-    if moved := _who_moves_most(read, view, query, key):
-        st.markdown(f":small[{moved}]")
-    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
-        st.markdown(f":small[{_chosen_there(view, query)}]")
-    if view.given.second is not None:
-        st.markdown(f":small[{_to_each_sentence(view, heads, query)}]")
     place = [name for name, _ in ranked].index(heads.name) + 1
-    st.markdown(
-        f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
-    )
+    told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
+    if moved := _who_moves_most(read, view, query, key):
+        told.append(moved)
+    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
+        told.append(_chosen_there(view, query))
+    if view.given.second is not None:
+        told.append(_to_each_sentence(view, heads, query))
+    st.markdown("  \n".join(f":small[{each}]" for each in told))
 
 
 def _why_forbidden(view: View, pair: Pair) -> str:

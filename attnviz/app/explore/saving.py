@@ -30,7 +30,10 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     _more_about(view, heads, tokens)
     query = tokens.pair.query if tokens.pair else None
     alone = caches.trace(view.model, view.given).blocks[0].weights_alone
-    with st.popover("Save"):
+    saving = st.popover("Save", key="save", on_change="rerun")
+    if not saving.open:
+        return
+    with saving:
         save_file(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
@@ -142,9 +145,10 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     # Where pieces are merged, a word is no token that the tools know.
     if tokens.pair and not view.merge and view.changed is None:
         along.append((QUERY.name, tokens.queries[tokens.pair.query]))
-    with st.popover("More about this head"):
+    ways = st.popover("More about this head", key="ways", on_change="rerun")
+    with ways:
         for tool in TOOLS:
-            if tool.name in _TOOLS:
+            if ways.open and tool.name in _TOOLS:
                 st.page_link(
                     f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
                 )

@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import caches
+from attnviz.app.about import reading_a_picture
 from attnviz.app.controls import (
     ONE_CHANGED,
     build_sentence,
@@ -52,7 +53,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Asides:
-    """Places beside the title: of what to look for, of all that is seldom changed, of a teacher's question."""
+    """Places beside the title: what to look for, all that is seldom changed, and a teacher's question."""
 
     remark: DeltaGenerator
     more: DeltaGenerator
@@ -61,10 +62,10 @@ class Asides:
 
 def asides() -> Asides:
     """Draw what the page is for, and the places beside it."""
-    with st.container(gap=None, width="content"):
-        st.markdown("Which word looks at which, in every head of the model.", width="content")
+    with st.container(key="remark", gap=None, width="content"):
+        st.markdown("Which word looks at which, in every head.", width="content")
         remark = st.empty()
-    return Asides(remark, st.popover("Examples and more"), st.container(width="content"))
+    return Asides(remark, st.popover("Examples and more"), st.container(key="asking", width="content"))
 
 
 def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
@@ -108,6 +109,8 @@ def more(chosen: Sentences) -> None:
     build_sentence(caches.entry(chosen.model), lambda text: _show(Example("", text, "", "", "")))
     describe(chosen.model)
     offer_own_model()
+    with st.expander("How to read the pictures"):
+        reading_a_picture()
 
 
 def compare() -> None:
