@@ -23,14 +23,12 @@ from attnviz.app.state.choices import (
     LAYER,
     MERGE,
     MODEL,
-    OTHER,
     PER_HEAD,
     QUERY,
     STAGE,
     TEXT,
     VIEW,
 )
-from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block
 
@@ -147,20 +145,8 @@ def _comparable(view: View) -> View:
         caches.comparison(view)
     except AttnvizError as error:
         st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
-        _word_by_word(view.model, view.given, view.changed)
         return replace(view, changed=None)
     return view
-
-
-def _word_by_word(model: str, first: ModelInput, second: ModelInput) -> None:
-    """Draw the way to the page that compares sentences of any lengths; it reads texts alone."""
-    if first == ModelInput(first.text) and second == ModelInput(second.text):
-        st.page_link(
-            "pages/compare.py",
-            label="Compare them word by word …",
-            icon=":material/compare_arrows:",
-            query_params={MODEL.name: model, TEXT.name: first.text, OTHER.name: second.text},
-        )
 
 
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:

@@ -120,6 +120,9 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
         return
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
+    if None in _in_both(view, query, key):
+        st.markdown(f"Only one of the two sentences has {pair}: there is nothing to compare.")
+        return
     if not caches.allowed(view)[:, query, key].any():
         st.markdown(f"The mask forbids {pair} in every head: {_why_forbidden(view, tokens.pair)}.")
         return
@@ -207,8 +210,24 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
             percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < LEAST_LEFT) for row in rows
         ]
         return list(zip(map(_name, links), numbers, strict=True))
-    before, after = (caches.shares(view, given) for given in (view.given, view.changed))
-    return _moves(before, after, query, key)
+    places = [place or 0 for place in _in_both(view, query, key)]
+    before, after = (
+        caches.shares(view, given)[:, :, at : at + 1, to : to + 1]
+        for given, (at, to) in ((view.given, places[:2]), (view.changed, places[2:]))
+    )
+    return _moves(before, after, 0, 0)
+
+
+def _in_both(view: View, query: int, key: int) -> list[int | None]:
+    """The query and the key among the tokens of each of the view's readings; None where it has none."""
+    return [
+        place
+        for given in (view.given, view.changed or view.given)
+        for place in (
+            caches.own_place(view, given, query, "query"),
+            caches.own_place(view, given, key, "key"),
+        )
+    ]
 
 
 def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:

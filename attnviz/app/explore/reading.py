@@ -42,7 +42,7 @@ class ExploreSelection:
     @property
     def changed_trace(self) -> Trace | None:
         """The forward pass over `changed`."""
-        return self.changed and caches.trace(self.model, self.changed)
+        return caches.trace(self.model, self.changed) if self.changed else None
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSelection:
