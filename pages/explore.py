@@ -50,7 +50,7 @@ def below(
     sent = published.send(view, heads)
     with atlas:
         all_heads.draw(view, heads, tokens, sent)
-    card.title.subheader(heads.title, anchor=False)
+    card.title.header(heads.title, anchor=False)
     with card.body:
         one_head.draw(view, heads, tokens, style, sent)
     with card.foot:

@@ -122,7 +122,7 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
     weights = attnviz.trace(PROMPT, model=model).stack("decoder")[:, :, -1, 1:-1].max(axis=-1)
     clearest = np.unravel_index(weights.argmax(), weights.shape)
     assert (head["layer"] - 1, head["heads"][0] - 1) == clearest
-    assert "Guess first" not in "".join(title.value for title in app.subheader)
+    assert "Guess first" not in words(app)
 
 
 @pytest.mark.parametrize("model", SIZES)

@@ -27,7 +27,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     layers, heads = caches.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.subheader(f"All {layers * heads} heads", anchor=False, width="stretch")
+        st.header(f"All {layers * heads} heads", anchor=False, width="stretch")
         if not names:
             FIND.forget()  # what was looked for in another kind of attention
         else:

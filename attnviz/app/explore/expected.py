@@ -30,7 +30,7 @@ def fits(model: str) -> bool:
 def draw(view: View, tokens: Tokens) -> None:
     """Draw what the model expects; in a change, in both readings."""
     masked = caches.entry(view.model).expects == "masked"
-    st.subheader("What stands behind the mask?" if masked else "What comes next?", anchor=False)
+    st.header("What stands behind the mask?" if masked else "What comes next?", anchor=False)
     givens = [view.given, view.changed] if view.changed else [view.given]
     places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
     for place, given in zip(places, givens, strict=True):

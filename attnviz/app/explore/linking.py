@@ -88,7 +88,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
 
 def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     """Draw the choice of two tokens."""
-    st.subheader("Which head links two tokens?", anchor=False)
+    st.header("Which head links two tokens?", anchor=False)
     groups = caches.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
     begin = queries[_begin(view, groups[0], example)]

@@ -21,7 +21,7 @@ from attnviz.trace import Block, Token
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Work out the number between the two chosen tokens; in a change, both sentences' numbers."""
     if tokens.pair is None:
-        st.subheader("Why this number?", anchor=False)
+        st.header("Why this number?", anchor=False)
         st.markdown("Choose a query token, and its numbers are worked out here.")
         return
     if view.changed is None:
