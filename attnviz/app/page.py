@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import controls, frame, markdown
-from attnviz.app.classroom import bar
+from attnviz.app.classroom import bar as room_bar
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import TEACHER, of_page
@@ -61,7 +61,7 @@ class Frame:
 
         What `draw` holds on to is kept for the whole visit: keys of the caches, and no arrays.
         """
-        room = bar.current()
+        room = room_bar.current()
 
         def rest() -> None:
             self.notices = st.container()
