@@ -20,23 +20,18 @@ from attnviz.app.explore import (
 )
 from attnviz.app.page import page
 
-with page("explore", drop_undrawn=True) as this:
-    with st.container(key="slide-sentences"):
-        chosen = sentences.choose()
-        with st.container(horizontal=True, vertical_alignment="center"):
-            switch = st.container(width="content")
-            sentences.examples(chosen)
-            own = question.form()
-        question.ask_below(own)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            kind = attention.choose(chosen.model)
-            french = st.container()
-        read = reading.read(chosen, kind, switch)
-        with french:
-            attention.draw(read)
-        passage = st.container()
-    this.notices = st.container()
+asides: list[sentences.Asides] = []
 
+
+def below(
+    chosen: sentences.Sentences, read: reading.ExploreSelection, asked: question.Question | None
+) -> None:
+    """Draw all that shows what was read: a choice made here leaves what is above as it is."""
+    if asked:
+        with st.container(key="slide-question"):
+            question.ask_below(asked)
+    attention.warn(read)
+    passage = st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):
         narrow, wide = st.columns([5, 7], gap="medium")
     overview, linking_card = (
@@ -55,12 +50,11 @@ with page("explore", drop_undrawn=True) as this:
     sent = published.send(view, heads)
     with atlas:
         all_heads.draw(view, heads, tokens, sent)
-    card.title.subheader(heads.title, anchor=False)
+    card.title.header(heads.title, anchor=False)
     with card.body:
         one_head.draw(view, heads, tokens, style, sent)
     with card.foot:
-        saving.more_about(view, heads, tokens)
-        saving.draw(view, heads, tokens.pair.query if tokens.pair else None)
+        saving.draw(view, heads, tokens)
     with linking_card:
         linking.draw(read, view, heads, tokens)
     with arithmetic:
@@ -69,11 +63,21 @@ with page("explore", drop_undrawn=True) as this:
         if expected.fits(view.model):
             with st.container(border=True):
                 expected.draw(view, tokens)
-        if tasks.fit(view):
-            with st.container(border=True):
-                tasks.draw(view)
+        tasks.draw(view, chosen.example)
     with passage:
         if continuation.fits(read):
             continuation.draw(view, tokens)
-    with this.notices:
-        attention.warn(read)
+
+
+with page("explore", "Explore", lambda: asides.append(sentences.asides()), drop_undrawn=True) as this:
+    with st.container(key="slide-sentences"):
+        chosen, switch = sentences.choose(asides[0])
+        with asides[0].more:
+            sentences.more(chosen)
+        with asides[0].asking:
+            own = question.form()
+        kind = attention.choose(chosen.model)
+        read = reading.read(chosen, kind, switch)
+        attention.draw(read)
+    this.always = choices.always_named(chosen.model)
+    this.part(lambda: below(chosen, read, own))

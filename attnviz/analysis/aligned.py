@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -72,6 +72,41 @@ class Overlap:
         return 2 * self.aligned < max(self.first, self.second)
 
 
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The rows and columns that two texts share, and those that only one has.
+
+    Attributes:
+        rows, columns: the places of queries and keys.
+        queries, keys: what they are called: "dog", "tired → narrow", "+ very".
+    """
+
+    rows: tuple[Place, ...]
+    columns: tuple[Place, ...]
+    queries: tuple[DisplayToken, ...]
+    keys: tuple[DisplayToken, ...]
+
+    @property
+    def shared(self) -> list[int]:
+        """The rows that can be compared."""
+        return [at for at, place in enumerate(self.rows) if place.shared]
+
+    @property
+    def shared_queries(self) -> tuple[DisplayToken, ...]:
+        """What these are called."""
+        return tuple(self.queries[at] for at in self.shared)
+
+    def place(self, numbers: Floats, side: Side) -> Floats:
+        """One text's numbers, [..., query, key], on the grid; NaN where it has no such word."""
+        return on_places(
+            numbers, [place.of(side) for place in self.rows], [place.of(side) for place in self.columns]
+        )
+
+    def place_rows(self, numbers: Floats, side: Side) -> Floats:
+        """The same for one number for each query, [..., query]."""
+        return on_places(numbers[..., None], [place.of(side) for place in self.rows], [0])[..., 0]
+
+
 def align(first: Sequence[Word], second: Sequence[Word], exchange: bool = True) -> tuple[Place, ...]:
     """The places of two texts: as many same words as possible, each text in its own order.
 
@@ -127,6 +162,27 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
             "Compare texts that share most of their words."
         )
     return places
+
+
+def grid(
+    first: Sequence[DisplayTokens],
+    second: Sequence[DisplayTokens],
+    align: Callable[[DisplayTokens, DisplayTokens], tuple[Place, ...]] = aligned_sentences,
+    between: str = " → ",
+) -> Grid:
+    """The words of two texts on one grid.
+
+    Args:
+        first, second: what is shown of each: queries and keys, or one for both (self-attention).
+        align: finds the places; it may raise an `AttnvizError`.
+        between: what stands between two different words.
+    """
+    sides = [
+        (places := align(one, other), named(places, one.groups, other.groups, between))
+        for one, other in zip(first, second, strict=True)
+    ]
+    (rows, queries), (columns, keys) = sides[0], sides[-1]
+    return Grid(rows, columns, queries, keys)
 
 
 def overlap(

@@ -114,7 +114,7 @@ def moves(
         queries, keys: what the rows and the columns are; no keys: the same.
     """
     keys = queries if keys is None else keys
-    row = change[query]
+    row = np.where(np.isfinite(change[query]), change[query], 0)  # nothing that is masked, or in a gap
     up, down = int(row.argmax()), int(row.argmin())
     gain = (name_of(up, keys), float(row[up])) if row[up] >= 0.005 else None
     loss = (name_of(down, keys), float(row[down])) if row[down] <= -0.005 else None

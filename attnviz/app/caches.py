@@ -370,11 +370,14 @@ def left(view: View) -> Floats:
     """
     if view.stage != WEIGHTS:
         return np.ones(values(view).shape[:-1], dtype=np.float32)
-    first, second = (
-        left_share(trace(view.model, given).stack(view.kind), *_shown(view, given))
-        for given in (view.given, view.changed or view.given)
-    )
-    return np.minimum(first, second)
+
+    def of(given: ModelInput) -> Floats:
+        return left_share(trace(view.model, given).stack(view.kind), *_shown(view, given))
+
+    if view.changed is None:
+        return of(view.given)
+    grid = comparison(view)
+    return np.fmin(grid.place_rows(of(view.given), "first"), grid.place_rows(of(view.changed), "second"))
 
 
 def hidden(view: View) -> str:
@@ -384,19 +387,27 @@ def hidden(view: View) -> str:
 
 @cached(of_view)
 def comparison(view: View) -> Change:
-    """The second reading's numbers minus the first's, token by token; all 0 where there is no second.
+    """The second reading's numbers minus the first's, word by word; all 0 where there is no second.
 
     Raises:
-        AttnvizError: the two do not have equally many tokens.
+        AttnvizError: the two share too few words, or are together too long.
     """
     second = view.changed or view.given
-    return change(
-        _values(view, view.given),
-        _shown(view, view.given),
-        _values(view, second),
-        _shown(view, second),
-        _texts(view),
+    found = change(
+        _values(view, view.given), _shown(view, view.given), _values(view, second), _shown(view, second)
     )
+    layers, heads, *cells = found.values.shape
+    _check_size(layers * heads, *cells)
+    return found
+
+
+def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
+    """Which shown token of one reading stands in a row or a column of `groups`; None: it has none there."""
+    if view.changed is None:
+        return at
+    grid = comparison(view)
+    place = (grid.rows if side == "query" else grid.columns)[at]
+    return place.of("first" if given == view.given else "second")
 
 
 @cached(of_view)
@@ -416,10 +427,21 @@ def small(view: View) -> Levels:
 
 @cached(of_view)
 def allowed(view: View) -> Mask:
-    """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own."""
-    tokens = _shown(view, view.given)
-    blocks = trace(view.model, view.given).of_kind(view.kind)
-    return np.stack([shown_mask(block.mask, *tokens) for block in blocks])
+    """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own.
+
+    In a change: in both readings. Where one has no such word, it may not.
+    """
+
+    def of(given: ModelInput) -> Mask:
+        tokens, blocks = _shown(view, given), trace(view.model, given).of_kind(view.kind)
+        return np.stack([shown_mask(block.mask, *tokens) for block in blocks])
+
+    if view.changed is None:
+        return of(view.given)
+    grid = comparison(view)
+    first = grid.place(of(view.given).astype(np.float32), "first")
+    second = grid.place(of(view.changed).astype(np.float32), "second")
+    return np.asarray((first == 1) & (second == 1))
 
 
 def mask(view: View) -> Mask | None:
@@ -495,19 +517,6 @@ def _values(view: View, given: ModelInput) -> Floats:
         return shares(view, given)
     blocks = trace(view.model, given).of_kind(view.kind)
     return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, given))
-
-
-def _texts(view: View) -> tuple[str, ...]:
-    """What the queries and the keys are tokens of; one name where both are of the same."""
-    second = "translation" if entry(view.model).engine == "translator" else "decoder’s text"
-    if view.kind == "decoder" and trace(view.model, view.given).target is None:
-        return ("text",)
-    texts: dict[Kind, tuple[str, ...]] = {
-        "encoder": ("sentence",),
-        "decoder": (second,),
-        "cross": (second, "sentence"),
-    }
-    return texts[view.kind]
 
 
 def _stored(model: str, given: ModelInput) -> Trace | None:

@@ -105,9 +105,15 @@ def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=told)
-    if offer_own and allowed.may_open():
-        st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
+    if offer_own:
+        offer_own_model()
     return name
+
+
+def offer_own_model() -> None:
+    """Draw the way to the visitor's own models, where the server opens such."""
+    if allowed.may_open():
+        st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
 
 
 def describe(*models: str) -> None:
@@ -119,7 +125,7 @@ def describe(*models: str) -> None:
         st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
 
 
-def reading_model() -> Entry:
+def reading_model(*, offer_own: bool = True) -> Entry:
     """Draw the choice of a model that reads texts; stop the page where this server has none.
 
     Raises:
@@ -130,7 +136,7 @@ def reading_model() -> Entry:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
         raise StopException  # as `page.stop` does
-    return caches.entry(model(entries))
+    return caches.entry(model(entries, offer_own=offer_own))
 
 
 def offer_asked_model() -> None:

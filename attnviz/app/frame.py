@@ -36,7 +36,7 @@ _STYLE = """
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
 .stMain { scroll-padding: 4rem 0 var(--room-bar, 0px); }
 [data-pointed] { outline: 2px solid var(--spotlight); outline-offset: 4px; border-radius: 4px; }
-.stMainBlockContainer h3 { padding: 0.2rem 0 0.5rem; }
+.stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {
@@ -52,6 +52,10 @@ _STYLE = """
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
+  .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
+  .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
+  .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
+  .st-key-title:has(.st-key-remark) .st-key-teacher { display: none; }
 }
 </style>
 """

@@ -12,8 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import controls, frame, markdown
+from attnviz.app.classroom import bar as room_bar
 from attnviz.app.components.copy_link import copy_link
-from attnviz.app.state import link
+from attnviz.app.state import link, memory
 from attnviz.app.state.choices import TEACHER, of_page
 from attnviz.errors import AttnvizError
 
@@ -25,9 +26,55 @@ _TEACHERS_VIEW = (
 
 @dataclass
 class Frame:
-    """A page that is being drawn, with the place where it says what of the link it could not take."""
+    """A page that is being drawn.
+
+    Attributes:
+        notices: the place where it says what of the link it could not take.
+        beside: the place of "Copy link"; None where the page draws it elsewhere, or not at all.
+        always: the choices that the copied link always names; None: as the table says.
+        drop_undrawn: whether the address forgets what the page has at times and does not draw now.
+    """
 
     notices: DeltaGenerator
+    beside: DeltaGenerator | None = None
+    always: list[str] | None = None
+    drop_undrawn: bool = False
+    ended: bool = False
+
+    def end(self, failed: bool = False) -> None:
+        """Draw the link to this view, and say what could not be taken of the one that led here.
+
+        Where a section `failed`, the address keeps what only that one would have drawn: it comes back.
+        """
+        self.ended = True
+        if self.beside:
+            with self.beside:
+                draw_copy_link(self.always)
+        with self.notices:
+            if told := link.notices():
+                st.warning("\n\n".join(told), icon=":material/link_off:")
+                controls.offer_asked_model()
+        link.drop_unused(undrawn=self.drop_undrawn and not failed)
+
+    def part(self, draw: Callable[[], None]) -> None:
+        """Draw the rest of the page, which runs alone when nothing but a choice in it has changed.
+
+        What `draw` holds on to is kept for the whole visit: keys of the caches, and no arrays.
+        """
+        room = room_bar.current()
+
+        def rest() -> None:
+            self.notices = st.container()
+            failed = False
+            with memory.once_drawn(room.draw if room else lambda: None):
+                try:
+                    draw()
+                except AttnvizError as error:
+                    _tell(error)
+                    failed = True
+                self.end(failed)
+
+        st.fragment(rest)()
 
 
 @contextmanager
@@ -49,20 +96,15 @@ def page(
     place = _title_row(title, beside) if beside else None
     if title and not beside:
         st.title(title, anchor=False)
-    this = Frame(st.container())
+    this = Frame(st.container(), place, drop_undrawn=drop_undrawn)
+    failed = False
     try:
         yield this
     except AttnvizError as error:
         _tell(error)
-        drop_undrawn = False  # the visitor will see it again
-    if place:
-        with place:
-            draw_copy_link()
-    with this.notices:
-        if told := link.notices():
-            st.warning("\n\n".join(told), icon=":material/link_off:")
-            controls.offer_asked_model()
-    link.drop_unused(undrawn=drop_undrawn)
+        failed = True
+    if not this.ended:
+        this.end(failed)
 
 
 def draw_copy_link(always: list[str] | None = None) -> None:

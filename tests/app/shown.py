@@ -52,6 +52,12 @@ def press(app: AppTest, label: str) -> AppTest:
     return app
 
 
+def opened(app: AppTest, menu: str) -> AppTest:
+    """The page after a menu was opened whose contents are made only then."""
+    app.session_state[menu] = True
+    return clean(app.run())
+
+
 def buttons(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 

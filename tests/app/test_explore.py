@@ -12,13 +12,13 @@ from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.markdown import plain
 from attnviz.capture.model import ModelInput
-from attnviz.text import percent
+from attnviz.text import percent, signed_percent
 from tests.app.shown import (
     all_sent,
     clean,
     labels,
+    opened,
     page_links,
-    press,
     sent,
     try_page,
     visit,
@@ -140,7 +140,7 @@ def test_several_heads_are_open_at_once_and_the_first_leads_to_the_tools() -> No
     app = visit("explore", layer="3", head="5", query="3 dog", also=["1", "5", "2"])
     assert sent(app, "head_view")["heads"] == [5, 1, 2]
     asked = {"model": "minilm", "text": OPENING.text, "layer": "3", "head": "5", "query": "3 dog"}
-    links = page_links(app)
+    links = page_links(opened(app, "ways"))
     assert [links[name] for name in ("intervene", "behaviour", "plane")] == [asked] * 3
 
 
@@ -186,16 +186,22 @@ def test_a_second_text_over_the_limit_leaves_the_first_on_show() -> None:
 
 @pytest.mark.parametrize(("link", "whose"), [({}, "this"), ({"show": "change"}, "the first")])
 def test_the_file_of_all_heads_says_whose_numbers_it_has(link: dict[str, str], whose: str) -> None:
-    app = visit("explore", text=OPENING.text, other=OPENING.other, **link)
+    app = opened(visit("explore", text=OPENING.text, other=OPENING.other, **link), "save")
     [file] = [button.proto for button in app.get("download_button") if "NPZ" in button.proto.label]
     assert f"of {whose} sentence" in file.help
 
 
-def test_sentences_of_different_lengths_are_not_subtracted_but_lead_to_the_page_that_compares_them() -> None:
-    app = visit("explore", text=OPENING.text, other=LONGER, show="change")
-    assert any("tokens" in each.value for each in [*app.warning, *app.info])
-    there = page_links(app)["compare"]
-    assert there | {"model": "minilm", "text": OPENING.text, "other": LONGER} == there
+def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
+    app = visit("explore", text=OPENING.text, other=LONGER, show="change", query="11 it", key="3 dog")
+    rows = [token["label"] for token in sent(app, "head_view")["query_tokens"]]
+    assert rows[:4] == ["[CLS]", "the", "+ old", "dog"]
+    short, long = (attnviz.trace(text).block("encoder", 3) for text in (OPENING.text, LONGER))
+    it, its = ([token.text for token in block.key_tokens].index("it") for block in (short, long))
+    moved = long.weights[1, its, 3] - short.weights[1, it, 2]
+    assert f"4-2 · {signed_percent(float(moved))}" in app.pills(key="ranking").options
+    clean(app.selectbox(key="key").set_value("3 + old").run())
+    assert "Only one of the two sentences has" in words(app)
+    assert len(all_sent(app, "arithmetic")) == 1
 
 
 @pytest.mark.parametrize(
@@ -241,9 +247,9 @@ def test_a_link_without_a_sentence_is_not_mentioned_once_there_is_one() -> None:
 
 @pytest.mark.parametrize(("word", "guesses"), [("narrow", ("dog", "road")), ("small", ("suitcase",))])
 def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: tuple[str, ...]) -> None:
-    app = visit("explore", layer="2", head="7")
     task = next(task for task in TASKS if task.word == word)
     example = task.example("minilm")
+    app = visit("explore", layer="2", head="7", text=example.text, other=example.other)
     block = attnviz.trace(example.other).block("encoder", 3)
     tokens = [token.text for token in block.key_tokens]
     row = block.weights[1, tokens.index("it")]
@@ -258,15 +264,8 @@ def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: 
         assert all(percent(share) in told for share in weight.values())
 
 
-def test_the_button_opens_a_head_that_looks_one_word_back_and_dims_those_that_do_not() -> None:
-    app = visit("explore")
-    label = next(button.label for button in app.button if "one word back" in button.label)
-    clean(press(app, label))
-    assert app.pills(key="find").value == "previous"
-    head = sent(app, "head_view")
-    weights = attnviz.trace(OPENING.text).block("encoder", head["layer"] - 1).weights[head["heads"][0] - 1]
-    assert np.diagonal(weights, -1).mean() > 0.9
-    dimmed = sent(app, "atlas")["dim"]
-    assert 0 < len(dimmed) < 72
-    assert 2 not in dimmed  # 1-3 looks one word back, always
-    assert "of 72 heads" in words(app)
+@pytest.mark.parametrize(
+    "link", [{"text": "A cat sat."}, {"text": OPENING.text, "other": OPENING.other, "show": "narrow"}]
+)
+def test_nothing_is_asked_of_another_sentence_nor_where_the_answer_stands(link: dict[str, str]) -> None:
+    assert "Guess first" not in words(visit("explore", **link))

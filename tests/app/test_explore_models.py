@@ -26,7 +26,7 @@ from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
-from tests.app.shown import clean, labels, press, sent, try_page, visit, warnings, words
+from tests.app.shown import clean, labels, opened, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
 
 Open = Callable[[str], str]
@@ -122,7 +122,7 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
     weights = attnviz.trace(PROMPT, model=model).stack("decoder")[:, :, -1, 1:-1].max(axis=-1)
     clearest = np.unravel_index(weights.argmax(), weights.shape)
     assert (head["layer"] - 1, head["heads"][0] - 1) == clearest
-    assert "Guess first" not in "".join(title.value for title in app.subheader)
+    assert "Guess first" not in words(app)
 
 
 @pytest.mark.parametrize("model", SIZES)
@@ -440,7 +440,7 @@ def test_a_table_of_a_pair_names_both_sentences() -> None:
 
 def test_a_report_that_would_be_too_large_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "MOST_WEIGHTS", 1000)
-    assert "No report" in words(visit("explore", text=ENGLISH))
+    assert "No report" in words(opened(visit("explore", text=ENGLISH), "save"))
 
 
 @pytest.mark.parametrize(

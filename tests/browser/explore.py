@@ -2,14 +2,15 @@
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.reference import Array
 from tests.browser.visit import type_into, visit, wait_idle
@@ -20,6 +21,13 @@ NARROW = "The dog did not cross the road as it was too narrow."
 # Tokens and texts between them, as the paragraph under the picture has them.
 _PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.textContent])"
 _ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
+_MENUS = {
+    "Examples": "Examples and more",
+    "Heads that look at": "Find",
+    "Stage": "More",
+    "Merge pieces": "More",
+    "Scale colours per head": "More",
+}
 _NUMBER = re.compile(r"[+−-]?\d+(?:\.\d+)?")
 
 
@@ -42,14 +50,28 @@ class Explore:
     # Choosing
 
     def choose(self, group: str, option: str) -> None:
-        """Press one of several exclusive buttons."""
-        self.page.get_by_role("radiogroup", name=group).get_by_role("radio", name=option, exact=True).click()
-        wait_idle(self.page)
+        """Press one of several exclusive buttons, in the menu in which they stand."""
+        with self.menu_of(group):
+            several = self.page.get_by_role("radiogroup", name=group)
+            several.get_by_role("radio", name=option, exact=True).click()
+            wait_idle(self.page)
 
     def toggle(self, name: str) -> None:
-        """Press a switch."""
-        self.page.get_by_test_id("stCheckbox").get_by_text(name, exact=True).click()
-        wait_idle(self.page)
+        """Press a switch, in the menu in which it stands."""
+        with self.menu_of(name):
+            self.page.get_by_test_id("stCheckbox").get_by_text(name, exact=True).click()
+            wait_idle(self.page)
+
+    @contextmanager
+    def menu_of(self, name: str) -> Iterator[None]:
+        """In here the menu is open in which this stands; nothing, where it stands on the page itself."""
+        menu = self.page.get_by_role("button", name=_MENUS.get(name, ""), exact=True)
+        if name in _MENUS:
+            menu.click()
+        yield
+        if name in _MENUS:
+            menu.press("Escape")
+            expect(menu).to_have_attribute("aria-expanded", "false")
 
     def type(self, box: str, text: str) -> None:
         """Replace the text of a box."""

@@ -127,9 +127,12 @@ def test_heads_tokens_switches_filters_rankings_and_the_matrix_by_keyboard_alone
     tab_to(page, "^narrow$|^tired$")
     press(page, "ArrowRight", "Enter")
     assert explore.chosen("Show") == "narrow"
+    tab_to(page, "^Find")
+    press(page, "Enter")
     tab_to(page, "^previous$")
     press(page, "Space")
-    assert explore.chosen("Find heads") == "previous"
+    assert explore.chosen("Heads that look at") == "previous"
+    press(page, "Escape")
     expect(explore.head(4, 2)).to_have_accessible_name(re.compile("does not match the filter"))
     first = explore.ranked()[0][0]
     tab_to(page, rf"^{first} · ")

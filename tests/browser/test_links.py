@@ -39,7 +39,7 @@ def test_the_link_of_a_view_made_by_clicking_opens_that_view_and_so_does_the_nex
         ).click()
         wait_idle(page)
     explore.pick(query=4, key=7)
-    explore.choose("Find heads", "itself")
+    explore.choose("Heads that look at", "itself")
     explore.toggle("Hide special tokens")
     explore.choose("Picture", "Matrix")
     explore.toggle("Scale colours per head")

@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypedDict
 from urllib.parse import urlencode
@@ -92,12 +93,44 @@ def wish(what: Literal["open", "join", "leave"], code: str = "") -> None:
     memory.put(_WISH, (secrets.token_hex(4), what, code))
 
 
+@dataclass
+class Bar:
+    """The bar of the page that is being drawn; a part of a page that runs alone draws it anew itself.
+
+    Attributes:
+        place: where it stands.
+        page: the page's name.
+        drawn: whether it is drawn already.
+    """
+
+    place: DeltaGenerator
+    page: str
+    drawn: bool = False
+
+    def draw(self) -> None:
+        """Tell the bar what the page shows."""
+        self.drawn = True
+        _draw(self.place, self.page)
+
+
+_CURRENT: ContextVar[Bar] = ContextVar("the bar of the page that is being drawn")
+
+
+def current() -> Bar | None:
+    """The bar of the page that is being drawn; None outside of the frame."""
+    return _CURRENT.get(None)
+
+
 @contextmanager
 def after(page: StreamlitPage) -> Iterator[None]:
     """In here the page is drawn; the bar learns what it shows, also where it stopped early or failed."""
-    place = st.container(key="room-bar")
-    with memory.once_drawn(lambda: _draw(place, page.url_path or "explore")):
-        yield
+    bar = Bar(st.container(key="room-bar"), page.url_path or "explore")
+    before = _CURRENT.set(bar)
+    try:
+        with memory.once_drawn(lambda: None if bar.drawn else bar.draw()):
+            yield
+    finally:
+        _CURRENT.reset(before)
 
 
 def _draw(place: DeltaGenerator, name: str) -> None:

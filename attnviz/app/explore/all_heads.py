@@ -25,17 +25,20 @@ _NAMED = 3  # heads that the sentence about a sorted atlas names
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     """Draw the title, the filters and the choice of heads; return the heads and the atlas' place."""
     layers, heads = caches.values(view).shape[:2]
-    st.subheader(f"All {layers * heads} heads at a glance", anchor=False)
     names = [behaviour.name for behaviour in _behaviours(view)]
-    if not names:
-        FIND.forget()  # what was looked for in another kind of attention
-    elif found := FIND.perhaps("Find heads that look at …", names):
-        SORT.toggle(
-            f"Sort by “{found}”",
-            help="The head with the highest score comes first, row by row; each bears its name.",
-        )
-    place = st.container()
-    return choose_heads(view, lambda: linking.clearest(view, example)), place
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header(f"All {layers * heads} heads", anchor=False, width="stretch")
+        if not names:
+            FIND.forget()  # what was looked for in another kind of attention
+        else:
+            with st.popover("Find"):
+                if found := FIND.perhaps("Heads that look at …", names):
+                    SORT.toggle(
+                        f"Sort by “{found}”",
+                        help="The head with the highest score comes first, row by row; each bears its name.",
+                    )
+        chosen = choose_heads(view, lambda: linking.clearest(view, example))
+    return chosen, st.container()
 
 
 def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, markdown
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.learn.english import outside_note
 from attnviz.app.state.choices import KIND
@@ -44,7 +44,7 @@ def of(model: str, kind: Kind) -> str:
 
 
 def draw(read: ExploreSelection) -> None:
-    """Write what the decoder reads, if there is one, what its attention means, and which model it is."""
+    """Write what the decoder reads, if there is one, and what its attention means."""
     if read.trace.target is not None and caches.entry(read.model).engine == "translator":
         st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
     elif read.trace.target is not None:
@@ -53,7 +53,6 @@ def draw(read: ExploreSelection) -> None:
         first = read.trace.of_kind("decoder")[0].query_tokens[0]
         start = f" {markdown.code(first.text)} only starts it." if first.special else ""
         st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
-    controls.describe(read.model)
 
 
 def warn(read: ExploreSelection) -> None:

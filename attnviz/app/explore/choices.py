@@ -11,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
 from attnviz.app import caches, markdown
-from attnviz.app.about import reading_a_picture
 from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
 from attnviz.app.examples import introduction
 from attnviz.app.explore.reading import ExploreSelection
@@ -24,14 +23,12 @@ from attnviz.app.state.choices import (
     LAYER,
     MERGE,
     MODEL,
-    OTHER,
     PER_HEAD,
     QUERY,
     STAGE,
     TEXT,
     VIEW,
 )
-from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block
 
@@ -79,36 +76,34 @@ def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
     """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
     tokens = caches.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
+    # Some models have no special tokens at all, and some texts no others.
+    can_hide = bool(special) and not caches.only_special(tokens)
+    between = EVERYWHERE
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.empty()
-        # Some models have no special tokens at all, and some texts no others.
-        can_hide = bool(special) and not caches.only_special(tokens)
+        style = VIEW.segments("Picture", STYLES)
+        if read.given.second is not None:
+            between = BETWEEN.segments("Whose tokens look → at whose", list(caches.BETWEEN), EVERYWHERE)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
             help=f"Leaves out {' and '.join(map(markdown.plain, special))}; what is left of each row of "
             "weights is rescaled to 100 %.",
         )
-        merge = MERGE.toggle(
-            "Merge pieces",
-            help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
-            "from a word the mean (Clark et al. 2019).",
-        )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        style = VIEW.segments("Picture", STYLES)
-        stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
-        between = EVERYWHERE
-        if read.given.second is not None:
-            between = BETWEEN.segments("Whose tokens look → at whose", list(caches.BETWEEN), EVERYWHERE)
+        with st.popover("More"):
+            st.markdown("Numbers at the stage")
+            stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
+            merge = MERGE.toggle(
+                "Merge pieces",
+                help="Shows the pieces of a word as one. Attention to a word is the sum over its pieces, "
+                "from a word the mean (Clark et al. 2019).",
+            )
+            per_head = PER_HEAD.toggle(
+                "Scale colours per head",
+                help="Off: a colour means the same weight in every head. "
+                "On, and for scores: each head's largest number has the strongest colour.",
+            )
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
-    with foot:
-        with st.popover("Help"):
-            reading_a_picture()
-        per_head = PER_HEAD.toggle(
-            "Scale colours per head",
-            help="Off: a colour means the same weight in every head. "
-            "On, and for scores: each head's largest number has the strongest colour.",
-        )
     with body:
         if stage != WEIGHTS:
             _explain(stage, read)
@@ -150,20 +145,8 @@ def _comparable(view: View) -> View:
         caches.comparison(view)
     except AttnvizError as error:
         st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
-        _word_by_word(view.model, view.given, view.changed)
         return replace(view, changed=None)
     return view
-
-
-def _word_by_word(model: str, first: ModelInput, second: ModelInput) -> None:
-    """Draw the way to the page that compares sentences of any lengths; it reads texts alone."""
-    if first == ModelInput(first.text) and second == ModelInput(second.text):
-        st.page_link(
-            "pages/compare.py",
-            label="Compare them word by word …",
-            icon=":material/compare_arrows:",
-            query_params={MODEL.name: model, TEXT.name: first.text, OTHER.name: second.text},
-        )
 
 
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
@@ -189,12 +172,9 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
     # whoever opens the link gets this head, whatever text it was found in.
     found = known is None
-    layer_column, head_column, also_column = st.columns([1, 1, 1.2])
-    with layer_column:
+    with st.popover("By number"):
         layer = LAYER.draw("Layer", layers, begin[0], left_out=not found)
-    with head_column:
         head = HEAD.draw("Head", heads, begin[1], left_out=not found)
-    with also_column:
         also = ALSO.draw("Also show heads", list(range(1, heads + 1)), placeholder="none")
     return Heads(layer, head, tuple(h for h in also if h != head))
 

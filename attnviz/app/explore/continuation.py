@@ -42,7 +42,9 @@ def draw(view: View, tokens: Tokens) -> None:
         first, typed, text = 1, "", read.target
     shown = caches.shown(view.model, view.given, "decoder", view.hide, view.merge)[0]
     places = [shown.index_of(position - 1) for position in range(first, len(chain))]
-    here = None if view.kind == "encoder" or tokens.pair is None else tokens.pair.query
+    here = None
+    if view.kind != "encoder" and tokens.pair is not None:
+        here = caches.own_place(view, view.given, tokens.pair.query, "query")
 
     def pick(at: int) -> None:
         if view.kind == "encoder":
@@ -50,6 +52,8 @@ def draw(view: View, tokens: Tokens) -> None:
         place = places[at]
         if place is not None:
             QUERY.pick(shown.groups[place])
+        if view.kind == "encoder":
+            st.rerun()  # the choice of attention stands above this part of the page
 
     chosen = places.index(here) if here in places and here is not None else None
     passage(

@@ -30,7 +30,7 @@ def fits(model: str) -> bool:
 def draw(view: View, tokens: Tokens) -> None:
     """Draw what the model expects; in a change, in both readings."""
     masked = caches.entry(view.model).expects == "masked"
-    st.subheader("What stands behind the mask?" if masked else "What comes next?", anchor=False)
+    st.header("What stands behind the mask?" if masked else "What comes next?", anchor=False)
     givens = [view.given, view.changed] if view.changed else [view.given]
     places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
     for place, given in zip(places, givens, strict=True):
@@ -53,9 +53,11 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     if tokens.pair is None:
         st.markdown("Choose a query token to see what the model expects after it.")
         return
-    group = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[
-        tokens.pair.query
-    ]
+    at = caches.own_place(view, given, tokens.pair.query, "query")
+    if at is None:
+        st.markdown("This sentence has no such token.")
+        return
+    group = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[at]
     found = [each for each in expected if each.position == group.positions[-1]]
     if not found:
         st.markdown(f"The model expects nothing after {markdown.code(group.label)}.")
@@ -123,6 +125,7 @@ def _put(text: str, second: bool, masked: str) -> None:
     """Put a text with a masked word into the box that the sentence stands in."""
     box = TEXT if second is False and TEXT.get("") == text else OTHER
     box.set(masked)
+    st.rerun()  # the box stands above this part of the page
 
 
 def in_words(prediction: Prediction, mark: str) -> str:

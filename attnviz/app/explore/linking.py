@@ -88,7 +88,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
 
 def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     """Draw the choice of two tokens."""
-    st.subheader("Which head links two tokens?", anchor=False)
+    st.header("Which head links two tokens?", anchor=False)
     groups = caches.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
     begin = queries[_begin(view, groups[0], example)]
@@ -120,6 +120,9 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
         return
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
+    if None in _in_both(view, query, key):
+        st.markdown(f"Only one of the two sentences has {pair}: there is nothing to compare.")
+        return
     if not caches.allowed(view)[:, query, key].any():
         st.markdown(f"The mask forbids {pair} in every head: {_why_forbidden(view, tokens.pair)}.")
         return
@@ -137,16 +140,15 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
         st.markdown(f"Heads whose weight {pair} **moves most** from the first sentence to the second:")
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
-    if moved := _who_moves_most(read, view, query, key):
-        st.markdown(f":small[{moved}]")
-    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
-        st.markdown(f":small[{_chosen_there(view, query)}]")
-    if view.given.second is not None:
-        st.markdown(f":small[{_to_each_sentence(view, heads, query)}]")
     place = [name for name, _ in ranked].index(heads.name) + 1
-    st.markdown(
-        f":small[The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
-    )
+    told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
+    if moved := _who_moves_most(read, view, query, key):
+        told.append(moved)
+    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
+        told.append(_chosen_there(view, query))
+    if view.given.second is not None:
+        told.append(_to_each_sentence(view, heads, query))
+    st.markdown("  \n".join(f":small[{each}]" for each in told))
 
 
 def _why_forbidden(view: View, pair: Pair) -> str:
@@ -208,8 +210,24 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
             percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < LEAST_LEFT) for row in rows
         ]
         return list(zip(map(_name, links), numbers, strict=True))
-    before, after = (caches.shares(view, given) for given in (view.given, view.changed))
-    return _moves(before, after, query, key)
+    places = [place or 0 for place in _in_both(view, query, key)]
+    before, after = (
+        caches.shares(view, given)[:, :, at : at + 1, to : to + 1]
+        for given, (at, to) in ((view.given, places[:2]), (view.changed, places[2:]))
+    )
+    return _moves(before, after, 0, 0)
+
+
+def _in_both(view: View, query: int, key: int) -> list[int | None]:
+    """The query and the key among the tokens of each of the view's readings; None where it has none."""
+    return [
+        place
+        for given in (view.given, view.changed or view.given)
+        for place in (
+            caches.own_place(view, given, query, "query"),
+            caches.own_place(view, given, key, "key"),
+        )
+    ]
 
 
 def _moves(before: Floats, after: Floats, query: int, key: int) -> list[tuple[str, str]]:

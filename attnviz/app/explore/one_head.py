@@ -70,6 +70,8 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     if view.changed is None:
         most = looks(numbers, query, queries, keys, most=_MOST).keys
         return f"{where} {name} looks at {_listed(view, most)}{end}"
+    if not np.isfinite(numbers[query]).any():
+        return f"{name} stands in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
     how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"

@@ -25,18 +25,24 @@ class ExploreSelection:
         kind: which of its attentions.
         given: what is read; in a change, first.
         changed: what the change leads to; None when one reading is on show.
-        trace: the forward pass over `given`.
-        changed_trace: the forward pass over `changed`.
         pair: both readings when there are two to compare, whichever is on show.
     """
 
     model: str
     kind: Kind
     given: ModelInput
-    trace: Trace
     changed: ModelInput | None = None
-    changed_trace: Trace | None = None
     pair: tuple[ModelInput, ModelInput] | None = None
+
+    @property
+    def trace(self) -> Trace:
+        """The forward pass over `given`; the cache holds it, and not a visit."""
+        return caches.trace(self.model, self.given)
+
+    @property
+    def changed_trace(self) -> Trace | None:
+        """The forward pass over `changed`."""
+        return caches.trace(self.model, self.changed) if self.changed else None
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSelection:
@@ -46,21 +52,20 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     """
     model, given, other = sentences.model, sentences.given, sentences.other
     try:
-        first = caches.trace(model, given)
+        caches.trace(model, given)
     except AttnvizError as error:
         stop(error)
-    second = _second(model, other)
-    if other is None or second is None:
-        return ExploreSelection(model, kind, given, first)
+    if other is None or not _readable(model, other):
+        return ExploreSelection(model, kind, given)
     labels = words_that_differ(given.text, other.text)
     with switch:
         shown = SHOW.segments("Show", [*labels, CHANGE])
     pair = (given, other)
     if shown == labels[1]:
-        return ExploreSelection(model, kind, other, second, pair=pair)
+        return ExploreSelection(model, kind, other, pair=pair)
     if shown == CHANGE:
-        return ExploreSelection(model, kind, given, first, other, second, pair)
-    return ExploreSelection(model, kind, given, first, pair=pair)
+        return ExploreSelection(model, kind, given, other, pair)
+    return ExploreSelection(model, kind, given, pair=pair)
 
 
 def words_that_differ(text: str, other: str) -> tuple[str, str]:
@@ -75,12 +80,12 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
     return "first", "second"
 
 
-def _second(model: str, other: ModelInput | None) -> Trace | None:
-    if other is None:
-        return None
+def _readable(model: str, other: ModelInput) -> bool:
+    """Whether the model can read the sentence to compare with; if not, say why."""
     try:
-        return caches.trace(model, other)
+        caches.trace(model, other)
     except AttnvizError as error:
         asked = markdown.code(other.text[:60])
         st.warning(f"The sentence to compare with, {asked}: {markdown.plain(str(error))}")
-        return None
+        return False
+    return True

@@ -12,11 +12,10 @@ from attnviz.app import caches, markdown
 from attnviz.app.caches import View
 from attnviz.app.classroom import bar
 from attnviz.app.explore import attention
-from attnviz.app.explore.choices import Heads, always_named
+from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.page import draw_copy_link
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
@@ -26,11 +25,15 @@ from attnviz.export.report.page import PollResult
 from attnviz.trace import Trace
 
 
-def draw(view: View, heads: Heads, query: int | None) -> None:
-    """Draw the buttons; `query` is the token that is followed, from 0 among those shown."""
-    draw_copy_link(always_named(view.model))
+def draw(view: View, heads: Heads, tokens: Tokens) -> None:
+    """Draw the ways on, and the files."""
+    _more_about(view, heads, tokens)
+    query = tokens.pair.query if tokens.pair else None
     alone = caches.trace(view.model, view.given).blocks[0].weights_alone
-    with st.popover("Save"):
+    saving = st.popover("Save", key="save", on_change="rerun")
+    if not saving.open:
+        return
+    with saving:
         save_file(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
@@ -128,7 +131,7 @@ _TOOLS = {
 """What each of these tools answers about one head."""
 
 
-def more_about(view: View, heads: Heads, tokens: Tokens) -> None:
+def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the links; the tools read one text alone."""
     if view.given != ModelInput(view.given.text):
         return
@@ -142,9 +145,10 @@ def more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     # Where pieces are merged, a word is no token that the tools know.
     if tokens.pair and not view.merge and view.changed is None:
         along.append((QUERY.name, tokens.queries[tokens.pair.query]))
-    with st.popover("More about this head"):
+    ways = st.popover("More about this head", key="ways", on_change="rerun")
+    with ways:
         for tool in TOOLS:
-            if tool.name in _TOOLS:
+            if ways.open and tool.name in _TOOLS:
                 st.page_link(
                     f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
                 )

@@ -6,9 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import caches
-from attnviz.app.controls import ONE_CHANGED, build_sentence, buttons, edited, left_empty, reading_model
+from attnviz.app.about import reading_a_picture
+from attnviz.app.controls import (
+    ONE_CHANGED,
+    build_sentence,
+    buttons,
+    describe,
+    edited,
+    left_empty,
+    offer_own_model,
+    reading_model,
+)
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.page import stop
 from attnviz.app.state import memory
@@ -40,12 +51,30 @@ class Sentences:
     example: Example | None
 
 
-def choose() -> Sentences:
-    """Draw the texts, the model and how it writes on; return the choice."""
-    sentence, comparison, beside = st.columns([5, 5, 2])
-    with beside:
+@dataclass(frozen=True)
+class Asides:
+    """Places beside the title: what to look for, all that is seldom changed, and a teacher's question."""
+
+    remark: DeltaGenerator
+    more: DeltaGenerator
+    asking: DeltaGenerator
+
+
+def asides() -> Asides:
+    """Draw what the page is for, and the places beside it."""
+    with st.container(key="remark", gap=None, width="content"):
+        st.markdown("Which word looks at which, in every head.", width="content")
+        remark = st.empty()
+    return Asides(remark, st.popover("Examples and more"), st.container(key="asking", width="content"))
+
+
+def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
+    """Draw the texts, the model and how it writes on; return the choice, and the place of a switch."""
+    sentence, comparison, last = st.columns([5, 5, 4], vertical_alignment="bottom")
+    with last, st.container(horizontal=True, vertical_alignment="bottom"):
+        switch = st.container(width="content")
         try:
-            entry = reading_model()
+            entry = reading_model(offer_own=False)
         except AttnvizError as error:  # its folder has gone, say
             stop(error)
     model = entry.name
@@ -54,6 +83,8 @@ def choose() -> Sentences:
         _show(examples_of(model, together=False)[0])
     with sentence:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
+    with beside.more:
+        _choose_role(entry)
     with comparison:
         role, box, other = _second_box(entry)
     if left_empty(TEXT, box):
@@ -63,18 +94,23 @@ def choose() -> Sentences:
     how = _choose_writing(entry, typed=target is not None)
     given = ModelInput(text, second if role == TOGETHER else None, target, how)
     compared = ModelInput(other, writing=how) if role == COMPARE and second and other != text else None
-    return Sentences(model, given, compared, example_of(model, text, other, together=role == TOGETHER))
+    example = example_of(model, text, other, together=role == TOGETHER)
+    if example:
+        beside.remark.markdown(f":small[{example.remark}]", width="content")
+    return Sentences(model, given, compared, example), switch
 
 
-def examples(chosen: Sentences) -> None:
-    """Draw the examples as buttons, and what to look for in the open one."""
+def more(chosen: Sentences) -> None:
+    """Draw the examples as buttons, what the model is, and the way to the visitor's own."""
     current = chosen.example
     offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
     pressed = current.name if current else None
-    buttons("Examples", offered, "example", _open, pressed, label_visibility="collapsed", width="content")
+    buttons("Examples", offered, "example", _open, pressed)
     build_sentence(caches.entry(chosen.model), lambda text: _show(Example("", text, "", "", "")))
-    if current:
-        st.markdown(f":small[{current.remark}]", width="stretch")
+    describe(chosen.model)
+    offer_own_model()
+    with st.expander("How to read the pictures"):
+        reading_a_picture()
 
 
 def compare() -> None:
@@ -93,40 +129,35 @@ def _role() -> str:
     return str(SECOND_BOX.get(COMPARE))
 
 
+def _choose_role(entry: Entry) -> None:
+    """Draw the choice of what the second box is for, where a model leaves one."""
+    roles = _roles(entry)
+    if len(roles) == 1:
+        SECOND_BOX.forget()  # the choice that another model left
+    else:
+        SECOND_BOX.radio("The second box is for", roles, on_change=_change_role, args=(entry.name,))
+
+
 def _second_box(entry: Entry) -> tuple[str, Text, str]:
-    """Draw the second box, and above it what it is for, where a model leaves a choice.
+    """Draw the second box.
 
     Returns:
         What the box is for, its choice, and what stands in it.
     """
-    roles = _roles(entry)
-    if len(roles) == 1:
-        SECOND_BOX.forget()  # the choice that another model left
-    with st.container(gap="xxsmall"):
-        if len(roles) > 1:
-            SECOND_BOX.radio(
-                "What the second box is for",
-                roles,
-                horizontal=True,
-                label_visibility="collapsed",
-                on_change=_change_role,
-                args=(entry.name,),
-            )
-        role = _role()
-        # What the decoder reads is another text than what the first is compared with: each has its own box,
-        # and waits while the other one is on show.
-        box, waiting = (TARGET, OTHER) if role == DECODER else (OTHER, TARGET)
-        waiting.forget()
-        if not box.stands and _last_in(box):
-            box.set(_last_in(box))
-        text = box.draw(
-            f"{role} (optional)",
-            on_change=_edited,
-            args=(entry.name, box),
-            placeholder=_PLACEHOLDERS[role],
-            label_visibility="collapsed" if len(roles) > 1 else "visible",
-        )
-        memory.put(_memory(box), text)
+    role = _role()
+    # What the decoder reads is another text than what the first is compared with: each has its own box, and
+    # waits while the other one is on show.
+    box, waiting = (TARGET, OTHER) if role == DECODER else (OTHER, TARGET)
+    waiting.forget()
+    if not box.stands and _last_in(box):
+        box.set(_last_in(box))
+    text = box.draw(
+        f"{role} (optional)",
+        on_change=_edited,
+        args=(entry.name, box),
+        placeholder=_PLACEHOLDERS[role],
+    )
+    memory.put(_memory(box), text)
     return role, box, text
 
 

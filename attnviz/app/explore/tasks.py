@@ -1,10 +1,9 @@
-"""Questions to answer before looking; the model's own numbers then say who was right."""
+"""A question to answer before looking; the model's own numbers then say who was right."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import streamlit as st
 
 from attnviz.app import caches
@@ -12,15 +11,15 @@ from attnviz.app.caches import View
 from attnviz.app.examples import Example, example_named, introduction
 from attnviz.app.explore import attention, sentences
 from attnviz.app.explore.choices import open_heads
+from attnviz.app.explore.reading import CHANGE
 from attnviz.app.state import memory
-from attnviz.app.state.choices import FIND, OTHER, SHOW, STAGE, TEXT
+from attnviz.app.state.choices import OTHER, SHOW, STAGE, TEXT
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Kind
 
 _KIND: Kind = "encoder"
 _QUERY = "it"
-_BACK = "previous"
 
 
 @dataclass(frozen=True)
@@ -51,33 +50,33 @@ TASKS = (
 )
 
 
-def fit(view: View) -> bool:
-    """Whether there is anything to guess: a head is known to follow "it" in single sentences."""
-    return introduction(view.model).head is not None and view.given.second is None
+def draw(view: View, example: Example | None) -> None:
+    """Draw the question about the sentence that the open example leads to; a guess opens its picture.
 
-
-def draw(view: View) -> None:
-    """Draw the questions; a guess opens the picture that answers it."""
-    model = view.model
-    st.subheader("Guess first, then look", anchor=False)
-    for task in TASKS:
-        key = f"guess {task.word}"
-        st.markdown(task.question(model))
+    Nothing where the visitor has a sentence of their own, or has the answer before them.
+    """
+    task = next((each for each in TASKS if example and each.name == example.name), None)
+    if task is None or introduction(view.model).head is None:
+        return
+    guessed = memory.get(_key(task))
+    if not guessed and SHOW.get("") in (task.word, CHANGE):
+        return
+    with st.container(border=True):
+        st.markdown(f"**Guess first, then look.** {task.question(view.model)}")
         guess = st.pills(
             "Your guess",
             task.answers,
-            key=key,
+            key=_key(task),
             on_change=_open,
-            args=(task, model),
+            args=(task, view.model),
             label_visibility="collapsed",
         )
         if guess:
-            st.markdown(_outcome(task, guess, model))
-    for back in caches.found(model, view.given, _KIND, view.merge):
-        if back.name == _BACK and back.found.any():
-            layer, head = np.unravel_index(back.score.argmax(), back.score.shape)
-            place = int(layer) + 1, int(head) + 1
-            st.button("Show me a head that looks one word back", on_click=_look_back, args=(model, *place))
+            st.markdown(_outcome(task, guess, view.model))
+
+
+def _key(task: Task) -> str:
+    return f"guess {task.word}"
 
 
 def _follows(model: str) -> tuple[int, int]:
@@ -85,14 +84,8 @@ def _follows(model: str) -> tuple[int, int]:
     return introduction(model).head or (1, 1)
 
 
-def _look_back(model: str, layer: int, head: int) -> None:
-    FIND.set(_BACK)
-    attention.open_kind(model, _KIND)
-    open_heads(layer, [head])
-
-
 def _open(task: Task, model: str) -> None:
-    if memory.get(f"guess {task.word}"):
+    if memory.get(_key(task)):
         example, (layer, head) = task.example(model), _follows(model)
         sentences.compare()
         TEXT.set(example.text)
@@ -101,6 +94,7 @@ def _open(task: Task, model: str) -> None:
         STAGE.set(caches.WEIGHTS)
         attention.open_kind(model, _KIND)
         open_heads(layer, [head])
+        st.rerun()  # what is above this part of the page has changed, too
 
 
 def _outcome(task: Task, guess: str, model: str) -> str:

@@ -21,7 +21,7 @@ from attnviz.trace import Block, Token
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Work out the number between the two chosen tokens; in a change, both sentences' numbers."""
     if tokens.pair is None:
-        st.subheader("Why this number?", anchor=False)
+        st.header("Why this number?", anchor=False)
         st.markdown("Choose a query token, and its numbers are worked out here.")
         return
     if view.changed is None:
@@ -36,24 +36,30 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
     shown = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
     queries, keys = shown[0], shown[-1]
     block = caches.trace(view.model, given).block(view.kind, heads.layer - 1)
+    query = caches.own_place(view, given, pair.query, "query")
+    key = caches.own_place(view, given, pair.key, "key")
+    if query is None or key is None:
+        st.markdown(f"“{markdown.plain(given.text)}” has no such pair of tokens.")
+        return
     try:
-        worked = why(block, heads.head - 1, pair.query, pair.key, queries, keys)
+        worked = why(block, heads.head - 1, query, key, queries, keys)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)))
         return
 
     def pick(position: int) -> None:
         index = keys.index_of(position)
-        if index is not None:
-            tokens.choose_key(index)
+        for column in range(len(tokens.keys)):
+            if index is not None and caches.own_place(view, given, column, "key") == index:
+                tokens.choose_key(column)
 
     note = f"Head {heads.name}" + (f", in “{given.text}”" if view.changed else "")
     if (dtype := caches.entry(view.model).dtype) != "float32":
         note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
     content = message(worked, block, keys) | {
-        "query_word": queries.labels[pair.query]
-        + _sign(queries, queries.tokens[queries.groups[pair.query].positions[0]]),
-        "key_word": keys.labels[pair.key] + _sign(keys, keys.tokens[keys.groups[pair.key].positions[0]]),
+        "query_word": queries.labels[query]
+        + _sign(queries, queries.tokens[queries.groups[query].positions[0]]),
+        "key_word": keys.labels[key] + _sign(keys, keys.tokens[keys.groups[key].positions[0]]),
         "note": note,
     }
     arithmetic("why" if given == view.given else "why in the other sentence", content, on_pick=pick)

@@ -38,7 +38,11 @@ def draw(model: str, kind: Kind, layer: int, head: int) -> None:
         return
     found = replace(found, special=in_markdown(found.special))
     st.markdown(found.told(layer, head))
-    with st.expander("What was measured", icon=":material/calculate:"):
-        st.markdown(found.evidence(layer, head))
-        steps = METHOD_STEPS.items()
-        st.markdown("\n".join(f"- :small[**{step}**: {markdown.plain(done)}]" for step, done in steps))
+    measured = st.expander(
+        "What was measured", icon=":material/calculate:", key="what was measured", on_change="rerun"
+    )
+    if measured.open:
+        with measured:
+            st.markdown(found.evidence(layer, head))
+            steps = METHOD_STEPS.items()
+            st.markdown("\n".join(f"- :small[**{step}**: {markdown.plain(done)}]" for step, done in steps))

@@ -8,18 +8,18 @@ from math import prod
 import numpy as np
 
 from attnviz.analysis.aligned import (
+    Grid,
     Overlap,
     Place,
     Side,
     aligned_sentences,
     aligned_tokenizers,
+    grid,
     in_common_words,
-    named,
-    on_places,
     overlap,
     to_shared,
 )
-from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens, left_share, shown_mask, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_mask, shown_weights
 from attnviz.analysis.distance import MEASURES, changes, from_one_head, largest_difference, rows_on
 from attnviz.app import caches
 from attnviz.app.caches import cached
@@ -88,31 +88,15 @@ class Placed:
     hidden: str
 
 
-@dataclass(frozen=True)
-class Aligned:
-    """The rows and columns that both sides share, and those that only one has.
+@dataclass(frozen=True, eq=False)
+class Aligned(Grid):
+    """The grid of both sides.
 
     Attributes:
-        rows, columns: the places of queries and keys.
-        queries, keys: what they are called: "dog", "tired → narrow", "+ very".
         overlap: how many words of what is looked at the two have in common.
     """
 
-    rows: tuple[Place, ...]
-    columns: tuple[Place, ...]
-    queries: tuple[DisplayToken, ...]
-    keys: tuple[DisplayToken, ...]
     overlap: Overlap
-
-    @property
-    def shared(self) -> list[int]:
-        """The rows that can be compared."""
-        return [at for at, place in enumerate(self.rows) if place.shared]
-
-    @property
-    def shared_queries(self) -> tuple[DisplayToken, ...]:
-        """What these are called."""
-        return tuple(self.queries[at] for at in self.shared)
 
 
 def _models(compared: Comparison, *_: object) -> tuple[str, str]:
@@ -129,19 +113,16 @@ def aligned(compared: Comparison) -> Aligned:
     first, second = (_shown(compared, side) for side in ("first", "second"))
     align = aligned_tokenizers if compared.two_models else aligned_sentences
     between = " / " if compared.two_models else " → "
-    sides = [
-        (places := align(one, other), named(places, one.groups, other.groups, between))
-        for one, other in zip(first, second, strict=True)
-    ]
-    (rows, queries), (columns, keys) = sides[0], sides[-1]
+    both = grid(first, second, align, between)
     heads = max(caches.entry(read.model).heads for read in (compared.first, compared.second))
     layers = max(len(_blocks(read)) for read in (compared.first, compared.second))
-    if (cells := len(rows) * len(columns) * heads * layers) > caches.MOST_WEIGHTS:
+    if (cells := len(both.rows) * len(both.columns) * heads * layers) > caches.MOST_WEIGHTS:
         raise AttnvizError(
-            f"Side by side, the two have {len(rows)} × {len(columns)} words in {heads * layers} heads: "
-            f"{cells:,} weights, more than this page can show ({caches.MOST_WEIGHTS:,}). Shorten them."
+            f"Side by side, the two have {len(both.rows)} × {len(both.columns)} words in {heads * layers} "
+            f"heads: {cells:,} weights, more than this page can show ({caches.MOST_WEIGHTS:,}). Shorten them."
         )
-    return Aligned(rows, columns, queries, keys, overlap(columns, first[-1].groups, second[-1].groups))
+    shared = overlap(both.columns, first[-1].groups, second[-1].groups)
+    return Aligned(**vars(both), overlap=shared)
 
 
 def weights(compared: Comparison, side: Side) -> Floats:
@@ -154,18 +135,17 @@ def weights(compared: Comparison, side: Side) -> Floats:
 
 def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: bool) -> Placed:
     """One head's weights; `rescale`: only what goes to words that both sides have."""
-    grid, read = aligned(compared), compared.of(side)
+    both, read = aligned(compared), compared.of(side)
     shown = _shown(compared, side)
     seen = shown_mask(_blocks(read)[layer].mask, *shown)
     numbers = np.where(seen, weights(compared, side)[layer, head], np.float32(np.nan))
-    rows = [p.of(side) for p in grid.rows]
-    on_grid = on_places(numbers, rows, [p.of(side) for p in grid.columns])
-    left = on_places(left_share(_blocks(read)[layer].weights[head], *shown)[:, None], rows, [0])[:, 0]
+    on_grid = both.place(numbers, side)
+    left = both.place_rows(left_share(_blocks(read)[layer].weights[head], *shown), side)
     if not rescale:
         return Placed(on_grid, left, shown[-1].hidden)
     rest = "words that are not compared" + (" and the sink" if shown[-1].sink else "")
-    kept = np.nansum(on_grid[:, [place.shared for place in grid.columns]], axis=-1)
-    return Placed(to_shared(on_grid, grid.columns), left * kept, rest)
+    kept = np.nansum(on_grid[:, [place.shared for place in both.columns]], axis=-1)
+    return Placed(to_shared(on_grid, both.columns), left * kept, rest)
 
 
 @cached(_models)
@@ -198,9 +178,9 @@ def twins(compared: Comparison, how: ChangeMeasure, row: int) -> Floats | None:
     Returns:
         float32 [layer, head, layer of the second, head of the second].
     """
-    grid = aligned(compared)
+    both = aligned(compared)
     heads = [weights(compared, side).shape[:2] for side in ("first", "second")]
-    cells = (1 if how.one_word else len(grid.shared)) * len(grid.columns)
+    cells = (1 if how.one_word else len(both.shared)) * len(both.columns)
     if prod(heads[0]) * prod(heads[1]) * cells > MOST_STEPS:
         return None
     return _twins(compared, how, row if how.one_word else None)
@@ -215,14 +195,14 @@ def _twins(compared: Comparison, how: ChangeMeasure, row: int | None) -> Floats:
 
 def _rows(compared: Comparison, side: Side, how: ChangeMeasure, row: int) -> Floats:
     """What one model's heads are measured on, [layer, head, row, column]."""
-    grid = aligned(compared)
-    rows = rows_on(weights(compared, side), grid.rows, grid.columns, side, how.rescale)
+    both = aligned(compared)
+    rows = rows_on(weights(compared, side), both.rows, both.columns, side, how.rescale)
     return rows[..., [row], :] if how.one_word else rows
 
 
 def _both(compared: Comparison) -> tuple[Floats, Floats, tuple[Place, ...], tuple[Place, ...]]:
-    grid = aligned(compared)
-    return weights(compared, "first"), weights(compared, "second"), grid.rows, grid.columns
+    both = aligned(compared)
+    return weights(compared, "first"), weights(compared, "second"), both.rows, both.columns
 
 
 def _blocks(read: ComparedSide) -> tuple[Block, ...]:
