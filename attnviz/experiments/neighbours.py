@@ -1,8 +1,9 @@
-"""Where else a head does what it does at one token: the nearest tokens of a text, and what they have in common.
+"""Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
 
-After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
-are compared. For 130,000 tokens (10,000 sentences) of 32 numbers that takes 13 ms, which no approximate index
-has to improve: `benchmarks.find` compares it with two.
+After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens are
+compared. For 131,000 tokens (some 8,000 sentences) of 32 numbers that took 9 ms on two cores. Two libraries
+for approximate search (usearch 2.26, hnswlib 0.8) answered in .1 ms and found 98 and 99 % of the 50 nearest; but
+their graphs took 6 to 9 s to build for one head, and 28 to 36 MB beside 8 MB of vectors. 9 ms is soon enough.
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ ATTRIBUTES = (
     *("offset", "read", "token", "position", "entropy"),
     *("punctuation", "punctuation read", "special", "special read"),
 )
-"""What is asked of the neighbours: how far away the token stands that they look at most, special ones left out;
-which token that is; which token they are themselves, and at which place of its line, from 0; the whole bits of
-their rows' entropy; and with value 1, whether they are punctuation, whether what they look at most is, whether
-they are special tokens, and whether these get more than half of what they look at."""
+"""What is asked of the neighbours: how far away the token stands that they look at most, special ones left
+out; which token that is; which token they are themselves, and at which place of their line, from 0; the whole
+bits of their rows' entropy; and with value 1, whether they are punctuation, whether what they look at most
+is, whether they are special tokens, and whether special tokens get more than `HALF` of their attention."""
 
 
 def nearest(
@@ -180,7 +181,10 @@ class Search:
         """[token], which tokens of the lines that are read belong to this half; the same sentence to none."""
         index = self.index
         wanted = np.array(
-            [line != self.text and half in (None, at % 2) for at, line in enumerate(index.lines[: index.done])],
+            [
+                line != self.text and half in (None, at % 2)
+                for at, line in enumerate(index.lines[: index.done])
+            ],
             dtype=np.bool_,
         )
         return np.repeat(wanted, np.diff(index.starts[: index.done + 1]))

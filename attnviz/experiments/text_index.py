@@ -1,4 +1,4 @@
-"""An index of a text: what every token does in every head, so that tokens of which a head does alike are found.
+"""An index of a text: what every token does in every head, so that those can be found that are alike.
 
 It lies in memory, or in a folder: `header.json` (what was read with what, and how far) and an array of NumPy
 for each thing that is kept, which are read as memory maps. Nothing in the folder is run.
@@ -28,7 +28,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import SkippedSentence, need_some, reader, self_attention
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Counts, Mask, Trace
+from attnviz.trace import Block, Counts, Mask, Token, Trace
 
 Halves = NDArray[np.float16]
 
@@ -211,13 +211,7 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
         if not line.strip():
             continue
         try:
-            if broken(line):
-                raise AttnvizError("This line holds bytes that are not UTF-8.")
-            tokens = loaded.tokens(line)
-            if len(tokens) > MOST_TOKENS:
-                raise AttnvizError(
-                    f"This line has {len(tokens):,} tokens; an index takes lines of up to {MOST_TOKENS}."
-                )
+            tokens = _tokens(loaded, line)
         except AttnvizError as error:
             skipped.append(SkippedSentence(line, str(error)))
             continue
@@ -239,6 +233,15 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
         done=0,
         skipped=tuple(skipped),
     )
+
+
+def _tokens(loaded: Model, line: str) -> tuple[Token, ...]:
+    if broken(line):
+        raise AttnvizError("This line holds bytes that are not UTF-8.")
+    tokens = loaded.tokens(line)
+    if len(tokens) > MOST_TOKENS:
+        raise AttnvizError(f"This line has {len(tokens):,} tokens; an index takes up to {MOST_TOKENS}.")
+    return tokens
 
 
 def _blocks(entry: Entry, loaded: Model, texts: Sequence[str]) -> Iterator[tuple[Block, ...]]:
@@ -345,8 +348,7 @@ def opened(folder: Path, *, writing: bool = False) -> TextIndex:
         header = json.loads((folder / _HEADER).read_bytes())
         if header["format"] != _FORMAT:
             raise ValueError(header["format"])
-        if header["version"] != _VERSION:
-            raise AttnvizError(f"{folder} was written by another version of attnviz. Index the text again.")
+        _check_version(header["version"], folder)
         arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r+" if writing else "r", allow_pickle=False)
             for name in _ARRAYS
@@ -364,10 +366,19 @@ def opened(folder: Path, *, writing: bool = False) -> TextIndex:
     except AttnvizError:
         raise
     except FileNotFoundError as error:
-        raise AttnvizError(f"{folder} holds no index, or not all of one. `attnviz index` makes it.") from error
+        raise AttnvizError(
+            f"{folder} holds no index, or not all of one. `attnviz index` makes it."
+        ) from error
     except _DAMAGED as error:
-        raise AttnvizError(f"The index in {folder} is damaged. Delete it, and index the text again.") from error
+        raise AttnvizError(
+            f"The index in {folder} is damaged. Delete it, and index the text again."
+        ) from error
     return found
+
+
+def _check_version(version: int, folder: Path) -> None:
+    if version != _VERSION:
+        raise AttnvizError(f"{folder} was written by another version of attnviz. Index the text again.")
 
 
 def _check(found: TextIndex) -> None:
