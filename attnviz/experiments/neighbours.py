@@ -1,9 +1,9 @@
 """Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
 
-After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens are
-compared. For 131,000 tokens (some 8,000 sentences) of 32 numbers that took 9 ms on two cores. Two libraries
-for approximate search (usearch 2.26, hnswlib 0.8) answered in .1 ms and found 98 and 99 % of the 50 nearest; but
-their graphs took 6 to 9 s to build for one head, and 28 to 36 MB beside 8 MB of vectors. 9 ms is soon enough.
+After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
+are compared. For 131,000 tokens (some 8,000 sentences) of 32 numbers that took 9 ms on two cores. Two
+libraries for approximate search (usearch 2.26, hnswlib 0.8) answered in .1 ms and found 98 and 99 % of the 50
+nearest; but each took 6 to 9 s to get ready for one head, and 28 to 36 MB beside 8 MB of vectors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import CONFIDENCE, chance_of_as_many, wilson
-from attnviz.experiments.text_index import TextIndex
+from attnviz.errors import AttnvizError, quoted
+from attnviz.experiments.text_index import BY, TextIndex
+from attnviz.text import joined, plural
 from attnviz.trace import Block, Floats, Mask
 
 MOST = 50
@@ -134,9 +136,17 @@ class Search:
 
     @classmethod
     def of(cls, index: TextIndex, block: Block, head: int, place: int, by: str, text: str) -> Search:
-        """A search for a token of a block, from 0."""
-        vectors = {"output": lambda: block.output, "query": lambda: block.query, "key": lambda: block.key}[by]
-        return cls(index, block.layer, head, by, vectors()[head, place], text)
+        """A search for a token of a block, from 0.
+
+        Raises:
+            AttnvizError: there is no such head or vector, or the index has not this layer.
+        """
+        index.layer(block.layer)
+        if not 0 <= head < len(block.query):
+            raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
+        if by not in BY:
+            raise AttnvizError(f"Tokens are found by {joined(BY)}, not by {quoted(by)}.")
+        return cls(index, block.layer, head, by, getattr(block, by)[head, place], text)
 
     def neighbours(self, half: int | None = None, most: int = MOST) -> list[Neighbour]:
         """The nearest tokens of the lines that are read: of all, or of every second line, from `half`."""

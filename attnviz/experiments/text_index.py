@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import SkippedSentence, need_some, reader, self_attention
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
+from attnviz.text import plural
 from attnviz.trace import Block, Counts, Mask, Token, Trace
 
 Halves = NDArray[np.float16]
@@ -114,7 +116,8 @@ class TextIndex:
 
     def vectors(self, by: str) -> Halves:
         """[layer, head, token, d_head], one of `BY`."""
-        return self.key_vectors if by == "key" else getattr(self, by)  # type: ignore[no-any-return]
+        found: Halves = self.key_vectors if by == "key" else getattr(self, by)
+        return found
 
     def line_of(self, token: int) -> tuple[int, int]:
         """In which line a token stands, and as which of its tokens; both from 0."""
@@ -166,10 +169,8 @@ def index(
     entry, loaded = resolve.entry(model), loading.load(model)
     kind = self_attention(entry)
     loaded.need_vectors()
-    every = range(entry.layers_of(kind))
-    kept = tuple(every) if layers is None else tuple(sorted(set(layers)))
-    if not set(kept) <= set(every):
-        raise AttnvizError(f"{quoted(entry.name)} has {len(every)} layers. Choose one of them.")
+    kept = tuple(range(entry.layers_of(kind)) if layers is None else sorted(set(layers)))
+    _check_layers(entry, kept)
     key = IndexKey(entry.name, entry.files_digest, corpus.key, kept)
     if folder is not None and _begun(folder):
         found = opened(folder, writing=True)
@@ -235,6 +236,12 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
     )
 
 
+def _check_layers(entry: Entry, layers: Sequence[int]) -> None:
+    every = entry.layers_of(self_attention(entry))
+    if not set(layers) <= set(range(every)):
+        raise AttnvizError(f"{quoted(entry.name)} has {plural(every, 'layer')}. Choose one of them.")
+
+
 def _tokens(loaded: Model, line: str) -> tuple[Token, ...]:
     if broken(line):
         raise AttnvizError("This line holds bytes that are not UTF-8.")
@@ -268,20 +275,22 @@ def _with_room(found: TextIndex, like: Block, folder: Path | None, most_bytes: i
             f"about {max(1, int(len(found.lines) * most_bytes / size)):,} of its lines."
         )
     if folder is None:
-        return replace(found, **{name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()})
+        return replace(found, **{name: np.zeros(*each) for name, each in shapes.items()})  # type: ignore[arg-type]
     folder.mkdir(exist_ok=True)
-    arrays = {name: _file(folder, name, shape, dtype) for name, (shape, dtype) in shapes.items()}
-    for name in _TOKENS:
-        with atomic_file(folder / f"{name}.npy") as file:
-            np.save(file, getattr(found, name), allow_pickle=False)
-    found = replace(found, **arrays)
-    _keep(found, folder)
+    try:
+        for name in _TOKENS:
+            np.save(folder / f"{name}.npy", getattr(found, name), allow_pickle=False)
+        arrays = {name: _file(folder / f"{name}.npy", *each) for name, each in shapes.items()}
+        found = replace(found, **arrays)  # type: ignore[arg-type]  # arrays alone
+        _keep(found, folder)
+    except OSError:
+        shutil.rmtree(folder)  # which was empty, or not there
+        raise
     return found
 
 
-def _file(folder: Path, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+def _file(file: Path, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     """An array of zeros as a file, for which the disk has room: a full disk would end who writes to a map."""
-    file = folder / f"{name}.npy"
     array = np.lib.format.open_memmap(file, "w+", dtype=dtype, shape=shape)
     if hasattr(os, "posix_fallocate"):
         with file.open("r+b") as opened_file:
@@ -399,14 +408,27 @@ def _check(found: TextIndex) -> None:
         raise ValueError("The arrays do not fit the header.")
 
 
-def check_model(found: TextIndex) -> None:
-    """Refuse an index whose model has changed.
+def check_model(found: TextIndex, entry: Entry) -> None:
+    """Refuse the index of another model, or of one whose files have changed.
 
     Raises:
-        AttnvizError: the model's files are others now, or it is gone.
+        AttnvizError: it is.
     """
-    if resolve.entry(found.key.model).files_digest != found.key.files:
+    if entry.files_digest != found.key.files:
         raise AttnvizError(
-            f"The files of {quoted(found.key.model)} have changed since this index was made. Index the text "
-            "again, to another folder."
+            f"This index was made with {quoted(found.key.model)}, and not with the files that "
+            f"{quoted(entry.name)} has now. Index the text again, to another folder."
         )
+
+
+def block_of(model: str, text: str, layer: int) -> Block:
+    """What one layer, from 0, does in a text, as an index has it.
+
+    Raises:
+        AttnvizError: the model cannot be used or cannot read it, or has no such layer.
+    """
+    entry, loaded = resolve.entry(model), loading.load(model)
+    loaded.need_vectors()
+    [blocks] = _blocks(entry, loaded, [text])
+    _check_layers(entry, [layer])
+    return blocks[layer]
