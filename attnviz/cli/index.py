@@ -18,7 +18,6 @@ from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import Search
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, percent, plural
-from attnviz.trace import checked_place
 
 COLUMNS = ("cosine", "token", "looks at", "weight", "to special tokens", "sentence")
 """What the columns of the table of neighbours are called."""
@@ -87,7 +86,10 @@ def find(
     text_index.check_model(found, entry)
     layer, number = _head(head)
     block = text_index.block_of(entry.name, text, layer)
-    place = checked_place(token - 1, len(block.query_tokens))
+    tokens = len(block.query_tokens)
+    if not 1 <= token <= tokens:
+        raise AttnvizError(f"The sentence has {plural(tokens, 'token')}. Choose one of them, counted from 1.")
+    place = token - 1
     search = Search.of(found, block, number, place, by, text)
     rows = list(_rows(search))
     head, looks = head_name(layer, number), _label(entry.name, text, place)

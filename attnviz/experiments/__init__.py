@@ -88,7 +88,7 @@ def find(
     >>> found = find(tired, place=9, layer=3, head=1)
     >>> near = found.neighbours()[0]
     >>> found.index.lines[near.line], near.place, near.reads  # “it” looks at “horse”
-    ('The horse refused to enter the stable because it could smell the fox.', 9, 2)
+    ('The horse refused to enter the stable because it could smell smoke.', 9, 2)
     >>> [(each.count, each.total) for each in found.common() if each.name == "token"]  # 28 of 50 are “it”
     [(28, 50)]
 

@@ -145,7 +145,7 @@ class Search:
         if not 0 <= head < len(block.query):
             raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
         if by not in BY:
-            raise AttnvizError(f"Tokens are found by {joined(BY)}, not by {quoted(by)}.")
+            raise AttnvizError(f"Tokens are found by their {joined(BY)}, not by {quoted(by)}.")
         return cls(index, block.layer, head, by, getattr(block, by)[head, place], text)
 
     def neighbours(self, half: int | None = None, most: int = MOST) -> list[Neighbour]:

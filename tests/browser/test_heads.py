@@ -472,3 +472,41 @@ def test_pronouns_of_ones_own_pair(page: Page, server: Server) -> None:
     wait_idle(page)
     assert page.get_by_role("textbox", name="Sentence", exact=True).input_value() in {TIRED, wide}
     expect(page.get_by_role("combobox", name=re.compile("Token that looks"))).to_have_value("10 it")
+
+
+# Where else does a head do this?
+
+
+def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Page, server: Server) -> None:
+    first_visit(page, server, "explore", text=TIRED, layer=4, head=2, query="10 it")
+    page.get_by_role("button", name="More about this head").click()
+    page.get_by_role("link", name="Where else does it do this?").click()
+    expect(page.get_by_role("heading", name="Where else does a head do this?")).to_be_visible()
+    expect(page.get_by_role("combobox", name=re.compile("Token"))).to_have_value("10 it")
+    page.get_by_role("radio", name="Paste").click()
+    lines = [
+        "The horse ran because it was late.",
+        f"{HOSTILE} it was.",
+        *("Rain fell again." for _ in range(9)),
+    ]
+    type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
+    row = page.get_by_text("The horse ran because it was late.")
+    expect(row).to_be_visible(timeout=COMPUTED_MS)
+    expect(page.get_by_text(HOSTILE)).to_be_visible()
+    read = forward(lines[0])
+    share = read.weights[3, 1, read.tokens.index("it"), read.tokens.index("horse")]
+    expect(page.get_by_text(f"it looks at horse {100 * share:.0f} %")).to_be_visible()
+    for folded in ("All that was asked of them", "How they are found"):
+        page.get_by_text(folded).click()
+    wait_idle(page)
+    everybody_can_use(page)
+    page.get_by_role("radio", name="Head output").click()
+    wait_idle(page)
+    page.get_by_role("radio", name="Query", exact=True).click()
+    wait_idle(page)
+    page.get_by_role("link", name="Open on Explore").first.click()
+    expect(page).not_to_have_url(re.compile("find"))
+    wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(lines[0])
+    expect(page.get_by_role("combobox", name=re.compile(r"Query \(looks\)"))).to_have_value("6 it")
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
