@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.intervals import CONFIDENCE, chance_of_as_many, wilson
+from attnviz.analysis.intervals import CONFIDENCE, chance_of_as_many
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.text_index import BY, TextIndex
 from attnviz.text import joined, plural
@@ -70,11 +70,6 @@ class Common:
     total: int
     base: float
     sure: bool
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's interval of the neighbours' share."""
-        return wilson(self.count, self.total)
 
 
 ATTRIBUTES = (

@@ -5,13 +5,14 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz import experiments
 from attnviz.app.heads.find import sections
+from attnviz.app.heads.pronouns.figures import interval
 from attnviz.text import percent
 from tests.app.shown import clean, finished, page_links, press, visit
 from tests.app.shown import words as told_on
 
 TIRED = "The dog did not cross the road as it was too tired."
 HOSTILE = "The [cat](http://example.org) slept as <b>it</b> was **old**."
-LINES = (TIRED, HOSTILE, "The horse ran because it was late.", "", "word " * 300)
+LINES = (TIRED, HOSTILE, "The train was crowded, but it was quiet.", "", "word " * 300)
 TEXT = "\n".join([*LINES, *(f"Rain fell on {days} days." for days in range(60))])
 
 
@@ -29,12 +30,12 @@ def test_the_nearest_of_a_pasted_text_are_listed_with_what_they_read() -> None:
     told = told_on(clean(app))
     assert TIRED not in {found.index.lines[near.line] for near in listed}
     assert "The 50 nearest tokens" in [header.value for header in app.header]
-    assert r"The :red-background[horse] ran because :blue-background[it] was late." in told
+    assert r"The :red-background[train] was crowded, but :blue-background[it] was quiet." in told
     assert r"The \[cat\](http" in told
     assert r"<b>" not in told.replace(r"\<b\>", "")
-    horse = next(near for near in listed if "horse" in found.index.lines[near.line] and near.place == 5)
-    assert f"`it` looks at `horse` **{percent(horse.weight)}**" in told
-    assert f"cosine {horse.cosine:.2f}" in told
+    train = next(near for near in listed if "train" in found.index.lines[near.line] and near.place == 7)
+    assert f"`it` looks at `train` **{percent(train.weight)}**" in told
+    assert f"cosine {train.cosine:.2f}" in told
     assert [each.label for each in app.expander][:1] == ["1 line could not be read"]
     links = page_links(app)["explore"]
     assert links.items() >= {"model": "minilm", "layer": "4", "head": "2"}.items()
@@ -49,7 +50,7 @@ def test_what_is_surely_shared_stands_above_and_all_that_was_asked_below() -> No
     assert any(each.sure for each in common)
     for each in common:
         assert f"{each.count} of {each.total} | " in told
-        shared = f"- **{percent(each.count / each.total)}** "
+        shared = f"- **{percent(each.count / each.total)}** ({interval(each.count, each.total)}) "
         assert not each.sure or shared in told
     assert "| token" not in told
     assert "`it`" in told

@@ -9,10 +9,11 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import markdown
 from attnviz.app.heads.choosing import QueryInHead
+from attnviz.app.heads.pronouns.figures import interval
 from attnviz.capture import loading
 from attnviz.experiments.neighbours import ATTRIBUTES, MOST, Common, Neighbour
 from attnviz.experiments.text_index import TextIndex
-from attnviz.text import interval, percent, plural
+from attnviz.text import percent, plural
 
 
 def summary(chosen: QueryInHead, common: Sequence[Common], found: int) -> str:
@@ -22,13 +23,11 @@ def summary(chosen: QueryInHead, common: Sequence[Common], found: int) -> str:
     if not sure:
         return f"{where} They share nothing of what was asked that tokens at random might not share, too."
     told = [
-        f"- **{percent(each.count / each.total)}** {_value(chosen, each)}; "
-        f"of all tokens {percent(each.base, 1)}"
+        f"- **{percent(each.count / each.total)}** ({interval(each.count, each.total)}) "
+        f"{_value(chosen, each)}; of all tokens {percent(each.base, 1)}"
         for each in sure
     ]
-    return "\n".join(
-        [f"{where} What they share, counted on the half of the text that did not choose it:", "", *told]
-    )
+    return "\n".join([f"{where} More often than tokens at random,", "", *told])
 
 
 def looks(neighbour: Neighbour, groups: Sequence[DisplayToken]) -> str:
@@ -44,7 +43,7 @@ def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
         return
     with st.expander("All that was asked of them", icon=":material/table_rows:"):
         rows = [
-            f"| {_value(chosen, each)} | {each.count} of {each.total} | {interval(*each.interval)} | "
+            f"| {_value(chosen, each)} | {each.count} of {each.total} | {interval(each.count, each.total)} | "
             f"{percent(each.base, 1)} | {'yes' if each.sure else 'no'} |"
             for each in common
         ]
