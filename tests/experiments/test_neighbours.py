@@ -106,7 +106,7 @@ def test_of_random_vectors_nothing_is_called_a_finding() -> None:
     for seed in range(60):
         random = np.random.default_rng(seed)
         ids, reads = random.zipf(1.5, 2000).clip(max=500), random.integers(1, 4, 2000)
-        index = made(random.standard_normal((2000, 8)), reads, ids)
+        index = made(random.standard_normal((2000, 8)).astype(np.float32), reads, ids)
         search = Search(index, 0, 0, "output", random.standard_normal(8).astype(np.float32), "")
         findings += any(common.sure for common in search.common())
     assert findings <= 0.05 * 60

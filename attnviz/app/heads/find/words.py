@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import markdown
 from attnviz.app.heads.choosing import QueryInHead
-from attnviz.app.heads.pronouns.figures import interval
+from attnviz.app.heads.pronouns.figures import interval, rate
 from attnviz.capture import loading
 from attnviz.experiments.neighbours import ATTRIBUTES, MOST, Common, Neighbour
 from attnviz.experiments.text_index import TextIndex
@@ -42,20 +42,12 @@ def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
     if not common:
         return
     with st.expander("All that was asked of them", icon=":material/table_rows:"):
-        rows = [
-            f"| {_value(chosen, each)} | {each.count} of {each.total} | {interval(each.count, each.total)} | "
-            f"{percent(each.base, 1)} | {'yes' if each.sure else 'no'} |"
-            for each in common
-        ]
-        st.markdown(
-            "\n".join(
-                [
-                    "| they … | neighbours | interval | all tokens | surely more |",
-                    "|---|---|---|---|---|",
-                    *rows,
-                ]
-            )
-        )
+        rows = ["| they … | neighbours | all tokens |", "|---|---|---|"]
+        for each in common:
+            sign = "**" if each.sure else ""
+            shares = f"{rate(each.count, each.total)} | {percent(each.base, 1)}"
+            rows.append(f"| {sign}{_value(chosen, each)}{sign} | {shares} |")
+        st.markdown("\n".join(["Bold: more often than tokens at random, surely.", "", *rows]))
 
 
 def method(index: TextIndex) -> None:
