@@ -28,6 +28,7 @@ MODULES = (
     "heads",
     "pronouns",
     "relations",
+    "index",
     "verdicts",
     "translators",
     "storytellers",

@@ -10,5 +10,5 @@ with page("heads", "Heads at work"):
         "One picture of one head is an anecdote. Two of these tools watch all heads on many sentences; the "
         "others take one sentence further."
     )
-    st.header("Six questions, six tools", anchor=False)
+    st.header("Seven questions, seven tools", anchor=False)
     contents.draw()

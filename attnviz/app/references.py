@@ -150,6 +150,11 @@ REFERENCES = {
     "Holtzman et al. 2020": Reference(
         "The Curious Case of Neural Text Degeneration", _ICLR, "arXiv:1904.09751"
     ),
+    "Hoover et al. 2020": Reference(
+        "exBERT: A Visual Analysis Tool to Explore Learned Representations in Transformer Models",
+        _ACL,
+        "arXiv:1910.05276",
+    ),
     "Hsu et al. 2021": Reference(
         "HuBERT: Self-Supervised Speech Representation Learning by Masked Prediction of Hidden Units",
         "IEEE/ACM Transactions on Audio, Speech, and Language Processing 29",

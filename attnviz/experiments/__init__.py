@@ -7,16 +7,19 @@ each head carries from one sentence into another, and `attnviz.decomposition`, a
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnviz.capture import loading
 from attnviz.capture.given import model_input, opened
 from attnviz.capture.model import Way
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments import ablation, coreference, syntax
+from attnviz.experiments import ablation, behaviour, coreference, syntax, text_index
 from attnviz.experiments import pairs as pairs_of_sentences
 from attnviz.experiments.ablation import Ablation, WordOcclusion
 from attnviz.experiments.coreference import Verdicts
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.neighbours import Search
 from attnviz.experiments.sentences import need_some, reader, self_attention
 from attnviz.experiments.syntax import Grammar
 from attnviz.models import resolve
@@ -25,7 +28,7 @@ from attnviz.trace import checked_place
 if TYPE_CHECKING:
     from attnviz.capture.attribution import Gradients
 
-__all__ = ["ablate", "gradients", "occlusion", "pronouns", "relations"]
+__all__ = ["ablate", "find", "gradients", "occlusion", "pronouns", "relations"]
 
 
 def ablate(
@@ -67,6 +70,52 @@ def ablate(
             )
         *_, last = ablation.ablate(name, given, place)
     return last.found
+
+
+def find(
+    text: object,
+    model: object = "minilm",
+    place: int = 0,
+    layer: int = 0,
+    head: int = 0,
+    by: str = "query",
+    within: str | Path | None = None,
+    tokenizer: object = None,
+) -> Search:
+    """Where else a head does what it does at one token: the nearest tokens of a text (Hoover et al. 2020).
+
+    >>> tired = "The dog did not cross the road as it was too tired."
+    >>> found = find(tired, place=9, layer=3, head=1)
+    >>> near = found.neighbours()[0]
+    >>> found.index.lines[near.line], near.place, near.reads  # “it” looks at “horse”
+    ('The horse refused to enter the stable because it could smell smoke.', 9, 2)
+    >>> [(each.count, each.total) for each in found.common() if each.name == "token"]  # 28 of 50 are “it”
+    [(28, 50)]
+
+    Args:
+        text, model, tokenizer: as `attnviz.trace` takes them; an encoder–decoder's encoder reads it.
+        place: the token, from 0.
+        layer, head: from 0.
+        by: "query", "key" or "output": by which of its vectors in the head others are found.
+        within: the text that is searched, one sentence a line; a `Path`: of the folder of one that
+            `attnviz index` has read with the same model; None: the sentences that come with attnviz.
+
+    Raises:
+        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, layer, head or vector, or
+            the text or the folder cannot be used.
+    """
+    given = model_input(text, None, None, None)
+    with opened(model, tokenizer) as name:
+        entry = resolve.entry(name)
+        block = text_index.block_of(name, given.text, layer)
+        if isinstance(within, Path):
+            index = text_index.opened(within)
+            text_index.check_model(index, entry)
+        else:
+            corpus = Corpus.from_text(behaviour.bundled() if within is None else _one_text(within, "within"))
+            *_, last = text_index.index(corpus, name, layers=[layer])
+            index = last.found
+    return Search.of(index, block, head, checked_place(place, len(block.query_tokens)), by, given.text)
 
 
 def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:

@@ -27,6 +27,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("beyond_weights", {}),
     ("compare", {"text": "The cat sat.", "other": "The dog sat."}),
     ("intervene", {"edits": "encoder 2-1 9 >7"}),
+    ("find", {}),
     ("plane", {}),
     ("pronouns", {}),
     ("pronouns", {"part": "Grammar"}),

@@ -26,6 +26,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "beyond_weights": READ,
     "compare": {**READ, **OTHER},
     "intervene": READ,
+    "find": READ,
     "plane": READ,
     "pronouns": {"model": TAUGHT},
     "masks": OPEN,

@@ -26,6 +26,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "beyond_weights": ("toggle", "special", True),
     "compare": ("segmented_control", "compare", "Two models"),
     "intervene": ("selectbox", "points_at", "3 cat"),
+    "find": ("segmented_control", "found_by", "Key"),
     "plane": ("toggle", "hide", True),
     "pronouns": ("segmented_control", "looks", "The nouns look"),
     "weighted_average": ("select_slider", "softmax_temperature", "0.1"),

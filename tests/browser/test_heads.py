@@ -14,6 +14,7 @@ import attnviz
 from attnviz.app.examples import OPENING
 from attnviz.app.heads.pronouns.figures import FEW
 from attnviz.experiments import pairs
+from attnviz.experiments.behaviour import bundled
 from attnviz.trace import Floats
 from tests.browser.explore import NARROW, TIRED, assert_printed, svg
 from tests.browser.reference import forward
@@ -472,3 +473,38 @@ def test_pronouns_of_ones_own_pair(page: Page, server: Server) -> None:
     wait_idle(page)
     assert page.get_by_role("textbox", name="Sentence", exact=True).input_value() in {TIRED, wide}
     expect(page.get_by_role("combobox", name=re.compile("Token that looks"))).to_have_value("10 it")
+
+
+# Where else does a head do this?
+
+
+def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Page, server: Server) -> None:
+    first_visit(page, server, "", text=TIRED, layer=4, head=2, query="10 it")
+    page.get_by_role("button", name="More about this head").click()
+    page.get_by_role("link", name="Where else does it do this?").click()
+    expect(page.get_by_role("heading", name="Where else does a head do this?")).to_be_visible()
+    expect(page.get_by_role("combobox", name=re.compile("Token"))).to_have_value("10 it")
+    page.get_by_role("radio", name="Paste").click()
+    first = "The train was crowded, but it was quiet."
+    others = [line for line in bundled().splitlines()[:60] if line != first]
+    type_into(
+        page, "Sentences, one a line", "\n".join([first, f"{HOSTILE} it was.", *others]), "Control+Enter"
+    )
+    read = forward(first)
+    share = read.weights[3, 1, read.tokens.index("it"), read.tokens.index("train")]
+    told = page.get_by_role("paragraph").filter(has_text=f"it looks at train {100 * share:.0f} %").first
+    expect(told).to_be_visible(timeout=COMPUTED_MS)
+    for folded in ("All that was asked of them", "How they are found"):
+        page.get_by_text(folded).click()
+    wait_idle(page)
+    everybody_can_use(page)
+    page.get_by_role("radio", name="Head output").click()
+    wait_idle(page)
+    page.get_by_role("radio", name="Query", exact=True).click()
+    wait_idle(page)
+    page.get_by_role("link", name="Open on Explore").first.click()
+    expect(page).not_to_have_url(re.compile("find"))
+    wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(first)
+    expect(page.get_by_role("combobox", name=re.compile(r"Query \(looks\)"))).to_have_value("8 it")
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))

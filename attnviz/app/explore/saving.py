@@ -127,6 +127,7 @@ _TOOLS = {
     "intervene": "Silence it",
     "behaviour": "On many sentences",
     "plane": "Its queries and keys in a plane",
+    "find": "Where else does it do this?",
 }
 """What each of these tools answers about one head."""
 

@@ -52,6 +52,13 @@ TOOLS = (
         "One plane",
         ":material/scatter_plot:",
     ),
+    Card(
+        "find",
+        "Where else does a head do this?",
+        "From a token in a head to the tokens of a text at which it does most alike, and what they share.",
+        "Find",
+        ":material/travel_explore:",
+    ),
 )
 """In the order in which one might use them."""
 

@@ -12,10 +12,11 @@ def _on(*pages: str) -> frozenset[str]:
 
 _EXPLORE, _PICTURES, _SOUNDS = _on("explore"), _on("pictures"), _on("sounds")
 _SENSING = _PICTURES | _SOUNDS
-_TOOLS = _on("behaviour", "beyond_weights", "compare", "intervene", "plane", "pronouns")
-_OF_ONE_KIND = _TOOLS - _on("pronouns")
+_TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns")
+_OF_ONE_KIND = _TOOLS - _on("find", "pronouns")
 _BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
-_INTERVENE, _PLANE, _PRONOUNS = _on("intervene"), _on("plane"), _on("pronouns")
+_FIND, _INTERVENE = _on("find"), _on("intervene")
+_PLANE, _PRONOUNS = _on("plane"), _on("pronouns")
 
 _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many_heads")
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
@@ -105,7 +106,7 @@ SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
 
 # Heads at work.
 WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR)
-SOURCE = OneOf(name="source", pages=_BEHAVIOUR)
+SOURCE = OneOf(name="source", pages=_BEHAVIOUR | _FIND)
 RULE = OneOf(name="rule", pages=_BEHAVIOUR, renamed={"relative distance": "far away"})
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
@@ -126,6 +127,7 @@ PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
 PATCHED_INTO = OneOf(name="into", pages=_INTERVENE)
 LOGIT_OF = OneOf(name="logit_of", pages=_INTERVENE)
 LOGIT_AGAINST = OneOf(name="logit_against", pages=_INTERVENE)
+FOUND_BY = OneOf(name="found_by", pages=_FIND)
 KEEPS = OneOf(name="keeps", pages=_PLANE)
 PART = OneOf(name="part", pages=_PRONOUNS)
 PAIRS = OneOf(name="pairs", pages=_PRONOUNS)

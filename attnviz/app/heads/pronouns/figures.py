@@ -95,12 +95,15 @@ def luck(scores: Scores, place: tuple[int, int]) -> str:
 
 
 def marked(text: str, marks: Sequence[tuple[Span, str]]) -> str:
-    """A sentence as Markdown, with signs around some of its words: "*" for italics, "**" for bold letters."""
+    """A sentence as Markdown, with signs around some of its words: "*", "**", or a directive, ":red[".
+
+    A directive is closed by its bracket.
+    """
     written, begin = "", 0
     for span, sign in sorted(marks):
         written += markdown.plain(text[begin : span.start])
         word = text[span.start : span.end].strip()
-        written += f"{sign}{markdown.plain(word)}{sign}" if word else ""
+        written += f"{sign}{markdown.plain(word)}{']' if sign.endswith('[') else sign}" if word else ""
         begin = span.end
     return written + markdown.plain(text[begin:])
 

@@ -25,12 +25,12 @@ def explore(chosen: HeadSelection, text: str, looks: Span, label: str, other: st
 
     `other` is the sentence that this one is compared with, if any.
     """
-    st.page_link(
-        "pages/explore.py",
-        label=label,
-        icon=":material/grid_view:",
-        query_params={**_along(chosen, text, looks), **({OTHER.name: other} if other else {})},
-    )
+    _explore(label, {**_along(chosen, text, looks), **({OTHER.name: other} if other else {})})
+
+
+def explore_token(chosen: HeadSelection, text: str, place: int, label: str) -> None:
+    """Draw the way to Explore, where the head is open and the token at this place, from 0, is followed."""
+    _explore(label, _at(chosen, text, place))
 
 
 def silence(chosen: HeadSelection, text: str, looks: Span, label: str) -> None:
@@ -45,9 +45,13 @@ def silence(chosen: HeadSelection, text: str, looks: Span, label: str) -> None:
 
 def _along(chosen: HeadSelection, text: str, looks: Span) -> dict[str, str]:
     """The model, the sentence, the head and the word, as links write them; the word is "11 it"."""
-    tokens = loading.tokens(chosen.entry.name, text)
-    shown = DisplayTokens(tokens, text)
-    index = shown.index_of(positions(tokens, looks)[0])
+    return _at(chosen, text, positions(loading.tokens(chosen.entry.name, text), looks)[0])
+
+
+def _at(chosen: HeadSelection, text: str, place: int) -> dict[str, str]:
+    """The same for the token at a place, from 0."""
+    shown = DisplayTokens(loading.tokens(chosen.entry.name, text), text)
+    index = shown.index_of(place)
     assert index is not None  # noqa: S101 - nothing is hidden; for the type checker
     return {
         MODEL.name: chosen.entry.name,
@@ -57,3 +61,7 @@ def _along(chosen: HeadSelection, text: str, looks: Span) -> dict[str, str]:
         HEAD.name: str(chosen.head + 1),
         QUERY.name: option(shown.groups[index]),
     }
+
+
+def _explore(label: str, along: dict[str, str]) -> None:
+    st.page_link("pages/explore.py", label=label, icon=":material/grid_view:", query_params=along)

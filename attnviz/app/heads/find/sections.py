@@ -1,0 +1,118 @@
+"""The sections of “Where else does a head do this?”: a token, a text, and the nearest tokens of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.words import Span
+from attnviz.app import caches, controls, markdown
+from attnviz.app.heads import choosing
+from attnviz.app.heads.behaviour import texts
+from attnviz.app.heads.find import words
+from attnviz.app.heads.pronouns import listing, onward
+from attnviz.app.heads.pronouns.figures import marked
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS
+from attnviz.app.state.choices import FOUND_BY, SOURCE
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.experiments import text_index
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.neighbours import MOST, Neighbour, Search
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.sentences import self_attention
+from attnviz.experiments.text_index import TextIndex
+from attnviz.text import plural
+
+MOST_BYTES = 2**26
+"""How much the index of a text takes at most, of the heads of one layer: 67 MB."""
+
+_BY = {"Query": "query", "Key": "key", "Head output": "output"}
+
+
+@dataclass(frozen=True)
+class TokenSelection(choosing.QueryInHead):
+    """A token in a head, and by which of its vectors others are found."""
+
+    by: str
+
+
+def choose() -> tuple[TokenSelection, Corpus | None]:
+    """Draw all choices; the text that is searched is None as long as the visitor has given none.
+
+    Raises:
+        AttnvizError: the model cannot read what stands in the box, or gives its weights alone; or the text is
+            none, or too long.
+    """
+    text, entry = choosing.sentence_and_model()
+    given, kind = ModelInput(text), self_attention(entry)
+    caches.need_vectors(caches.trace(entry.name, given))
+    head_column, token_column = st.columns([2, 1])
+    with head_column:
+        layer, head = choosing.head(entry, kind)
+    queries, keys = choosing.groups(entry, given, kind)
+    with token_column:
+        query = controls.token(queries, given, "Token")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Alike by")
+        by = _BY[FOUND_BY.segments("Alike by", tuple(_BY))]
+        st.markdown("in the sentences")
+        source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED, texts.UPLOADED))
+        bundled = texts.corpus(source) if source == texts.BUNDLED else None
+    corpus = bundled or texts.corpus(source)
+    return TokenSelection(entry, kind, layer, head, given, queries, keys, query, by), corpus
+
+
+def find(chosen: TokenSelection, corpus: Corpus) -> None:
+    """Draw the nearest tokens of the text, as far as it has been read."""
+    name, layer = chosen.entry.name, chosen.layer
+    key = "find", name, caches.fingerprint(name), corpus.key, layer
+    job = JOBS.find(key, lambda: text_index.index(corpus, name, layers=[layer], most_bytes=MOST_BYTES))
+
+    def draw(progress: Progress[TextIndex]) -> None:
+        _found(chosen, progress)
+
+    show_job(job, counted("Reading the sentences", "lines"), draw, key="find")
+
+
+def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
+    index = progress.found
+    _skipped(index)
+    place = chosen.queries[chosen.query].positions[0]
+    search = Search.of(index, chosen.block, chosen.head, place, chosen.by, chosen.given.text)
+    neighbours = search.neighbours()
+    if not neighbours:
+        st.markdown("No other sentence has been read yet.")
+        return
+    if not progress.finished:
+        st.markdown(f":small[These are of the {plural(index.done, 'line')} that have been read.]")
+    common = search.common()
+    st.markdown(words.summary(chosen, common, len(neighbours)))
+    st.header(f"The {plural(len(neighbours), 'nearest token')}", anchor=False)
+    read, key = ":blue-background[", ":red-background["
+
+    def draw_one(neighbour: Neighbour) -> None:
+        line = index.lines[neighbour.line]
+        tokens = loading.tokens(chosen.entry.name, line)
+        groups = DisplayTokens(tokens, line).groups
+        marks = {neighbour.reads: key, neighbour.place: read}
+        spans = [(Span(tokens[at].start, tokens[at].end), sign) for at, sign in marks.items()]
+        st.markdown(marked(line, [each for each in spans if each[0].start < each[0].end]))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f":small[{words.looks(neighbour, groups)}]")
+            onward.explore_token(chosen, line, neighbour.place, "Open on Explore")
+
+    listing.draw("neighbours", neighbours, draw_one)
+    words.table(chosen, common)
+    words.method(index)
+
+
+def _skipped(index: TextIndex) -> None:
+    """Name the lines that could not be read."""
+    if not index.skipped:
+        return
+    with st.expander(f"{plural(len(index.skipped), 'line')} could not be read", icon=":material/warning:"):
+        st.markdown("\n".join(f"- {markdown.plain(each.why)}" for each in index.skipped[:MOST]))

@@ -1,0 +1,85 @@
+"""What is said of the tokens that were found: what they share, where each looks, and how they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.app import markdown
+from attnviz.app.heads.choosing import QueryInHead
+from attnviz.app.heads.pronouns.figures import interval, rate
+from attnviz.capture import loading
+from attnviz.experiments.neighbours import ATTRIBUTES, MOST, Common, Neighbour
+from attnviz.experiments.text_index import TextIndex
+from attnviz.text import percent, plural
+
+
+def summary(chosen: QueryInHead, common: Sequence[Common], found: int) -> str:
+    """What the neighbours surely have in common, as Markdown."""
+    sure = [each for each in common if each.sure]
+    where = f"At {plural(found, 'token')} head {chosen.name} does most nearly what it does at {chosen.token}."
+    if not sure:
+        return f"{where} They share nothing of what was asked that tokens at random might not share, too."
+    told = [
+        f"- **{percent(each.count / each.total)}** ({interval(each.count, each.total)}) "
+        f"{_value(chosen, each)}; of all tokens {percent(each.base, 1)}"
+        for each in sure
+    ]
+    return "\n".join([f"{where} More often than tokens at random,", "", *told])
+
+
+def looks(neighbour: Neighbour, groups: Sequence[DisplayToken]) -> str:
+    """Where a neighbour looks: "`it` looks at `dog` 66 %; alike by 0.93"."""
+    token, read = (markdown.token(at, groups) for at in (neighbour.place, neighbour.reads))
+    rest = f", {percent(neighbour.to_special)} at special tokens" if neighbour.to_special >= 0.005 else ""
+    return f"{token} looks at {read} **{percent(neighbour.weight)}**{rest}; cosine {neighbour.cosine:.2f}"
+
+
+def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
+    """Draw all that was asked of the neighbours, behind a button."""
+    if not common:
+        return
+    with st.expander("All that was asked of them", icon=":material/table_rows:"):
+        rows = ["| they … | neighbours | all tokens |", "|---|---|---|"]
+        for each in common:
+            sign = "**" if each.sure else ""
+            shares = f"{rate(each.count, each.total)} | {percent(each.base, 1)}"
+            rows.append(f"| {sign}{_value(chosen, each)}{sign} | {shares} |")
+        st.markdown("\n".join(["Bold: more often than tokens at random, surely.", "", *rows]))
+
+
+def method(index: TextIndex) -> None:
+    """Say how the neighbours were found, behind a button."""
+    with st.expander("How they are found", icon=":material/calculate:"):
+        st.markdown(
+            f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
+            f"which {index.nbytes / 1e6:,.1f} MB are kept. The nearest are those whose vector in this head "
+            "points most nearly where this token’s does (the cosine), as in exBERT (Hoover et al. 2020). "
+            "What a token looks at most is told without special tokens.\n\n"
+            f"What {MOST} neighbours have in common is chosen on every second line and counted on the "
+            f"{MOST} nearest of the others. It is called sure if a binomial test finds it improbable for "
+            f"tokens drawn at random, with Bonferroni’s correction for the {len(ATTRIBUTES)} attributes. "
+            "The intervals are Wilson’s (Wilson 1927)."
+        )
+
+
+def _value(chosen: QueryInHead, common: Common) -> str:
+    """What a neighbour does that has this value, as the end of a sentence."""
+    value = common.value
+    if common.name in ("read", "token"):
+        [word] = loading.load(chosen.entry.name).words([value])
+        return f"{'look most at' if common.name == 'read' else 'are'} the token {markdown.code(word)}"
+    if common.name == "offset":
+        if value == 0:
+            return "look most at themselves"
+        return f"look most at the token {abs(value)} {'before' if value < 0 else 'after'} them"
+    return {
+        "position": f"are token {value + 1} of their line",
+        "entropy": f"spread their attention over {value} to {value + 1} bits",
+        "punctuation": "are punctuation",
+        "punctuation read": "look most at punctuation",
+        "special": "are special tokens",
+        "special read": "give most of their attention to special tokens",
+    }[common.name]
