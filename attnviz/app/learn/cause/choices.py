@@ -124,7 +124,7 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
 
     A change made in another sentence is undone.
     """
-    left, middle, right = st.columns([5, 4, 4])
+    left, middle, right = st.columns([11, 8, 8])
     with left:
         text = english()
     outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
