@@ -100,7 +100,7 @@ def choose() -> RepeatedWord:
         except AttnvizError as error:
             stop(error)
     options = _options(words)
-    with right, st.container(horizontal=True):
+    with right, st.container(horizontal=True, vertical_alignment="center"):
         with st.container():
             chosen = REPEATED_WORD.select("Said again", options, options[len(options) // 2])
         model = size()
@@ -254,8 +254,8 @@ def text(chosen: RepeatedWord) -> None:
         "word stood before it.\n"
         f"2. **Induction heads** ({match}) look at the word that has *this word as the one before it*: at "
         "what followed. The model then says it.\n\n"
-        f"The percentages are mean weights in {compute.MEASURED_ON}; from {percent(ROLE)} on, a head has the "
-        "role. The weight on what followed is the **prefix-matching score** (Olsson et al. 2022).\n\n"
+        f"Percentages: mean weights in {compute.MEASURED_ON}; from {percent(ROLE)} on, a head has the role. "
+        "That on what followed is the **prefix-matching score** (Olsson et al. 2022).\n\n"
         "**Press a head below the picture to silence it.** Silence one, then all of a line."
     )
 

@@ -58,7 +58,7 @@ def choose() -> ShownForming:
 
     Stops the page with a kind word if their file is missing or damaged.
     """
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         place = st.container(width=300)
         model = size()
     try:
@@ -266,6 +266,7 @@ def _progress(name: str, title: str, snapshots: Sequence[Snapshot], marked: int,
         ("to what followed, in the best head", matching, "solid", "diamond", "weights"),
         ("to the word before, in the best head", back, "dash", "square", "key"),
         title=title,
+        height=140,
         up="percent of the words, or of the weight",
         percents_until=steps,
         marked=marked,

@@ -51,11 +51,11 @@ def question(chosen: UnfinishedText) -> None:
             f"{_word(words, one)} with {percent(float(row[one]))} and at {_word(words, other)} with "
             f"{percent(float(row[other]))}. If we **exchange these two weights**"
         )
-        show = f"{'' if asked.name == chosen.name else f'Choose head {asked.name}. '}Drag an arrow below"
+        show = f"{'' if asked.name == chosen.name else f'Choose head {asked.name}. '}Drag an arrow"
     else:
         most = int(row.argmax())
         looks += f"{_word(words, most)} with {percent(float(row[most]))}. If we **silence this row**"
-        show = f"Press *Silence the row of {words[-1]}* below"
+        show = f"Press *Silence the row of {words[-1]}*"
     options = [*chosen.read.choices, ANOTHER]
     written = "" if now.written_now in options else f"`{now.written_now}`: "
     guess(

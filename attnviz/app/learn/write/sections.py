@@ -173,8 +173,8 @@ def text() -> None:
     """Say how a word is chosen."""
     st.markdown(
         f"After each word the model gives all {len(VOCABULARY)} words that it knows a **probability** $p$: "
-        "the last token's vector $z$ is compared with their vectors, the rows of a table $E$. One word is "
-        "taken and put behind the text, and everything begins again."
+        "the last token's vector $z$ is compared with theirs, the rows of a table $E$. One word is taken and "
+        "put behind the text, and everything begins again."
     )
     st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
     st.markdown(
