@@ -670,8 +670,8 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
 
 def test_long_distances(page: Page, server: Server) -> None:
     text = "The cow did not cross the field because it was too muddy."
-    shown = {"clauses": 1, "english": "The road was narrow.", "open": "Measured on many sentences"}
-    lesson(page, server, "long_distances", **shown)
+    opened = "Measured on many sentences"
+    lesson(page, server, "long_distances", clauses=1, english="The road was narrow.", open=opened)
     expect(page.get_by_text("This sentence cannot be stretched here.")).to_be_visible()
     expect(page.get_by_role("button", name="SVG").first).to_be_visible()  # what was measured is still drawn
     type_into(page, "English sentence", text)
