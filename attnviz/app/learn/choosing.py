@@ -112,7 +112,7 @@ def examples(
     """
     typed = link.said(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.container()
         with st.popover("Examples", icon=":material/list:"):
             key = f"{box.name}_example"

@@ -49,7 +49,7 @@ def prompt(
     """
     opening = next(iter(examples.values()))
     storyteller = catalogue.entry(catalogue.STORYTELLER)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container():
             place = choosing.examples(
                 box, examples, opening, lambda: build_sentence(storyteller, box.set, build)

@@ -90,7 +90,7 @@ class RepeatedWord:
 def choose() -> RepeatedWord:
     """Draw the choice of the words and of one of them; return both."""
     left, right = st.columns([3, 2])
-    with left, st.container(horizontal=True):
+    with left, st.container(horizontal=True, vertical_alignment="bottom"):
         box = st.container()
         st.button("Other words", icon=":material/casino:", on_click=_draw_words, help="Random ones")
     with box:
@@ -100,7 +100,7 @@ def choose() -> RepeatedWord:
         except AttnvizError as error:
             stop(error)
     options = _options(words)
-    with right, st.container(horizontal=True, vertical_alignment="center"):
+    with right, st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container():
             chosen = REPEATED_WORD.select("Said again", options, options[len(options) // 2])
         model = size()

@@ -58,7 +58,7 @@ def choose() -> ShownForming:
 
     Stops the page with a kind word if their file is missing or damaged.
     """
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.container(width=300)
         model = size()
     try:
