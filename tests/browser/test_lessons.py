@@ -728,7 +728,6 @@ def test_write(page: Page, server: Server) -> None:
     page.get_by_role("button", name="Examples").click()
     page.get_by_role("button", name="Two friends").or_(page.get_by_role("radio", name="Two friends")).click()
     page.keyboard.press("Escape")
-    page.mouse.move(0, 0)  # the menu lay above a button
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     wait_idle(page)
     everybody_can_use(page)
