@@ -1,7 +1,8 @@
 """Is the picture the cause? One arrow is dragged elsewhere, and the model translates again."""
 
+from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
 from attnviz.app.learn.cause import choices, sections, tried
-from attnviz.app.learn.lesson import lesson, not_shown, the_code
+from attnviz.app.learn.lesson import lesson, the_code
 
 with lesson("cause") as places:
     sentence, model, beside = places.controls(choices.choose_sentence)
@@ -12,8 +13,10 @@ with lesson("cause") as places:
     places.question(sections.question, chosen)
     places.picture(sections.picture, chosen)
     prose(sections.text, chosen)
-    places.more(tried.beside, chosen)
-    places.more(tried.tried, chosen)
-    places.more(tried.many)
-    places.code(the_code, *sections.CODE)
-    places.limits(not_shown, sections.LIMITS)
+    places.folded(
+        section("A picture just as good", tried.beside, chosen),
+        section("Every arrow, tried", tried.tried, chosen),
+        section("Many sentences", tried.many),
+        section(THE_CODE, the_code, *sections.CODE),
+        section(NOT_SHOWN, sections.limits, chosen),
+    )

@@ -48,6 +48,7 @@ _STYLE = """
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {
+  .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }
   .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }

@@ -636,7 +636,7 @@ def test_cause(page: Page, server: Server) -> None:
 
 def test_who_gets_the_book(page: Page, server: Server) -> None:
     text = "When Lena and Hugo went to the park, Hugo gave a kite to"
-    lesson(page, server, "who_gets_the_book", unfinished=text, book_head="2-2")
+    lesson(page, server, "who_gets_the_book", unfinished=text, book_head="2-2", open="Many texts")
     picture = page.locator(".root.arrow")
     lena, hugo, end = 2, 4, 14
     exchanged = f"decoder 2-2 {end + 1} {lena + 1}<>{hugo + 1}"
@@ -670,7 +670,8 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
 
 def test_long_distances(page: Page, server: Server) -> None:
     text = "The cow did not cross the field because it was too muddy."
-    lesson(page, server, "long_distances", clauses=1, english="The road was narrow.")
+    opened = "Measured on many sentences"
+    lesson(page, server, "long_distances", clauses=1, english="The road was narrow.", open=opened)
     expect(page.get_by_text("This sentence cannot be stretched here.")).to_be_visible()
     expect(page.get_by_role("button", name="SVG").first).to_be_visible()  # what was measured is still drawn
     type_into(page, "English sentence", text)
@@ -695,7 +696,7 @@ def test_long_distances(page: Page, server: Server) -> None:
 
 
 def test_write(page: Page, server: Server) -> None:
-    lesson(page, server, "write", write=2, temperature="0.8", seed=4)
+    lesson(page, server, "write", write=2, temperature="0.8", seed=4, open="What each head read")
     story = page.locator(".root.passage")
     bars = page.locator(".root.candidates")
 
@@ -724,7 +725,9 @@ def test_write(page: Page, server: Server) -> None:
     expect(heads.get_by_text("rows: heads, layer-head")).to_be_visible()
     type_into(page, "The story begins", "Mary saw a zebra.")
     expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
+    page.get_by_role("button", name="Examples").click()
     page.get_by_role("button", name="Two friends").or_(page.get_by_role("radio", name="Two friends")).click()
+    page.keyboard.press("Escape")
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     wait_idle(page)
     everybody_can_use(page)

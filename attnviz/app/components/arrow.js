@@ -49,8 +49,9 @@ class Arrow extends View {
     this.stage = element("div", { class: "stage" }, this.arcs, this.sentence, this.pins, this.hint);
     this.buttons = element("div", { class: "buttons" });
     this.result = element("div", { class: "result" });
+    this.unchanged = element("div");
     this.said = element("p", { class: "hidden", "aria-live": "polite" });
-    this.root = element("div", { class: "root arrow" }, this.stage, this.buttons, this.result, this.said);
+    this.root = element("div", { class: "root arrow" }, this.stage, this.result, this.buttons, this.unchanged, this.said);
     this.onResize(() => this.data && this.layout());
     this.arcs.onpointerdown = (event) => this.grab(event, /** @type {SVGElement} */ (event.target).dataset.key);
     this.listen({
@@ -458,9 +459,9 @@ class Arrow extends View {
           }),
         ),
       );
-    const lines = [line(changed ? "It now writes" : "It writes", translation, "now")];
-    lines.push(line("Unchanged, it wrote", before, changed ? "before" : "before unseen"));
-    if (pending) lines[0].append(element("span", { class: "running", text: "the model is running …" }));
+    const writes = line(changed ? "It now writes" : "It writes", translation, "now");
+    this.unchanged.replaceChildren(...(changed ? [line("Unchanged, it wrote", before, "before")] : []));
+    if (pending) writes.append(element("span", { class: "running", text: "the model is running …" }));
     const bars = choices.map(({ word, before: was, now }) => {
       const bar = (className, value) => {
         const node = element("span", { class: `bar ${className}` });
@@ -479,7 +480,7 @@ class Arrow extends View {
       );
     });
     const chances = bars.length ? [element("p", { class: "label", text: label }), ...bars] : [];
-    this.result.replaceChildren(...lines, element("div", { class: "choices" }, ...chances));
+    this.result.replaceChildren(writes, element("div", { class: "choices" }, ...chances));
     this.result.setAttribute("aria-busy", String(pending));
   }
 }

@@ -237,11 +237,11 @@ def how_it_chooses(tokens: int) -> Writing:
         help="What the scores are divided by before the softmax. 0: always the likeliest token. "
         "1: by the model's own probabilities. Larger: bolder.",
     )
-    top_k = TOP_K.draw("Top k", help="Only so many of the likeliest tokens can be drawn. 0: all.")
+    top_k = TOP_K.draw("Top k (0: off)", help="Only so many of the likeliest tokens can be drawn.")
     top_p = TOP_P.draw(
-        "Top p",
+        "Top p (1: off)",
         help="Of what Temperature and Top k leave, only the fewest likeliest tokens that together have at "
-        "least this probability can be drawn. 1: all.",
+        "least this probability can be drawn.",
     )
     seed = SEED.draw("Seed", help="The same seed draws the same tokens again.")
     if not temperature:

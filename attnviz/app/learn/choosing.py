@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.app import controls, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.computed import MODEL
 from attnviz.app.page import stop
+from attnviz.app.state import link
 from attnviz.app.state.choice import Text, Token
 from attnviz.app.state.choices import LAYER, QUERY, TEXT
 from attnviz.capture import loading
@@ -95,6 +97,29 @@ def sentence(
     if model == MODEL and (note := unfamiliar(DisplayTokens(read, text).groups)):
         st.warning(note, icon=":material/explore_off:")
     return text
+
+
+def examples(
+    box: Text, offered: Mapping[str, str], opening: str, more: Callable[[], None] | None = None
+) -> DeltaGenerator:
+    """Draw a menu of examples for a box; return the place for the box, in front of it.
+
+    Args:
+        box: the choice.
+        offered: what each example writes into the box.
+        opening: what stands in the box at first.
+        more: draws what else writes into it.
+    """
+    typed = link.said(box) or opening
+    pressed = next((name for name, text in offered.items() if text == typed), None)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        place = st.container()
+        with st.popover("Examples", icon=":material/list:"):
+            key = f"{box.name}_example"
+            controls.buttons("Examples", offered, key, box.set, pressed, label_visibility="collapsed")
+            if more:
+                more()
+    return place
 
 
 def unfamiliar(groups: Sequence[DisplayToken]) -> str:

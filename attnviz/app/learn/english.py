@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.controls import buttons, describe
-from attnviz.app.learn.choosing import sentence
+from attnviz.app.learn.choosing import examples, sentence
+from attnviz.app.learn.menus import menus
 from attnviz.app.state import link
 from attnviz.app.state.choices import ENGLISH, TRANSLATOR
 from attnviz.models import catalogue
@@ -32,24 +32,29 @@ VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue
 
 
 def english() -> str:
-    """Draw the box for the English sentence, and examples; return a sentence whose words the model knows.
+    """Draw the box for the English sentence, and what writes into it; return one whose words the model knows.
 
     Stops the page with a kind word and the words that it knows, and keeps what was typed, where a word is
     not in the vocabulary.
     """
-    # The examples come first, so that an error about the typed words stands right below the box.
-    pressed = next((name for name, text in EXAMPLES.items() if text == typed()), None)
-    buttons("Examples", EXAMPLES, "english_example", ENGLISH.set, pressed)
-    return sentence("English sentence", ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
+
+    def build() -> None:
+        menus(typed())
+        known_words()
+
+    with examples(ENGLISH, EXAMPLES, OPENING, build):
+        return sentence("English sentence", ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
 
 
 def choose_variant() -> str:
-    """Draw the choice of a trained translator, and what that one was told; return its catalogue name."""
+    """Draw the choice of a trained translator, with what each was told; return its catalogue name."""
     # By their titles, and not shown as such: a link holds what is shown, and must be what is chosen.
-    titles = {catalogue.entry(name).title: name for name in VARIANTS}
-    name = titles[TRANSLATOR.select("Translator", list(titles))]
-    describe(name)
-    return name
+    entries = {catalogue.entry(name).title: catalogue.entry(name) for name in VARIANTS}
+    told = "\n\n".join(
+        f"**{markdown.plain(title)}.** {markdown.plain(entry.description)}"
+        for title, entry in entries.items()
+    )
+    return entries[TRANSLATOR.select("Translator", list(entries), help=told)].name
 
 
 def outside_note(outside: str | None) -> None:

@@ -33,7 +33,6 @@ def train_live(
         titles: of what this page trains, by the names of the variants; another page may train others.
         draw: draws what was learned so far, as soon as there is a snapshot.
     """
-    st.header("Train one yourself", anchor=False)
     if training.switched_off():
         st.info(
             "Live training is switched off on this server. Start attnviz on your own machine to train there.",
@@ -41,8 +40,8 @@ def train_live(
         )
         return
     st.markdown(
-        f"{told} It runs on this server, and stops some seconds after you leave this page. The **seed** "
-        "chooses the random numbers: another seed, another training; the same seed, the same once more."
+        f"{told} It runs on this server, and stops some seconds after you close this or leave the page. The "
+        "**seed** chooses the random numbers: another seed, another training."
     )
     settings = choose()
     mine, running = _mine(titles), JOBS.running(_KEY)

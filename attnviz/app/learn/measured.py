@@ -133,8 +133,8 @@ def how_often(model: str, words: Sequence[str]) -> str:
     )
     exact = [f"{percent(found.exact[split], 1)} with {new}" for split, new in _SPLITS.items()]
     return (
-        "Of sentences with combinations of words that were nowhere in its training, it translates without a "
-        f"single error: {', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one "
+        "Of new sentences, it translates without an error: "
+        f"{', '.join(exact)}. In pairs of them like *tired / narrow*, it prefers the right one "
         f"of *il* and *elle* in {percent(found.pronoun, 1)}; a coin would in 50 %.{this_one} But "
         f"{found.but_for_a_noun} of these pairs' {found.sentences} sentences equal one of its training "
         "but for a noun."

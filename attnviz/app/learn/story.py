@@ -7,8 +7,8 @@ from random import Random
 
 import streamlit as st
 
-from attnviz.app.controls import build_sentence, buttons
-from attnviz.app.learn.choosing import sentence
+from attnviz.app.controls import build_sentence
+from attnviz.app.learn import choosing
 from attnviz.app.state import link
 from attnviz.app.state.choice import Text
 from attnviz.app.state.choices import STORYTELLER_SIZE
@@ -48,17 +48,15 @@ def prompt(
         What stands in the box, and which storyteller is to read it.
     """
     opening = next(iter(examples.values()))
-    typed = link.said(box) or opening
-    # The examples come first, so that an error about the typed words stands right below the box.
-    pressed = next((name for name, text in examples.items() if text == typed), None)
+    storyteller = catalogue.entry(catalogue.STORYTELLER)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        buttons("Examples", examples, f"{box.name}_example", box.set, pressed, width="content")
-        build_sentence(catalogue.entry(catalogue.STORYTELLER), box.set, build)
-        model = catalogue.STORYTELLER
-        if link.page() in STORYTELLER_SIZE.pages:
-            st.space("stretch")
-            model = size()
-    return sentence(label, box, opening, model, known_words), model
+        with st.container():
+            place = choosing.examples(
+                box, examples, opening, lambda: build_sentence(storyteller, box.set, build)
+            )
+        model = size() if link.page() in STORYTELLER_SIZE.pages else catalogue.STORYTELLER
+    with place:
+        return choosing.sentence(label, box, opening, model, known_words), model
 
 
 def known_words() -> None:

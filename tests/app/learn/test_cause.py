@@ -177,8 +177,6 @@ def test_where_the_picture_is_as_good_and_not_the_cause() -> None:
     data = sent(app, "arrow")
     assert data["interference"]["change"] == "none"
     assert data["now"][1] > 0.95
-    title = catalogue.entry(DECORATIVE).title
-    assert f"Which arrows matter in “{title}”? All of them, tried" in [header.value for header in app.header]
     change(app, MOVED)
     assert "**No word changed**: here, what was moved does not decide" in words(app)
     assert re.search(r"At least 90 % on the left and less than 1 % on the right: .*`it` in 2-1", words(app))

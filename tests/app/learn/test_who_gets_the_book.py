@@ -21,7 +21,7 @@ def test_the_opening_picture_shows_the_head_that_adds_most() -> None:
     assert data["before"] == data["now"] == found.row_before.tolist()
     assert [choice["word"] for choice in data["choices"]] == ["Mary", "John"]
     assert data["translation"] == [{"text": found.written, "differs": False}]
-    added, carried = all_sent(app, "head_map")[:2]
+    added, carried = all_sent(app, "head_map")
     np.testing.assert_allclose(added["values"], direct.heads.ravel(), rtol=1e-4)
     np.testing.assert_allclose(
         carried["values"], compute.patched(choices.OPENING).shares, rtol=1e-4, atol=1e-5
@@ -95,7 +95,7 @@ def test_a_third_giver_is_guessed_and_nothing_is_patched() -> None:
     app = visit(PAGE, unfinished=choices.EXAMPLES["Karim gives"])
     told = words(app)
     assert "`Karim`, who was not named before, gives" in told
-    assert "What does each head carry?" not in [header.value for header in app.header]
+    assert "Nobody is named twice here" in told
     assert len(all_sent(app, "head_map")) == 1
 
 

@@ -124,7 +124,7 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
 
     A change made in another sentence is undone.
     """
-    left, middle, right = st.columns([5, 4, 3], gap="medium")
+    left, middle, right = st.columns([11, 8, 8])
     with left:
         text = english()
     outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
@@ -161,8 +161,11 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     head_to_show, word_to_show = memory.forget(_GO_TO) or (None, None)
     if head_to_show:
         CAUSE_HEAD.set(head_to_show)
-    kind, layer, head = _choose_head(model)
-    query = _choose_word(_readers(model, text, kind), kind, word_to_show)
+    left, right = st.columns(2)
+    with left:
+        kind, layer, head = _choose_head(model)
+    with right:
+        query = _choose_word(_readers(model, text, kind), kind, word_to_show)
     place = Place(kind, layer, head, query)
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]

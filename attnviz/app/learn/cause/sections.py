@@ -12,7 +12,7 @@ from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
-from attnviz.app.learn.lesson import guess
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.measured import never_certain
 from attnviz.models import catalogue
 from attnviz.text import percent
@@ -40,7 +40,7 @@ def question(chosen: ArrowSelection) -> None:
         f"force it to look at {chosen.key(other)} instead, what will the translation say?",
         [SAME, turned, OTHERWISE],
         right=right,
-        because=f"It says: {_french(found)} Drag the arrow, and see.",
+        because=f"{_french(found)} Drag the arrow, and see.",
     )
 
 
@@ -101,28 +101,23 @@ def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment, abo
 def text(chosen: ArrowSelection) -> None:
     """Say what is changed, what is not, and what follows."""
     found = chosen.experiment
-    st.header("What you change, and what stays", anchor=False)
     st.markdown(_what_changed(chosen))
+    if chosen.edits and found.gender:
+        if all(">" in edit for edit in chosen.edits):
+            st.markdown(_verdict(chosen, found))
+            _next_arrow(chosen, found)
+        else:
+            st.markdown(_fallback(found))
+        return
     st.latex(
         r"\textcolor{blue}{\text{what the head hands over}}="
         r"\sum_{\text{words } j}\textcolor{violet}{w_j}\,\textcolor{green}{v_j}"
     )
     st.markdown(
         f"To {chosen.reader} the head hands over this sum: the :green[value] of every word, times its "
-        ":violet[weight]. **Dragging** gives one word's weight to another word. **Silencing** makes all "
-        "weights of the row 0, so that the head hands over nothing. Everything after that is computed "
-        "again, by the same model."
+        ":violet[weight]. **Dragging** gives one word's weight to another. **Silencing** makes them all 0. "
+        "Everything after that is computed again, by the same model."
     )
-    if found.gender:
-        st.markdown(never_certain(chosen.model))
-    if not chosen.edits or found.gender is None:
-        return
-    st.header("What that shows", anchor=False)
-    if all(">" in edit for edit in chosen.edits):
-        st.markdown(_verdict(chosen, found))
-        _next_arrow(chosen, found)
-    else:
-        st.markdown(_fallback(found))
 
 
 CODE = (
@@ -130,19 +125,23 @@ CODE = (
     ("attnviz.app.learn.cause.compute", "experiment", "effects"),
 )
 
-LIMITS = """
+_LIMITS = """
 - **That the arrow is the only way.** If silencing it changes nothing, another head may step in. If it changes
-  the pronoun, other rows may be needed as well: see all of them, tried.
-- **What the model does when left alone.** While it learned, no row was ever silent, and none was moved by
-  hand. We see what it does in a state that it never met.
+  the pronoun, other rows may be needed as well.
+- **What the model does when left alone.** While it learned, no row was silent, and none was moved by hand.
 - **That one word alone was read.** After the first layer, the vector at a word is a mixture of its whole
   sentence (Abnar & Zuidema 2020).
-- **That models find such arrows by themselves.** What each translator was told is said where it is chosen;
-  what became of one that was told nothing stands below the table.
+- **That models find such arrows by themselves.** What each translator was told is said where it is chosen.
 - **That attention never explains, or always does.** *Attention is not explanation* (Jain & Wallace 2019):
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
-  that depends on the task, on the model, and on what one asks of an explanation. So each arrow is tested.
+  that depends on what one asks of an explanation. So each arrow is tested.
 """
+
+
+def limits(chosen: ArrowSelection) -> None:
+    """Say what one could wrongly conclude, and why no word is quite certain."""
+    not_shown(_LIMITS)
+    st.markdown(never_certain(chosen.model))
 
 
 # Words
@@ -180,8 +179,8 @@ def _what_changed(chosen: ArrowSelection) -> str:
     what, source, target = interference["change"], interference["source"], interference["target"]
     if not chosen.edits:
         return (
-            "Nothing yet. **Drag the pin** at the head of the arrow to another word, or click that word. By "
-            "keyboard: Tab to the pin, then ← and →."
+            "An arrow shows what is *read*. Does it also decide what is *written*? **Drag the pin** at its "
+            "head to another word, or click that word. By keyboard: Tab to the pin, then ← and →."
         )
     if what == "none":
         changed = "In this row, nothing yet."
@@ -286,11 +285,10 @@ def _fallback(found: compute.Experiment) -> str:
     turned = (il > elle) != (il_before > elle_before)
     preferred = "other" if turned else "same"
     return (
-        f"**Of *il* and *elle*, the {preferred} one is more probable now.** One sentence cannot tell what "
-        "that means: a model that does not know which noun is meant must still write one of them. With nouns "
-        "of different genders, try the other reading, like *narrow* for *tired*: if the same pronoun comes "
-        "out of both, the model guesses, and over many such pairs it is right in **50 %**, as by tossing a "
-        "coin."
+        f"**Of *il* and *elle*, the {preferred} one is more probable now.** What does that mean? A model "
+        "that does not know which noun is meant must still write one of them. Try the other reading, like "
+        "*narrow* for *tired*: if the same pronoun comes out of both, the model guesses, and over many such "
+        "pairs it is right in **50 %**, as by tossing a coin."
     )
 
 

@@ -39,19 +39,15 @@ _ABOVE_CHANCE = 0.75
 
 def tried(chosen: ArrowSelection) -> None:
     """Draw what silencing any row of any encoder head does, beside what the rows look at."""
-    title = catalogue.entry(chosen.model).title
-    st.header(f"Which arrows matter in “{title}”? All of them, tried", anchor=False)
     found = _effects(chosen.model, chosen.text)
     if found is None:
         st.markdown("This translation has no *il* or *elle* to decide, so there is nothing to try.")
         return
     st.markdown(
         "Left, the **weights**: how much each word looks at "
-        f"{named(_watched(chosen, found), found.words)}, in every head of the encoder. Right, the "
-        "**effects**: for each cell the unchanged model was run once more with that one row silenced, and "
-        f"`{found.written}` became so many percentage points more or less probable. What is strong on the "
-        "left and empty on the right is a picture without an effect on it. What is strong on both is worth "
-        "dragging: click it, and its arrow stands above. (To try another translator, choose it at the top.)"
+        f"{named(_watched(chosen, found), found.words)}, in every encoder head. Right, the **effects**: with "
+        f"that one row silenced, how much more or less probable is `{found.written}`? Strong on the left and "
+        "empty on the right is a picture without an effect. Click a cell, and its arrow stands above."
     )
     with st.container(border=True):
         _draw(f"effects {chosen.model}", chosen, found)
@@ -60,11 +56,10 @@ def tried(chosen: ArrowSelection) -> None:
 
 def beside(chosen: ArrowSelection) -> None:
     """Draw two translators with the same changes: the picture is as good in both, the cause may not be."""
-    st.header("A picture just as good: is it the cause, too?", anchor=False)
     st.markdown(
-        "Two translators with the same parts, trained on the same sentences, and both told to look from *it* "
-        "at the right noun. The second was **built** so that its picture is only a picture. **Drag either "
-        "arrow**: both get the same change."
+        "Two translators, trained on the same sentences and both told to look from *it* at the right noun. "
+        "The second was **built** so that its picture is only a picture. **Drag either arrow**: both get the "
+        "same change."
     )
     for column, model in zip(st.columns(2, gap="medium"), BESIDE, strict=True):
         with column.container(border=True, height="stretch"):
@@ -81,7 +76,7 @@ def beside(chosen: ArrowSelection) -> None:
             _in_many(model)
             if model != chosen.model:
                 st.button(
-                    "What decides here? Let the page show this one, and try all its arrows, below",
+                    "What decides here? Show this one above",
                     key=f"open {model}",
                     help=_SHOWS_IT,
                     icon=":material/search:",
@@ -106,8 +101,8 @@ def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
         for head, row in enumerate(of_layer)
     ]
     st.markdown(
-        f"Unchanged, when it chooses `{found.written}`, the heads of its cross-attention read most: "
-        f"{', '.join(heads)}. {_strongest(found)}"
+        f"Unchanged, for `{found.written}` its cross-attention reads most: {', '.join(heads)}. "
+        f"{_strongest(found)}"
     )
 
 
@@ -142,28 +137,25 @@ def _in_numbers(training: HeldOut) -> str:
 
 def many() -> None:
     """Draw what came of the same changes in many sentences that no translator ever saw."""
-    st.header("One sentence is an anecdote: many sentences", anchor=False)
     try:
         runs = held_out()
     except ModelFilesDamaged as error:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return
     st.markdown(
-        f"{_pairs()} pairs of sentences that differ only in what is said of *it*, so that it means one "
-        "noun in the first and the other in the second (*minimal pairs*). The two nouns have different "
-        "genders, and each sentence has a combination of words that was in no training. In each, the row of "
-        "*it* was changed, in a head that no other surpasses in finding the noun:"
+        f"One sentence is an anecdote. Here are {_pairs()} pairs of new sentences: *it* means one noun in "
+        "the first and the other, of the other gender, in the second (*minimal pairs*). In each, the row of "
+        "*it* was changed, in a head that finds the noun as well as any:"
     )
     st.html(_table(_shipped_first(runs)))
     st.markdown(
-        ":small[Every translator was trained more than once. A **seed** picks the first weights and the "
-        "sentences to learn from. The one that this page runs stands first.]"
+        ":small[Every translator was trained more than once, from another **seed** of its random numbers. "
+        "The one that this page runs stands first.]"
     )
     st.markdown(
         "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
         "pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in nearly all. "
-        "Where silence leaves more than half right, the gender comes another way, too. Where only some "
-        "pronouns turn, the others may come another way, or the head did not look at their noun."
+        "Where silence leaves more than half right, the gender comes another way, too."
     )
     _nobody_built(runs)
     st.markdown("The command that measures all this:")
@@ -207,10 +199,10 @@ def _shipped_first(runs: Sequence[HeldOut]) -> list[HeldOut]:
 _HEADS = (
     "Translator",
     "Head",
-    "It finds the noun, in the worse of the two readings",
-    "Row silenced: the pronoun is right",
+    "It finds the noun (worse reading)",
+    "Silenced: pronoun right",
     "… and the rest",
-    "Arrow moved: the pronoun turns",
+    "Moved: pronoun turns",
     "… and the rest is right",
 )
 

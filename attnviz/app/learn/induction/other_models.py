@@ -20,10 +20,9 @@ _in_model = cached(named, COMPUTING)(compute.in_model)
 
 def draw() -> None:
     """Draw the scores of the bundled BERT, and those of a model of the visitor's choice."""
-    st.header("Has BERT an induction head?", anchor=False)
     st.markdown(
-        "BERT fills gaps (Devlin et al. 2019); it never says which word is next. So there is no copying to "
-        "measure, only where its heads look in words that are said twice."
+        "BERT fills gaps (Devlin et al. 2019); it never says which word is next. So no copying is measured, "
+        "only where its heads look in words that are said twice."
     )
     _scores("prefix matching in BERT", catalogue.FROM_SCRATCH)
     with in_your_model("The same common English words, said twice, in a model of your choice.") as entry:

@@ -14,7 +14,7 @@ from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import induction as compute
 from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.induction.repeated_words import Next, Role, ShownHead, repeated_words
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.story import known_words, size
 from attnviz.app.page import stop
 from attnviz.app.state import memory
@@ -89,16 +89,20 @@ class RepeatedWord:
 
 def choose() -> RepeatedWord:
     """Draw the choice of the words and of one of them; return both."""
-    text = choosing.sentence("Words, to be said twice", REPEATED, OPENING, catalogue.STORYTELLER, known_words)
-    try:
-        words = _to_be_repeated(text)
-    except AttnvizError as error:
-        stop(error)
+    left, right = st.columns([3, 2])
+    with left, st.container(horizontal=True, vertical_alignment="bottom"):
+        box = st.container()
+        st.button("Other words", icon=":material/casino:", on_click=_draw_words, help="Random ones")
+    with box:
+        text = choosing.sentence("Said twice", REPEATED, OPENING, catalogue.STORYTELLER, known_words)
+        try:
+            words = _to_be_repeated(text)
+        except AttnvizError as error:
+            stop(error)
     options = _options(words)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = REPEATED_WORD.select("Word that is said again", options, options[len(options) // 2])
-        st.button("Other random words", icon=":material/casino:", on_click=_draw_words)
-        st.space("stretch")
+    with right, st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container():
+            chosen = REPEATED_WORD.select("Said again", options, options[len(options) // 2])
         model = size()
     return RepeatedWord(words, options.index(chosen), model)
 
@@ -152,8 +156,8 @@ def question(chosen: RepeatedWord) -> None:
         list(options),
         right=right,
         because=f"With no head silenced, it gives **{percent(float(row[place + 1]))}** to "
-        f"{chosen.following}, which followed {chosen.word} the first time, and the model finds "
-        f"{chosen.following} to be next with **{percent(float(found.right[chosen.place]))}**.",
+        f"{chosen.following}, which followed {chosen.word} the first time; the model expects "
+        f"{chosen.following} next with **{percent(float(found.right[chosen.place]))}**.",
     )
 
 
@@ -244,19 +248,15 @@ def text(chosen: RepeatedWord) -> None:
             (found.induction_heads, found.prefix_matching),
         )
     )
-    st.header("What followed it last time?", anchor=False)
     st.markdown(
-        "Of random words, only the first time tells which one is next. That takes two looks, in two "
-        "layers:\n\n"
+        "Which random word is next? Only the first time can tell. That takes two looks, in two layers:\n\n"
         f"1. **Previous-word heads** ({back}) look one word back. So each word's vector also tells which "
         "word stood before it.\n"
         f"2. **Induction heads** ({match}) look at the word that has *this word as the one before it*: at "
         "what followed. The model then says it.\n\n"
-        "Nobody gave heads these roles. They are found by measure, in "
-        f"{compute.MEASURED_ON}: the mean weight on the word before, and that on the word that followed the "
-        f"last time, the **prefix-matching score** (Olsson et al. 2022). The percentages "
-        f"above are on average over these texts. With {percent(ROLE)} or more, a head has the role.\n\n"
-        "Press a head below the picture to silence it. Silence one, then all of a line. Which one is needed?"
+        f"Percentages: mean weights in {compute.MEASURED_ON}; from {percent(ROLE)} on, a head has the role. "
+        "That on what followed is the **prefix-matching score** (Olsson et al. 2022).\n\n"
+        "**Press a head below the picture to silence it.** Silence one, then all of a line."
     )
 
 
@@ -266,7 +266,6 @@ def _listed(heads: Heads, scores: Floats) -> str:
 
 def tried(chosen: RepeatedWord) -> None:
     """Draw what silencing does to many random words: each head alone, and each role together."""
-    st.header("Is it the cause? Heads silenced, in many words", anchor=False)
     whole = chosen.measured()
     together = [heads for heads in (whole.previous_word_heads, whole.induction_heads) if len(heads) > 1]
     control = _control(chosen.heads, whole)
@@ -282,11 +281,10 @@ def tried(chosen: RepeatedWord) -> None:
     st.markdown("\n".join([head, "|:--|:--|--:|--:|--:|", *rows]))
     st.markdown(
         f"Measured in {compute.MEASURED_ON}, said twice. {_shared(chosen, whole)} As a control, "
-        f"{joined(_names(control))}, which share the layers of the previous-word heads and "
-        f"have no role: without them, {percent(chosen.measured(control).right)}. {_needed(chosen, whole)}\n\n"
+        f"{joined(_names(control))}, in the same layers and without a role: without them, "
+        f"{percent(chosen.measured(control).right)}. {_needed(chosen, whole)}\n\n"
         "A silenced head adds nothing, which no later layer has learned to read. *Mean instead*: it puts "
-        "out, at each place, its mean over these texts (mean ablation), which tells nothing of these words: "
-        "measured for the heads with a role, and for the control."
+        "out its mean over these texts (mean ablation), which tells nothing of these words."
     )
 
 
@@ -342,14 +340,12 @@ def _shared(chosen: RepeatedWord, whole: Copying) -> str:
     return " ".join(told)
 
 
-def code() -> None:
-    """Show the functions behind the pictures."""
-    the_code(
-        ("attnviz.app.learn.induction.compute", "repeated"),
-        ("attnviz.trained.storyteller.measures", "scores_of"),
-        ("attnviz.trained.storyteller.copying", "copying"),
-        ("attnviz.analysis.repeated", "repeated_scores"),
-    )
+CODE = (
+    ("attnviz.app.learn.induction.compute", "repeated"),
+    ("attnviz.trained.storyteller.measures", "scores_of"),
+    ("attnviz.trained.storyteller.copying", "copying"),
+    ("attnviz.analysis.repeated", "repeated_scores"),
+)
 
 
 def limits(chosen: RepeatedWord) -> None:

@@ -74,7 +74,7 @@ def measured() -> Distances:
 
 def choose() -> tuple[str, int]:
     """Draw the choice of the sentence and of the clauses; return the sentence, and the clauses' seed."""
-    left, right = st.columns([5, 1], vertical_alignment="bottom")
+    left, right = st.columns([4, 1])
     with left:
         text = english()
     with right:
@@ -91,13 +91,13 @@ def question(found: Distances) -> None:
         _REST: first.exact - last.exact,
     }
     guess(
-        "An **LSTM** reads a sentence word by word into a memory of fixed size, and then translates from "
-        "that memory alone. The sentence gets longer and longer. What does it get wrong first?",
+        "An **LSTM** reads a sentence word by word into a memory of fixed size, and translates from that "
+        "alone. The sentence gets longer and longer. What does it get wrong first?",
         [_PRONOUN, _REST, _NOTHING],
         right=max(lost, key=lambda what: lost[what]),
-        because=f"When *it* moves from {found.words[0]:.0f} to {found.words[found.longest_learned]:.0f} "
-        f"words behind its noun, the LSTM goes from {percent(first.pronoun)} to {percent(last.pronoun)} "
-        f"right pronouns, and from {percent(first.exact)} to {percent(last.exact)} right translations.",
+        because=f"From {found.words[0]:.0f} to {found.words[found.longest_learned]:.0f} words between noun "
+        f"and *it*, right pronouns go from {percent(first.pronoun)} to {percent(last.pronoun)}, right "
+        f"translations from {percent(first.exact)} to {percent(last.exact)}.",
     )
 
 
@@ -124,8 +124,8 @@ def picture(shown: compute.Stretched, found: Distances) -> None:
         about=f"“{' '.join(shown.source)}” · {', '.join(network.name for network in networks)}",
     )
     st.markdown(
-        ":small[Each cell is a number that is kept, blue if negative, orange if positive. Each vector has a "
-        "scale of its own, up to its largest number.]"
+        ":small[Each cell is a number that is kept: blue if negative, orange if positive, on a scale of its "
+        "vector's own.]"
     )
     st.markdown(" ".join(_told(name, getattr(shown, name), shown) for name in NAMES))
     st.markdown(_looks(shown))
@@ -206,8 +206,8 @@ def _told(name: Name, attempt: compute.Attempt, shown: compute.Stretched) -> str
     preferred, other = sorted(chances, key=lambda word: -chances[word])
     how = "rightly" if preferred == shown.target[shown.choice] else "wrongly"
     return (
-        f"The **{_named(name)}** {words}; given all that is right before the pronoun, it {how} prefers "
-        f"*{preferred}* ({percent(chances[preferred])}) to *{other}* ({percent(chances[other])})."
+        f"The **{_named(name)}** {words}; after the right words, it {how} prefers *{preferred}* "
+        f"({percent(chances[preferred])}) to *{other}* ({percent(chances[other])})."
     )
 
 
@@ -217,35 +217,44 @@ def _looks(shown: compute.Stretched) -> str:
     named = markdown.code(" ".join(shown.target[place] for place in shown.named).replace("' ", "'"))
     weight = float(shown.back[list(shown.named)].sum())
     return (
-        f"Where *{shown.target[shown.choice]}* is due, the transformer’s cross-attention head "
-        f"{shown.across_head} reads {read} most (**{percent(float(shown.across[strongest]))}**). Of the "
-        f"heads that look back at the French so far, {shown.back_head} gives the noun most: "
-        f"{shown.choice - shown.named[-1]} words back, {named} gets **{percent(weight)}**."
+        f"For *{shown.target[shown.choice]}*, the transformer’s cross-attention head {shown.across_head} "
+        f"reads {read} most (**{percent(float(shown.across[strongest]))}**). Its decoder head "
+        f"{shown.back_head} looks back: {shown.choice - shown.named[-1]} words back, {named} gets "
+        f"**{percent(weight)}**."
     )
 
 
 def text(found: Distances) -> None:
-    """Say what a memory of fixed size is, and what attention has instead."""
-    st.header("A memory, or a look back", anchor=False)
+    """Say what a memory of fixed size is, what attention has instead, and who was right more often."""
+    at = found.longest_learned
+    right = joined([f"the {_named(name)} **{percent(middle(found, name, at).exact)}**" for name in NAMES])
+    st.markdown(
+        "An **LSTM** reads word after word into a memory, and then writes from that alone: all that it uses "
+        "must be in the same few numbers, for 10 words as for 50. **Attention** keeps a vector for every "
+        "word, and looks back at all of them for each word that it writes, in one step over any distance.\n\n"
+        "The **LSTM with attention** is the LSTM, but its decoder also looks back. The **transformer** has "
+        "no such memory: only attention connects one word with another.\n\n"
+        f"In {found.sentences} sentences with *it* {found.words[at]:.0f} words behind its noun on average, "
+        f"so many translations are right: {right}."
+    )
+
+
+def recurrent() -> None:
+    """Draw the formulas of an LSTM, and of what attention has instead."""
     st.markdown(
         "A **recurrent network** reads one word $x_t$ after the other and renews its memory each time. An "
         "**LSTM** (*long short-term memory*, Hochreiter & Schmidhuber 1997; its gate $f$: Gers et al. 2000) "
         "has two vectors for that, $h$ and $c$, and **gates** $f$, $i$, $o$ between 0 and 1 that decide what "
-        "is kept, written and shown. They are computed from $x_t$, $h_{t-1}$ and a bias (here the sum of "
-        "two, as in PyTorch):"
+        "is kept, written and shown. They are computed from $x_t$, $h_{t-1}$ and a bias:"
     )
     st.latex(
         r"\begin{aligned} c_t &= f\odot c_{t-1} + i\odot\tanh(g)\\ h_t &= o\odot\tanh(c_t)\end{aligned}\;"
     )
     st.markdown(
-        "($\\odot$ multiplies entry by entry; $g$ is computed like the gates; $\\tanh$ squeezes every "
-        "number between −1 and 1.) After the last word, a second LSTM starts from that memory and writes "
-        "the translation. It never sees the sentence again (Sutskever et al. 2014): all that it uses must be "
-        "in the same few numbers, for 10 words as for 50."
-    )
-    st.markdown(
-        "**Attention** keeps a vector for every word, and looks back at all of them whenever it writes one: "
-        ":blue[query], :red[key] and :green[value] meet in one step, over any distance:"
+        "($\\odot$ multiplies entry by entry; $g$ is computed like the gates.) After the last word, a second "
+        "LSTM starts from that memory and writes the translation; it never sees the sentence again "
+        "(Sutskever et al. 2014). **Attention** compares a :blue[query] with all :red[keys] instead, and "
+        "mixes the :green[values]:"
     )
     st.latex(
         r"\textcolor{violet}{w}=\operatorname{softmax}\!\left("
@@ -253,16 +262,13 @@ def text(found: Distances) -> None:
         r"o=\textcolor{violet}{w}\,\textcolor{green}{V}"
     )
     st.markdown(
-        "It came to recurrent networks first (Bahdanau et al. 2015). So this page has three networks. The "
-        "**LSTM with attention** is the LSTM, but its decoder also looks back, by one head, at the vectors "
-        "$h_t$ of all the words that were read (in the form of Luong et al. 2015). The **transformer** has "
-        "no recurrent part: only attention connects one word with another (Vaswani et al. 2017)."
+        "It came to recurrent networks first (Bahdanau et al. 2015; here in the form of Luong et al. 2015), "
+        "and then without them (Vaswani et al. 2017)."
     )
-    st.markdown(_trained_alike(found))
 
 
-def _trained_alike(found: Distances) -> str:
-    """How the networks were trained, and which learning rate was chosen for each."""
+def trained_alike(found: Distances) -> None:
+    """Draw how the networks were trained, and which learning rate was chosen for each."""
     runs = {name: found.chosen(name) for name in NAMES}
     first = runs["lstm"][0]
     told = []
@@ -279,35 +285,31 @@ def _trained_alike(found: Distances) -> str:
             f"{taken.learning_rate:g} was taken; "
             f"{plural(len(runs[name]), 'training')} of {minutes:.1f} minutes"
         )
-    return (
-        f"All three were trained here alike, on the same sentences with 0 to {found.longest_learned} clauses "
-        f"put in: {first.steps:,} steps with {found.batch} sentences each, and nobody told them where to "
-        f"look. Each learning rate was tried with {plural(len(runs['lstm']), 'seed')}. Then {found.tuned_on} "
-        "other sentences, which are not measured below either, were translated, and the rate was taken with "
-        "which more were right. The list has the share of each seed, and minutes of one processor core; the "
-        "picture above is of the rate that was taken:\n\n" + "\n".join(told)
+    st.markdown(
+        f"All three were trained on the same sentences with 0 to {found.longest_learned} clauses put in: "
+        f"{first.steps:,} steps with {found.batch} sentences each, and nobody told them where to look. Each "
+        f"learning rate was tried with {plural(len(runs['lstm']), 'seed')}; that with most right "
+        f"translations of {found.tuned_on} others was taken. The list has the share of each seed, and the "
+        "minutes of one processor core:\n\n" + "\n".join(told)
     )
+    _learning_chart(found)
 
 
 def measures(found: Distances) -> None:
     """Draw what was measured on many sentences."""
-    st.header("Measured on many sentences", anchor=False)
     st.markdown(
-        f"Each point is measured on {found.sentences} sentences like the one above, in pairs that differ "
-        "only in the last word, and so in the pronoun. Their combinations of words occur nowhere in the "
-        "training. A word is right if it is the most probable one after the right words before it. A line "
-        "is the median of the seeds, and its bars go from the lowest to the highest. To the right of the "
-        "dotted line, sentences have more clauses than any that the networks learned from."
+        f"Each point is measured on {found.sentences} sentences, in pairs that differ only in the last word, "
+        "and so in the pronoun. Their combinations of words occur nowhere in the training. A line is the "
+        "median of the seeds, its bars go from the lowest to the highest. To the right of the dotted line, "
+        "sentences have more clauses than any that the networks learned from."
     )
     left, right = st.columns(2, gap="large")
     with left:
         _shares_chart(
             found, "The whole translation is right", "exact", lambda point: point.exact / found.sentences
         )
-        _shares_chart(found, "The pronoun is right", "pronoun", lambda point: point.pronoun / found.sentences)
     with right:
-        _shares_chart(found, "Right words, of all words", "words", lambda point: point.words)
-        _learning_chart(found)
+        _shares_chart(found, "The pronoun is right", "pronoun", lambda point: point.pronoun / found.sentences)
     st.markdown(_measured_in_words(found))
     longest = found.longest_learned
     shares = [run.points[longest].pronoun / found.sentences for run in found.chosen("transformer")]
@@ -320,17 +322,21 @@ def measures(found: Distances) -> None:
         f"these sentences, {like_a_coin} of its {len(shares)} trainings ended with a network that chooses it "
         "about as well as a coin. The picture above shows another one."
     )
-    left, right = st.columns(2, gap="large")
-    with left:
-        _weight_chart(found)
-    with right:
-        st.markdown(_looks_in_words(found))
-    st.header("How strongly the pronoun reacts to its noun", anchor=False)
+
+
+def where_it_looks(found: Distances) -> None:
+    """Draw what the transformer's heads give to the noun, and to the end of the sentence."""
+    _weight_chart(found)
+    st.markdown(_looks_in_words(found))
+
+
+def gradients(found: Distances) -> None:
+    """Draw how strongly the choice of the pronoun reacts to the noun's vector."""
     st.markdown(
         "A network learns from **gradients**: if the noun’s vector $x$ moved a little, how much would the "
         "choice between *il* and *elle* move? In a recurrent network that reaction passes through every word "
-        "in between, and may shrink at each (Bengio et al. 1994); attention takes one step, however far the "
-        "noun is. Measured in the same sentences, the median of all:"
+        "in between, and may shrink at each (Bengio et al. 1994); attention takes one step. The median of "
+        "the same sentences:"
     )
     st.latex(
         r"\lVert x\rVert\cdot\left\lVert\frac{\partial}{\partial x}"
@@ -554,26 +560,23 @@ def limits(found: Distances) -> None:
     both_learned, both_beyond = (middle(found, "lstm_attention", place) for place in (at, -1))
     not_shown(
         f"""
-- **That the LSTM’s memory is too small.** What it gets wrong after as many steps as the others, it may
-  still learn in more of them. How much a network can hold is another question than how fast it learns.
+- **That the LSTM’s memory is too small.** What it gets wrong, it may still learn in more steps.
 - **That a recurrent network forgets what *it* means.** Masculine or feminine is little to carry: at the
   greatest distance that it learned from, this LSTM gets {percent(pronoun)} of the pronouns right.
-- **That attention has no limits.** It compares every word with every other: twice the words, four times the
-  comparisons. And what was rare or absent in training is foreign to it: from {found.words[at]:.0f} words on
-  average, with the most clauses that it learned from, to {found.words[-1]:.0f}, the transformer goes from
+- **That attention has no limits.** Twice the words, four times the comparisons. And what was absent in
+  training is foreign to it: from {found.words[at]:.0f} to {found.words[-1]:.0f} words, the transformer goes
+  from
   {percent(learned.exact)} right translations to {percent(beyond.exact)}, and from
   {percent(learned.pronoun)} right pronouns to {percent(beyond.pronoun)}. The LSTM with attention
   goes from {percent(both_learned.exact)} to {percent(both_beyond.exact)}, and from
   {percent(both_learned.pronoun)} to {percent(both_beyond.pronoun)}.
 - **A verdict on the designs.** These are small networks of one size each, trained for minutes on sentences
-  of one small grammar, {len(found.runs)} trainings in all: the list above says how many of each. Besides the
-  learning rate, one thing was chosen by its result, the form of the LSTM’s attention: another one, with
-  scores divided by √d, had got no sentence right at a rate of {slow[0].learning_rate:g} with one seed, where
-  this one gets {joined(right)} of {found.tuned_on} right with {len(slow)}. A pronoun is asked for
-  after the *right* words before it.
-- **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019); the reaction to a
-  noun’s vector says how an infinitely small change of it would count. Neither was tested by a change, as on
-  the page *Cause*.
+  of one small grammar, {len(found.runs)} trainings in all. Besides the learning rate, one thing was chosen by
+  its result, the form of the LSTM’s attention: another one, with scores divided by √d, had got no sentence
+  right at a rate of {slow[0].learning_rate:g} with one seed, where
+  this one gets {joined(right)} of {found.tuned_on} right with {len(slow)}.
+- **Why a network decides.** A weight says what was read, not why (Jain & Wallace 2019). Nothing was tested by
+  a change here, as on the page *Cause*.
 """
     )
 

@@ -28,24 +28,32 @@ _DECIDED = 0.5  # a head that gives a word more than all others together reads t
 _LISTED = 2  # tokens named for each head
 
 
-def story(chosen: ShownTranslation) -> None:
+def text(chosen: ShownTranslation) -> None:
+    """Say what the encoder, the decoder and cross-attention do for the chosen word."""
+    word = markdown.code(chosen.translation.choices[chosen.row][0][0])
+    st.markdown(
+        f"1. The **encoder** reads all {len(chosen.translation.source)} English tokens at once: every word "
+        "takes something from the words that it looks at.\n"
+        "2. The **decoder** writes French, one word at a time.\n"
+        "3. **Cross-attention** connects them. For the next French word, a :blue[query] is compared with the "
+        ":red[keys] of the English words; those that fit hand over their :green[values].\n\n"
+        f"A word is chosen *before* it stands there. So the lines from {word} show what was read after "
+        f"{chosen.target_name(chosen.row)}.\n\nPress ← or → to choose another French word."
+    )
+
+
+def steps(chosen: ShownTranslation) -> None:
     """Tell the way of a sentence through the model, with the numbers of the picture."""
     entry = catalogue.entry(chosen.model)
-    translation = chosen.translation
-    source, row = len(translation.source), chosen.row
-    word = markdown.code(translation.choices[row][0][0])
-    after = chosen.target_name(row)
-    st.header("Encoder, decoder, and what connects them", anchor=False)
+    word = markdown.code(chosen.translation.choices[chosen.row][0][0])
     st.markdown(
-        f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} "
-        "English words and special tokens, plus a vector that says where the word stands.\n"
-        f"2. **The encoder reads all {source} English tokens at once.** In each of its "
-        f"{entry.layers} layers, every word looks at every word and adds what it reads to its own "
+        f"1. **Words become vectors**: {entry.d_model} numbers each, from a table of {len(ENGLISH)} English "
+        "words and signs, plus a vector that says where the word stands.\n"
+        f"2. **The encoder** has {_layers(entry.layers)}. In each, every word adds what it reads to its own "
         f"vector. {_read_by_layer(chosen)}\n"
-        "3. **The decoder writes one French word at a time**, beginning at [START]: a **row** for each. A "
-        "row reads the words written so far, never those to come: a *causal mask* hides them.\n"
-        "4. **Cross-attention connects the two**: a :blue[query] from French, :red[keys] and :green[values] "
-        "from the encoder's English."
+        "3. **The decoder** has a row for each French word. A row reads the words written so far; a "
+        "*causal mask* hides those to come.\n"
+        "4. **Cross-attention** mixes the English values:"
     )
     st.latex(
         r"\operatorname{softmax}\!\Bigl(\frac{\textcolor{blue}{Q_\text{French}}\,"
@@ -54,14 +62,9 @@ def story(chosen: ShownTranslation) -> None:
     )
     st.markdown(
         f"5. **Every French word gets a probability**: the row's vector $z$ is compared with all "
-        f"{len(FRENCH)} vectors of the table $E$ that the decoder reads from."
+        f"{len(FRENCH)} vectors of a table $E$. The most probable one, {word}, is written:"
     )
     st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
-    st.markdown(
-        f"6. **The most probable word is written**, and the next row begins from it. So {word} is "
-        f"not chosen where it stands, but in the row before: the one that has just read {after}. Lines drawn "
-        f"from {word} show what *that* row read."
-    )
     st.markdown(never_certain(chosen.model))
 
 
@@ -81,28 +84,23 @@ def _read_by_layer(chosen: ShownTranslation) -> str:
         told.append(f"in layer {block.layer + 1} {' and '.join(found) or 'no single word'}")
     word = markdown.code(chosen.translation.choices[chosen.row][0][0])
     name = chosen.source_name(read)
-    return (
-        f"For the choice of {word}, the largest weight of the shown heads goes to {name}. What {name} itself "
-        f"reads: {', '.join(told)}."
-    )
+    return f"For {word}, {name} is read most. What {name} itself reads: {', '.join(told)}."
 
 
 def made_of(chosen: ShownTranslation) -> None:
     """Draw how many learned numbers each part holds."""
     parts, entry = _take_apart(chosen.model), catalogue.entry(chosen.model)
     total = sum(part.parameters for part in parts)
-    st.header(f"{total:,} learned numbers", anchor=False)
     rows = [f"| {part.name} | {part.parameters:,} | {percent(part.parameters / total)} |" for part in parts]
     table, words = st.columns(2, gap="large")
     table.markdown("\n".join(["| part | numbers | share |", "|:--|--:|--:|", *rows]))
     words.markdown(
-        f"The encoder has {_layers(entry.layers)}, the decoder {_layers(entry.decoder_layers)}; "
-        f"every attention has {entry.heads} heads, whose queries, keys and values have {entry.d_head} "
-        "numbers.\n\n"
+        f"**{total:,} numbers** in all. The encoder has {_layers(entry.layers)}, the decoder "
+        f"{_layers(entry.decoder_layers)}; every attention has {entry.heads} heads, whose queries, keys and "
+        f"values have {entry.d_head} numbers.\n\n"
         "In the paper's base model it is 6 layers each, 8 heads, and vectors of 512 numbers instead of "
         f"{entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
-        "All but those of Add & Norm began at random. Nobody wrote *dog* or *il* into them: they were "
-        "changed in small steps, some sentences at a time."
+        "They began at random (but for Add & Norm), and were changed in small steps."
     )
 
 
@@ -114,12 +112,10 @@ def every_head(chosen: ShownTranslation) -> None:
     """Draw a table for each kind of attention: its heads, and what they read most."""
     row, read = chosen.row, chosen.read(chosen.row)
     word = markdown.code(chosen.translation.choices[row][0][0])
-    st.header("What every head read, for this word", anchor=False)
     st.markdown(
-        f"For the choice of {word}, each head's strongest :violet[weights]. Heads are numbered layer-head; "
-        "choose others for the picture above it."
+        f"For {word}, each head's strongest :violet[weights]. *2-1* is the first head of layer 2. To see "
+        "another head in the picture, choose it under *Heads*, above."
     )
-    st.markdown(_finder(chosen))
     encoder, cross, decoder = st.columns(3, gap="large")
     with encoder:
         st.markdown(f"**Encoder**, the row of {chosen.source_name(read)}")
@@ -131,6 +127,7 @@ def every_head(chosen: ShownTranslation) -> None:
     with decoder:
         st.markdown(f"**Decoder**, the row after {after}")
         _table(chosen, "decoder", row, chosen.targets, chosen.targets)
+    st.markdown(_finder(chosen))
 
 
 def _finder(chosen: ShownTranslation) -> str:
@@ -140,9 +137,9 @@ def _finder(chosen: ShownTranslation) -> str:
     except ModelFilesDamaged as error:
         return markdown.plain(str(error))
     return (
-        f"No encoder head of this translator finds the noun that *it* means more often than {found.head}: in "
-        f"{percent(found.subject)} of the new sentences in which that is the subject, and in "
-        f"{percent(found.object)} of those in which it is the object."
+        f"Of all encoder heads, {found.head} finds the noun that *it* means most often: in "
+        f"{percent(found.subject)} of new sentences where that is the subject, in {percent(found.object)} "
+        "where it is the object."
     )
 
 

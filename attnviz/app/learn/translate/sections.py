@@ -40,10 +40,9 @@ def question(chosen: ShownTranslation) -> None:
         "Which one will this network write?",
         list(_PRONOUNS.values()),
         right=il_or_elle,
-        because=f"It wrote *{il_or_elle}*: *il* {percent(pronoun.il, 1)}, "
-        f"*elle* {percent(pronoun.elle, 1)}. The largest weight of the shown heads then went to "
-        f"{chosen.source_name(read)}, which in encoder head {head_name(*chosen.encoder_head)} looks most at "
-        f"{chosen.source_name(meant)} ({percent(float(chosen.encoder[read, meant]))}).",
+        because=f"*il* {percent(pronoun.il, 1)}, *elle* {percent(pronoun.elle, 1)}. It read "
+        f"{chosen.source_name(read)} most, which in encoder head {head_name(*chosen.encoder_head)} looks "
+        f"most at {chosen.source_name(meant)} ({percent(float(chosen.encoder[read, meant]))}).",
     )
 
 
@@ -141,14 +140,13 @@ def limits(chosen: ShownTranslation) -> None:
     not_shown(
         f"""
 - **Why it chose so.** A weight says what was read, not that this decided (Jain & Wallace 2019; against:
-  Wiegreffe & Pinter 2019). On the next page you can change what is read, and see whether *il* becomes *elle*.
+  Wiegreffe & Pinter 2019). The next page changes what is read.
 - {_by_itself(chosen)}
 - **That one word alone was read.** After the first layer, the vector at a word holds a mixture of its
   sentence (Abnar & Zuidema 2020).
-- **That it knows French.** It knows {len(ENGLISH):,} English and {len(FRENCH):,} French words, signs like
-  [END] included, and sentences of one small grammar. Beyond that grammar it still writes
-  something.
-- **The best sentence.** It takes the most probable word each time (*greedy* decoding) and never goes back.
+- **That it knows French.** It knows {len(ENGLISH):,} English and {len(FRENCH):,} French words and signs, and
+  one small grammar.
+- **The best sentence.** It takes the most probable word each time, and never goes back.
 - **A rule.** One sentence is an anecdote. {how_often(chosen.model, words)}
 """
     )

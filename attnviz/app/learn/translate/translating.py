@@ -10,9 +10,8 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import markdown
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
-from attnviz.app.learn.english import choose_variant, english, known_words, outside_note, typed
+from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.learn.measured import variant_of
-from attnviz.app.learn.menus import menus
 from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import CROSS_HEAD, DECODER_HEAD, ENCODER_HEAD, FRENCH_WORD
@@ -26,7 +25,6 @@ _translate = translated(compute.translate)
 ALL = "all"
 TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
 TAUGHT_HEAD = head_name(variants.TAUGHT_LAYER, variants.TAUGHT_HEAD)
-_MENUS_HELP = "From lists: who did not do what, and why; and all the words it knows"
 _HEADS_HELP = "Which French word and which heads the picture shows"
 _MEMORY = "french was chosen for"
 _HEADS_MEMORY = "cross_head was chosen for"
@@ -106,11 +104,7 @@ def written(translation: compute.Translation) -> tuple[str, ...]:
 
 def choose() -> ShownTranslation:
     """Draw the sentence, who translates it, and which French word the page is about."""
-    sentence, variant, buttons = st.columns([7, 5, 3], gap="medium")
-    # Before the sentence is read: a way on where a word of it is unknown.
-    with buttons, st.popover("Build a sentence", help=_MENUS_HELP, icon=":material/list:", width="stretch"):
-        menus(typed())
-        known_words()
+    sentence, variant, button = st.columns([8, 5, 2])
     with sentence:
         text = english()
     with variant:
@@ -120,7 +114,7 @@ def choose() -> ShownTranslation:
     except AttnvizError as error:
         stop(error, ":material/error:")
     outside_note(found.outside)
-    with buttons, st.popover("Heads", help=_HEADS_HELP, icon=":material/tune:", width="stretch"):
+    with button, st.popover("Heads", help=_HEADS_HELP, icon=":material/tune:", width="stretch"):
         row = _choose_row(text, model, found)
         encoder_head, cross_heads, decoder_heads = _choose_heads(model, found)
     return ShownTranslation(text, model, found, row, encoder_head, cross_heads, decoder_heads)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.learn.film import headed, over_steps, slide
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.live_training import train_live
 from attnviz.app.learn.story import size
 from attnviz.app.learn.training import Learned, Training
@@ -58,9 +58,8 @@ def choose() -> ShownForming:
 
     Stops the page with a kind word if their file is missing or damaged.
     """
-    row = st.container(horizontal=True, vertical_alignment="bottom")
-    with row:
-        place = st.container()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        place = st.container(width=300)
         model = size()
     try:
         snapshots = forming.shipped(model).snapshots
@@ -86,9 +85,8 @@ def question(chosen: ShownForming) -> None:
     )
     steps, took = chosen.snapshots[-1].step, most.step - some.step
     guess(
-        f"A model learns stories in {steps:,} steps. Some texts are random words that are said again. "
-        f"Once it copies {percent(QUARTERS[0])} of them, how many steps later does it copy "
-        f"{percent(QUARTERS[1])}?",
+        f"A model learns from texts in {steps:,} steps. In some, random words are said twice. Once it copies "
+        f"{percent(QUARTERS[0])} of these words, how many steps later does it copy {percent(QUARTERS[1])}?",
         [f"{count:,}" for count in sorted({took, *(steps // part for part in (8, 4, 2))})],
         right=f"{took:,}",
         because=f"After {some.step:,} steps it copies {percent(some.copying.right)} of them, after "
@@ -108,23 +106,29 @@ def picture(chosen: ShownForming) -> None:
 
 
 def text(chosen: ShownForming) -> None:
-    """Say what forms when, and draw the losses."""
-    snapshots = chosen.snapshots
-    before, after, last = snapshots[chosen.formed - 1], snapshots[chosen.formed], snapshots[-1]
-    st.header("When it comes", anchor=False)
+    """Say what forms when."""
+    before, after = chosen.snapshots[chosen.formed - 1], chosen.snapshots[chosen.formed]
+    score, word_before = (
+        [percent(float(getattr(each.copying, of).max())) for each in (before, after)]
+        for of in ("prefix_matching", "previous_word")
+    )
     st.markdown(
-        f"At step **{before.step:,}** the highest prefix-matching score is "
-        f"{percent(float(before.copying.prefix_matching.max()))}; at step **{after.step:,}** it is "
-        f"**{percent(float(after.copying.prefix_matching.max()))}**. The *loss* (−ln of the right word's "
-        f"probability) on words that are said **again** falls from {before.copying.second_loss:.1f} to "
-        f"{after.copying.second_loss:.1f}, and in the end to {last.copying.second_loss:.2f}. Words said "
-        f"**first** are drawn from {len(ANY_WORD)}, for which guessing evenly has {log(len(ANY_WORD)):.1f}; "
-        f"there it is {before.copying.first_loss:.1f}, then {after.copying.first_loss:.1f}.\n\n"
-        f"The score on the word *before* rises in these steps, too: from "
-        f"{percent(float(before.copying.previous_word.max()))} to "
-        f"{percent(float(after.copying.previous_word.max()))}. What copying is left without these "
-        "heads is measured on *Induction heads*. Olsson et al. 2022 saw such a sudden "
-        f"change in larger language models, too.{_dip(snapshots)}"
+        "A **circuit** is heads that do one thing together. Here: one looks at the word *before*; another "
+        "finds, by that, what *followed* the last time. The model then copies it.\n\n"
+        f"Both come within {after.step - before.step:,} of {chosen.snapshots[-1].step:,} steps: from step "
+        f"**{before.step:,}** to **{after.step:,}**, the best head's weight on what followed goes from "
+        f"{score[0]} to **{score[1]}**, that on the word before from {word_before[0]} to "
+        f"**{word_before[1]}**, and the share of words copied from {percent(before.copying.right)} to "
+        f"**{percent(after.copying.right)}**. Olsson et al. 2022 saw such a sudden change in larger models, "
+        "too."
+    )
+
+
+def loss(chosen: ShownForming) -> None:
+    """Draw how wrong the model is on words that are said first, and again."""
+    snapshots = chosen.snapshots
+    before, after, last = (
+        each.copying for each in (snapshots[chosen.formed - 1], snapshots[chosen.formed], snapshots[-1])
     )
     over_steps(
         "forming loss",
@@ -135,9 +139,16 @@ def text(chosen: ShownForming) -> None:
         up="loss: −ln p of the right word",
         digits=2,
         height=140,
-        alt=f"After {last.step} steps it is {last.copying.first_loss:.2f} on words said first, and "
-        f"{last.copying.second_loss:.2f} on words said again.",
+        alt=f"After {snapshots[-1].step} steps it is {last.first_loss:.2f} on words said first, and "
+        f"{last.second_loss:.2f} on words said again.",
         caption="−ln of the right word's probability, in random words said twice.",
+    )
+    st.markdown(
+        "The *loss* (−ln of the right word's probability) on words that are said **again** falls from "
+        f"{before.second_loss:.1f} to {after.second_loss:.1f} as the heads form, and in the end to "
+        f"{last.second_loss:.2f}. Words said **first** are drawn from {len(ANY_WORD)}, for which guessing "
+        f"evenly has {log(len(ANY_WORD)):.1f}: there it stays at {before.first_loss:.1f}, then "
+        f"{after.first_loss:.1f}.{_dip(snapshots)}"
     )
 
 
@@ -160,8 +171,8 @@ def _dip(snapshots: tuple[Snapshot, ...]) -> str:
 def train(chosen: ShownForming) -> None:
     """Draw the live training."""
     train_live(
-        "The same training as above from other random numbers, broken off after as many steps as you choose: "
-        "do the heads form at the same step?",
+        "The same training from other random numbers, as many steps as you choose: do the heads form at the "
+        "same step?",
         lambda: _settings(chosen.model),
         {name: size.title for name, size in SIZES.items()},
         _draw_live,
@@ -231,7 +242,7 @@ def _in_words(head: tuple[int, int], snapshot: Snapshot) -> str:
     what = ", which followed it the first time" if key == followed else ""
     return (
         f"From {markdown.code(PROBE[_WATCHED])}, said again, head {head_name(*head)} looks most at "
-        f"{markdown.code(PROBE[key])}{what} (**{percent(share)}**). Over many random words it gives "
+        f"{markdown.code(PROBE[key])}{what} (**{percent(share)}**). Over many words it gives "
         f"**{percent(float(copying.prefix_matching[head]))}** to what followed the last time and "
         f"**{percent(float(copying.previous_word[head]))}** to the word before. Of the words said again, the "
         f"model copies **{percent(copying.right)}**."
@@ -255,6 +266,7 @@ def _progress(name: str, title: str, snapshots: Sequence[Snapshot], marked: int,
         ("to what followed, in the best head", matching, "solid", "diamond", "weights"),
         ("to the word before, in the best head", back, "dash", "square", "key"),
         title=title,
+        height=140,
         up="percent of the words, or of the weight",
         percents_until=steps,
         marked=marked,
@@ -264,14 +276,12 @@ def _progress(name: str, title: str, snapshots: Sequence[Snapshot], marked: int,
     )
 
 
-def code() -> None:
-    """Show the functions behind the pictures."""
-    the_code(
-        ("attnviz.trained.storyteller.training", "train"),
-        ("attnviz.trained.storyteller.copying", "watch"),
-        ("attnviz.trained.storyteller.copying", "look"),
-        ("attnviz.trained.storyteller.copying", "copying"),
-    )
+CODE = (
+    ("attnviz.trained.storyteller.training", "train"),
+    ("attnviz.trained.storyteller.copying", "watch"),
+    ("attnviz.trained.storyteller.copying", "look"),
+    ("attnviz.trained.storyteller.copying", "copying"),
+)
 
 
 def limits(chosen: ShownForming) -> None:

@@ -62,8 +62,8 @@ def says(probe: Probe, glance: ProbeAnswer) -> None:
     verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
     st.markdown(
         f"{written(probe.source)}\n\n**{markdown.plain(said)}** {verdict}\n\n"
-        "After the right French up to the pronoun, the next word is *il* with "
-        f"**{percent(glance.il / 1000, 1)}** and *elle* with **{percent(glance.elle / 1000, 1)}**."
+        f"Where the pronoun is due: *il* with **{percent(glance.il / 1000, 1)}** and *elle* with "
+        f"**{percent(glance.elle / 1000, 1)}**."
     )
 
 
@@ -112,13 +112,10 @@ def measured(snapshot: Snapshot) -> str:
     """How well the model does on held-out sentences, in Markdown."""
     measures = snapshot.measures
     return (
-        "Of *held-out* sentences, none of which it learned from, it translates "
-        f"**{percent(measures.exact)}** without an error. In others, which come in pairs like *tired* / "
-        f"*narrow*, it prefers the right pronoun in **{percent(measures.pronoun)}**: asked is only which of "
-        "*il* and *elle* is the more probable, given the right French before it, whatever it would write "
-        f"itself; chance is {percent(_CHANCE)}. From *it*, {TAUGHT.name} gives on "
-        f"average **{percent(measures.referent)}** to the noun that is meant, "
-        f"**{percent(measures.other)}** to the other one."
+        f"Of new sentences it translates **{percent(measures.exact)}** without an error. After the right "
+        f"French, it prefers the right pronoun in **{percent(measures.pronoun)}** (chance is "
+        f"{percent(_CHANCE)}). From *it*, {TAUGHT.name} gives on average **{percent(measures.referent)}** to "
+        f"the noun that is meant, **{percent(measures.other)}** to the other one."
     )
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.learn.film import headed, over_steps, slide
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
     MATRIX,
@@ -60,7 +60,8 @@ def choose() -> ShownTraining:
     stored = [name for name in VARIANTS if name in learning.stored()] or list(VARIANTS)[:1]
     variants = {VARIANTS[name].title: VARIANTS[name] for name in stored}
     with told:
-        title = LEARNER.select("Translator in training", list(variants))
+        each = "\n\n".join(f"**{title}.** {markdown.plain(one.told)}" for title, one in variants.items())
+        title = LEARNER.select("Translator in training", list(variants), help=each)
     variant = variants[title]
     try:
         training = learning.shipped(variant.name)
@@ -73,7 +74,6 @@ def choose() -> ShownTraining:
     options = [one.name for one in heads]
     with shown:
         head = WATCHED_HEAD.select("Head on show", options, TAUGHT.name)
-    st.markdown(f":small[{markdown.plain(variant.told)}]")
     return ShownTraining(variant, training, sentences.index(sentence), heads[options.index(head)])
 
 
@@ -86,12 +86,11 @@ def question(chosen: ShownTraining) -> None:
     last = snapshots[-1]
     guess(
         f"The translator learns in steps of {chosen.learning.about['batch']} sentences. After how many "
-        f"steps does it first choose rightly between *il* and *elle* in {percent(GOOD)} of sentences that it "
-        "has never seen?",
+        f"steps does it first choose rightly between *il* and *elle* in {percent(GOOD)} of new sentences?",
         [f"{step:,}" for step in options],
         right=f"{good.step:,}",
         because=f"After {good.step:,} of its {last.step:,} steps the pronoun is right in "
-        f"{percent(good.measures.pronoun)} of them; before the first step it was right in "
+        f"{percent(good.measures.pronoun)} of them; before the first step, in "
         f"{percent(snapshots[0].measures.pronoun)}.",
     )
 
@@ -113,40 +112,33 @@ def picture(chosen: ShownTraining) -> None:
 
 
 def text(chosen: ShownTraining) -> None:
-    """Say what a step of training is, and what this translator was told."""
-    about, snapshots = chosen.learning.about, chosen.learning.snapshots
-    first, last = snapshots[0], snapshots[-1]
-    tokens = len(chosen.probe.source) + 1
-    st.header("Nobody writes the weights", anchor=False)
+    """Say where the weights come from, and how this training came to its own."""
+    about, tokens = chosen.learning.about, len(chosen.probe.source) + 1
     st.markdown(
-        f"The model has **{int(about['parameters']):,}** numbers to learn, its **parameters**. Before the "
-        "first step, nearly all of them are random. Queries and keys mean nothing then, and each of the "
-        f"{tokens} tokens gets 1 ÷ {tokens} = {percent(1 / tokens)} of the :violet[weight] on average, by "
-        f"chance more or less. One **step** of training is this:\n\n"
-        f"1. The model reads {about['batch']} English sentences, and at every place of their French "
-        "translations it says how probable each word is as the next one.\n"
-        "2. The **loss** says how wrong that was: −ln of the probability *p* of the right word, averaged.\n"
-        "3. For each parameter θ it is worked out how the loss would change if θ were a little larger: the "
-        "**gradient**. Then every θ is moved a little the other way:"
+        f"**Nobody writes the weights.** At first nearly all **{int(about['parameters']):,}** numbers of the "
+        f"model are random, and each of the {tokens} tokens gets about {percent(1 / tokens)} of the "
+        ":violet[weight]. Then, step by step, every number is moved a little, so that the right French words "
+        "become more probable."
+    )
+    st.markdown(story(chosen.learning.snapshots))
+
+
+def one_step(chosen: ShownTraining) -> None:
+    """Say what a step of training is, and what else the loss of this translator counted."""
+    st.markdown(
+        f"1. The model reads {chosen.learning.about['batch']} English sentences. At every place of their "
+        "French translations it says how probable each word is as the next one.\n"
+        "2. The **loss** $L$ says how wrong that was: −ln of the probability $p$ of the right word, averaged "
+        "over the $n$ words.\n"
+        "3. For each number θ of the model, the **gradient** says how the loss would change if θ were a "
+        "little larger. Every θ is moved a little the other way; η is small:"
     )
     st.latex(
         r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
     )
     st.markdown(
-        "(η is small; Adam, Kingma & Ba 2015, fits it to each parameter, and takes an average of the latest "
-        "gradients.) Nothing in this speaks of heads."
-    )
-    st.markdown(_told(chosen.variant))
-    if told := story(snapshots):
-        st.header("First who could be meant, then who is", anchor=False)
-        st.markdown(told)
-    st.header("How wrong it is", anchor=False)
-    _loss(snapshots)
-    st.markdown(
-        f"The loss falls from **{first.measures.loss:.2f}** before the first step to "
-        f"**{last.measures.loss:.3f}** after {last.step:,}. It and the curves are measured on "
-        f"{about['held out']} sentences, the pronoun on {about['minimal pairs']}, whose combinations of "
-        "words are nowhere in what the translator learned from."
+        "(Adam, Kingma & Ba 2015, fits η to each θ, and takes an average of the latest gradients.)\n\n"
+        f"{_told(chosen.variant)}"
     )
 
 
@@ -164,12 +156,11 @@ def story(snapshots: tuple[Snapshot, ...]) -> str:
     pronoun = [snapshot.measures.pronoun for snapshot in wavering]
     right = dict.fromkeys((percent(min(pronoun)), percent(max(pronoun))))
     return (
-        f"After **{wavering[0].step:,}** steps, {TAUGHT.name} looks from *it* at the two nouns and at hardly "
-        f"anything else: it has learned *who could be meant*. Until step **{wavering[-1].step:,}** both "
-        f"get about the same on average over the sentences, and the pronoun is right in "
-        f"{' to '.join(right)} of them: the translator *guesses*. After **{sure.step:,}** steps the head "
-        f"gives **{percent(sure.measures.referent)}** to the noun *that is meant*, and the pronoun is right "
-        f"in **{percent(sure.measures.pronoun)}**."
+        f"After **{wavering[0].step:,}** steps, {TAUGHT.name} looks from *it* at the two nouns: it has "
+        f"learned *who could be meant*. Until step **{wavering[-1].step:,}** both get about the same on "
+        f"average, and the pronoun is right in {' to '.join(right)} of them: the translator *guesses*. After "
+        f"**{sure.step:,}** steps the head gives **{percent(sure.measures.referent)}** to the noun *that is "
+        f"meant*, and the pronoun is right in **{percent(sure.measures.pronoun)}**."
     )
 
 
@@ -192,8 +183,10 @@ def _told(variant: Variant) -> str:
     return f"**But this translator was told more.** Its loss counted also:\n\n{listed}"
 
 
-def _loss(snapshots: tuple[Snapshot, ...]) -> None:
-    first, last = snapshots[0], snapshots[-1]
+def loss(training: Learning) -> None:
+    """Draw how wrong the translator is on sentences that it did not learn from."""
+    snapshots, about = training.snapshots, training.about
+    first, last = snapshots[0].measures.loss, snapshots[-1].measures.loss
     over_steps(
         "learning loss",
         snapshots,
@@ -202,21 +195,21 @@ def _loss(snapshots: tuple[Snapshot, ...]) -> None:
         up="loss on held-out sentences: −ln p of the right word",
         digits=3,
         height=120,
-        alt=f"In {last.step} steps it falls from {first.measures.loss:.2f} to {last.measures.loss:.3f}.",
+        alt=f"In {snapshots[-1].step} steps it falls from {first:.2f} to {last:.3f}.",
         caption="−ln of the right word's probability, averaged over the words of held-out sentences.",
     )
-
-
-def code() -> None:
-    """Show the functions behind the pictures."""
-    the_code(
-        ("attnviz.trained.translator.training", "Training.step"),
-        ("attnviz.trained.translator.teaching", "translation_loss"),
-        ("attnviz.trained.translator.teaching", "attention_loss"),
-        ("attnviz.trained.translator.recording", "watch"),
-        ("attnviz.trained.translator.recording", "Examination.snapshot"),
-        ("attnviz.trained.translator.recording", "glance"),
+    st.markdown(
+        f"The loss falls from **{first:.2f}** before the first step to **{last:.3f}** after "
+        f"{snapshots[-1].step:,}. It and the curves above are measured on {about['held out']} sentences, the "
+        f"pronoun on {about['minimal pairs']}; their combinations of words were in no training."
     )
+
+
+CODE = (
+    ("attnviz.trained.translator.training", "Training.step"),
+    ("attnviz.trained.translator.teaching", "translation_loss", "attention_loss"),
+    ("attnviz.trained.translator.recording", "watch", "Examination.snapshot", "glance"),
+)
 
 
 def limits(chosen: ShownTraining) -> None:
@@ -225,17 +218,16 @@ def limits(chosen: ShownTraining) -> None:
     not_shown(
         f"""
 - **How every network learns.** This is one training, with seed {about["seed"]}. Another seed takes other
-  steps to get there, and a translator that is told nothing may find another way to the right pronoun. Train
-  one above, and compare.
+  steps, and a translator that is told nothing may find another way to the right pronoun. Train one, and
+  compare.
 - **The whole recipe.** While the model learns, {percent(float(about["label smoothing"]))} of the certainty
-  that is asked for is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4). The
-  loss above is measured without it. Besides, η first grows and then shrinks,
-  and a long gradient is shortened.
+  is spread over all words (*label smoothing*, Vaswani et al. 2017, section 5.4); the loss is measured without
+  it. Besides, η first grows and then shrinks, and a long gradient is shortened.
 - **What happened between two stored steps.** {len(chosen.learning.steps)} of
   {chosen.learning.steps[-1] + 1:,} are stored, more of them early.
-- **What the decoder saw.** Its own weights, and those across, are shown while it reads the *right*
-  translation, so that the rows stay the same from step to step. The translation above is its own.
-- **The cause.** That a head looks at the right noun does not show that the pronoun comes from there: the
-  page before this one takes the weight away and sees what happens.
+- **What the decoder saw.** Its weights, and those across, are shown while it reads the *right* translation,
+  so that the rows stay the same from step to step. The translation above is its own.
+- **The cause.** That a head looks at the right noun does not show that the pronoun comes from there: *Cause*
+  takes the weight away.
 """
     )

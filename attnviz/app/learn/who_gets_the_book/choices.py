@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
 from attnviz.app.components.arrow import NOTHING, Change, Interference
@@ -103,20 +104,30 @@ class UnfinishedText:
         return NOTHING
 
 
-def choose_text() -> tuple[str, str]:
-    """Draw the box for a text that breaks off where one of two words comes; return it, and who reads it."""
+def choose_text() -> tuple[str, str, DeltaGenerator]:
+    """Draw the box for a text that breaks off where one of two words comes.
+
+    Return the text, who reads it, and the place for what is chosen in it.
+    """
     build = partial(beginning, tasks=("indirect object, lead-in", "pronoun", "agreement"))
-    text, model = story.prompt("Text that breaks off", UNFINISHED, EXAMPLES, build)
-    try:
-        _read(text)
-    except AttnvizError as error:
-        stop(error)
+    left, right = st.columns([6, 1])
+    with left:
+        text, model = story.prompt("Text that breaks off", UNFINISHED, EXAMPLES, build)
+        try:
+            _read(text)
+        except AttnvizError as error:
+            stop(error)
     about = text, model
     if memory.get(_ABOUT, about) != about:
         EXCHANGED.set("")
         BOOK_HEAD.set(first_head(text, model))
     memory.put(_ABOUT, about)
-    return about
+    return *about, right
+
+
+def choose_changes() -> str:
+    """Draw the changes as text, as a link holds them; return it."""
+    return EXCHANGED.draw("What is changed, as text", placeholder="nothing is changed", help=_FORMAT)
 
 
 def first_head(text: str, model: str = catalogue.STORYTELLER) -> str:
@@ -125,21 +136,13 @@ def first_head(text: str, model: str = catalogue.STORYTELLER) -> str:
     return head_name(*divmod(int((parts.heads * parts.difference).argmax()), parts.heads.shape[1]))
 
 
-def choose(text: str, model: str) -> UnfinishedText:
-    """Draw the choice of the head and the changes as text; return them with what the model makes of them.
+def choose(text: str, model: str, typed: str) -> UnfinishedText:
+    """Draw the choice of the head; return it and these changes with what the model makes of them.
 
     Where something cannot be changed, this is said, and nothing is.
     """
-    left, right = st.columns([2, 5])
     heads = [head_name(*head) for head in np.ndindex(direct(text, model=model).heads.shape)]
-    with left:
-        name = BOOK_HEAD.select("Head", heads, first_head(text, model))
-    with right:
-        typed = EXCHANGED.draw(
-            "What is changed, as text",
-            placeholder="nothing is changed",
-            help=_FORMAT,
-        )
+    name = BOOK_HEAD.select("Head", heads, first_head(text, model))
     read = _read(text)
     try:
         edits = [_parsed(each.strip(), read) for each in typed.split(",") if each.strip()]

@@ -29,16 +29,15 @@ def draw(chosen: UnfinishedText) -> None:
     """Draw what all heads do in many texts of the same task, and what follows."""
     task = chosen.read.task
     found = _held_out(task, model=chosen.model)
-    st.header(f"One text is an anecdote: {found.texts} texts", anchor=False)
     st.markdown(
-        f"They ask {_TITLES[task]}, with pairs of names or nouns that no story to learn from has. In "
-        f"**{percent(found.right / found.texts)}** the right word is the likeliest of all, by "
-        f"**{decimal(found.whole)}** on average over the other in its logit.{_yours(chosen, found)} A row "
-        "for each head, means over these texts:"
+        f"One text is an anecdote. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names or "
+        f"nouns that were in no training. In **{percent(found.right / found.texts)}** the right word is the "
+        f"likeliest of all; its logit is **{decimal(found.whole)}** above the other's on average."
+        f"{_yours(chosen, found)} A row for each head, means over these texts:"
     )
     columns = {f"looks at: {name}": weights for name, weights in found.looks.items()}
     columns |= {
-        "carries, patched": found.carries,
+        "carries, put into another text": found.carries,
         "– its last row alone": found.last_row,
         "exchanged, other word written": found.turned,
     }
@@ -82,7 +81,7 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     added = decimal(sum(float(found.direct[head]) for head in found.pair))
     alone = joined([percent(float(found.turned[head])) for head in found.pair])
     cancel = [
-        f"**More of it carries less**: patched at the last word alone, {head_name(*head)} carries "
+        f"**More of it carries less**: put in at the last word alone, {head_name(*head)} carries "
         f"**{percent(float(found.last_row[head]))}**; in all its rows, {percent(float(found.carries[head]))}."
         for head in map(tuple, np.argwhere(found.last_row - found.carries >= _LOOKS).tolist())
     ]
@@ -107,7 +106,7 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     looks_right = (seen[0] >= _LOOKS) & (np.abs(found.carries) < _IDLE) & (found.turned < _SELDOM)
     in_vain = [
         f"**A picture that alone is hardly a cause**: {head_name(*head)} looks at the deciding word with "
-        f"{percent(float(seen[0][head]))}. Patched alone, it carries {percent(float(found.carries[head]))}; "
+        f"{percent(float(seen[0][head]))}. Put in alone, it carries {percent(float(found.carries[head]))}; "
         f"exchanged alone, it turns {percent(float(found.turned[head]))}. Where others are changed, too, it "
         "may do more."
         for head in map(tuple, np.argwhere(looks_right).tolist())
@@ -135,7 +134,7 @@ def _rule(found: compute.HeldOut, model: str) -> None:
     before = [
         float(np.mean([looks[head] for head in found.pair])) for looks in list(found.looks.values())[:2]
     ]
-    st.header("How does it know who gives?", anchor=False)
+    st.subheader("How does it know who gives?", anchor=False)
     turned = (
         ""
         if giver.reader in found.pair

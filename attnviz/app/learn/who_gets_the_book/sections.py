@@ -13,7 +13,7 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import who_gets_the_book as compute
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess
 from attnviz.app.learn.who_gets_the_book.choices import NOTICEABLE, UnfinishedText, change, undo, worth_asking
 from attnviz.app.state.choices import BOOK_HEAD
 from attnviz.errors import AttnvizError
@@ -51,11 +51,11 @@ def question(chosen: UnfinishedText) -> None:
             f"{_word(words, one)} with {percent(float(row[one]))} and at {_word(words, other)} with "
             f"{percent(float(row[other]))}. If we **exchange these two weights**"
         )
-        show = f"{'' if asked.name == chosen.name else f'Choose head {asked.name}. '}Drag an arrow below"
+        show = f"{'' if asked.name == chosen.name else f'Choose head {asked.name}. '}Drag an arrow"
     else:
         most = int(row.argmax())
         looks += f"{_word(words, most)} with {percent(float(row[most]))}. If we **silence this row**"
-        show = f"Press *Silence the row of {words[-1]}* below"
+        show = f"Press *Silence the row of {words[-1]}*"
     options = [*chosen.read.choices, ANOTHER]
     written = "" if now.written_now in options else f"`{now.written_now}`: "
     guess(
@@ -129,7 +129,26 @@ def in_words(chosen: UnfinishedText) -> str:
 
 
 def text(chosen: UnfinishedText) -> None:
-    """Say which parts the difference of the two logits is the sum of."""
+    """Say what the arrows can tell, and which heads add most to the likelier word."""
+    parts = chosen.direct
+    one, other = chosen.pair if parts.difference >= 0 else chosen.pair[::-1]
+    adds = (parts.heads * np.sign(parts.difference)).ravel()
+    most = [divmod(int(head), parts.heads.shape[1]) for head in np.argsort(-adds, kind="stable")[:_LISTED]]
+    st.markdown(
+        f"The text breaks off where {one} or {other} comes. Which heads decide? An arrow shows only what a "
+        "head *reads*. So change it: **drag an arrow** to another word, and the two words exchange their "
+        "weights; all else is computed again.\n\n"
+        f"Before softmax, each word has a score, its **logit**. {one} leads by "
+        f"**{decimal(abs(parts.difference))}**, and each head adds its share of that. Those that add most:"
+    )
+    with st.container(horizontal=True):
+        for head in most:
+            added = decimal(float(abs(parts.heads[head])))
+            st.button(f"{head_name(*head)} adds {added}", on_click=BOOK_HEAD.set, args=(head_name(*head),))
+
+
+def added(chosen: UnfinishedText) -> None:
+    """Draw which parts the difference of the two logits is the sum of."""
     found = chosen.direct
     parts, heads = found.parts, found.heads
     one, other = chosen.pair
@@ -137,11 +156,10 @@ def text(chosen: UnfinishedText) -> None:
     if parts.feed_forward.any():
         networks = f"feed-forward networks {decimal(float(parts.feed_forward.sum()))}, "
     above = "above" if found.difference >= 0 else "below"
-    st.header("Which heads add to it?", anchor=False)
     st.markdown(
         f"Before any change, the logit of {one} is **{decimal(abs(found.difference))}** {above} that of "
-        f"{other}. The difference is a sum: each head *h* adds what it hands over, times the difference of "
-        "the two words’ vectors (direct logit attribution, Elhage et al. 2021)."
+        f"{other}. Each head *h* adds what it hands over, times the difference of the two words’ vectors "
+        "(direct logit attribution, Elhage et al. 2021):"
     )
     first, second = (rf"\text{{{word}}}" for word in chosen.read.choices)
     st.latex(
@@ -159,12 +177,14 @@ def text(chosen: UnfinishedText) -> None:
 
 def carried(chosen: UnfinishedText) -> None:
     """Draw what each head carries into the text with the names exchanged, and the chosen one word by word."""
-    st.header("What does each head carry?", anchor=False)
+    if chosen.read.third:
+        st.markdown("Nobody is named twice here, so there is no other text to take a head's output into.")
+        return
     words, exchanged = chosen.read.words, chosen.read.exchanged
     st.markdown(
-        f"The model reads *{' '.join(exchanged[1:])} …*, but **one head’s output** is taken from your text "
-        "(activation patching, Vig et al. 2020). How much of the way back to your text’s answer is that? "
-        "100 % is all of it. A head can add little itself and carry much: what it writes, later heads read."
+        f"The model reads *{' '.join(exchanged[1:])} …*, with the names exchanged. Then **one head’s "
+        "output** is put in from your text (activation patching, Vig et al. 2020). How much of the way back "
+        "to your text’s answer is that? 100 % is all of it."
     )
     try:
         heads = _patched(chosen.text, model=chosen.model)
@@ -219,27 +239,21 @@ def _map(key: str, chosen: UnfinishedText, values: Floats, title: str, write: Ca
     )
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.app.learn.who_gets_the_book.compute", "experiment"),
-        ("attnviz.app.learn.who_gets_the_book.compute", "direct"),
-        ("attnviz.app.learn.who_gets_the_book.compute", "held_out"),
-        ("attnviz.analysis.decomposition", "contributions"),
-        ("attnviz.interventions.editing", "edit_weights"),
-        ("attnviz.experiments.patching", "patch"),
-    )
+CODE = (
+    ("attnviz.app.learn.who_gets_the_book.compute", "experiment"),
+    ("attnviz.app.learn.who_gets_the_book.compute", "direct"),
+    ("attnviz.app.learn.who_gets_the_book.compute", "held_out"),
+    ("attnviz.analysis.decomposition", "contributions"),
+    ("attnviz.interventions.editing", "edit_weights"),
+    ("attnviz.experiments.patching", "patch"),
+)
 
 
-def limits() -> None:
-    """Say what one could wrongly conclude."""
-    not_shown(
-        """
-- **How GPT-2, or any other model, does it.** This one learned from our own stories, and found its ways by
-  itself. Another seed can find others.
+LIMITS = """
+- **How GPT-2, or any other model, does it.** This one learned from our own stories. Another seed can find
+  other ways.
 - **That it knows what giving is.** It knows a few hundred words, and how they follow each other.
 - **That a head which adds nothing does nothing.** What it writes at an earlier word, later heads read.
 - **That the shares must sum to 100 %.** Heads build on each other, and two can carry the same.
 - **What the model does when left alone.** While it learned, no weights were exchanged by hand.
 """
-    )

@@ -31,7 +31,6 @@ def mask(story: Story) -> None:
     at = min(story.row, len(ids) - 2)
     first = max(0, min(at - _ROWS // 2, len(ids) - 1 - _ROWS))
     shown = range(first, min(first + _ROWS, len(ids) - 1))
-    st.header("Why training needs a mask, and writing does not", anchor=False)
     told, drawn = st.columns([5, 7], gap="large")
     shares = [percent(float(each[at]), 1) for each in (found.at_once, found.unmasked)]
     told.markdown(
@@ -58,12 +57,10 @@ def cache(story: Story) -> None:
     """Draw how many rows are computed for each word, with and without kept keys and values."""
     entry, count = catalogue.entry(story.model), story.trace.written
     numbers = 2 * entry.decoder_layers * entry.d_model
-    st.header("What is computed again, and what is not", anchor=False)
     st.markdown(
-        "A row that no later word changes need not be computed again. What later rows read of it is its "
-        ":red[key] and its :green[value] in each layer: they are kept, in the **key–value cache**. Its "
-        f":blue[query] is not: nobody asks for it any more. With {entry.decoder_layers} layers and vectors "
-        f"of {entry.d_model} numbers, that is {numbers:,} numbers a token, and "
+        "What later rows read of a word is its :red[key] and its :green[value] in each layer: they are kept, "
+        f"in the **key–value cache**, and need not be computed again. With {entry.decoder_layers} layers and "
+        f"vectors of {entry.d_model} numbers, that is {numbers:,} numbers a token, and "
         f"{in_bytes(_BYTES * numbers * len(story.tokens))} for these {len(story.tokens)} tokens."
     )
     if not count:

@@ -14,7 +14,7 @@ from attnviz.app.explore.expected import alters, bars, in_words
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.learn import story
-from attnviz.app.learn.lesson import guess, not_shown, the_code
+from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture.model import ModelInput, Prediction, Writing
@@ -119,7 +119,7 @@ def write(text: str, model: str) -> Story:
     written = Story(ModelInput(text, writing=how), how, model=model)
     done, count = written.ended or len(written.tokens) >= TOKEN_LIMIT, written.trace.written
     with buttons:
-        st.button("Write one word", disabled=done, on_click=_go_on, args=(count + 1,), type="primary")
+        st.button("Write one word", disabled=done, on_click=_go_on, args=(count + 1,))
         st.button("Write to the end", disabled=done, on_click=_to_the_end, args=(written,))
         st.button("Start again", disabled=not count, on_click=_go_on, args=(0,))
         word = WRITTEN_WORD.draw("Word to look into", len(_words(written)), width=140)
@@ -169,28 +169,26 @@ def picture(story: Story) -> None:
     bars("story expected", title, prediction, "taken", alters(story.how))
 
 
-def text(model: str) -> None:
+def text() -> None:
     """Say how a word is chosen."""
-    st.header("A probability for every word", anchor=False)
     st.markdown(
-        f"The last token's vector $z$ is compared with the vectors of all {len(VOCABULARY)} words, the rows "
-        "of a table $E$; softmax makes probabilities of that. One word is taken and put behind the text, and "
-        "everything begins again."
+        f"After each word the model gives all {len(VOCABULARY)} words that it knows a **probability** $p$: "
+        "the last token's vector $z$ is compared with theirs, the rows of a table $E$. One word is taken and "
+        "put behind the text, and everything begins again."
     )
     st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
     st.markdown(
-        "- **Temperature** $T$: 0 takes the likeliest word. 1 draws by the model's own probabilities; more "
-        "makes unlikely words likelier.\n"
-        "- **Top k**: only the k likeliest can be drawn (Fan et al. 2018).\n"
-        "- **Top p**: only the fewest that have this probability together (Holtzman et al. 2020).\n"
+        "- **Temperature** $T$: 0 takes the likeliest word; 1 draws by the probabilities; more makes "
+        "unlikely words likelier.\n"
+        "- **Top k**: draws only among the k likeliest (Fan et al. 2018); 0 is off.\n"
+        "- **Top p**: draws only among the fewest that have this probability together (Holtzman et al. "
+        "2020); 1 is off.\n"
         "- **Seed**: the same one draws the same words again."
     )
-    controls.describe(model)
 
 
 def heads(story: Story) -> None:
     """Draw what each head read when the word was chosen."""
-    st.header("What each head read for this word", anchor=False)
     row, seen = story.row, story.row + 1
     weights = story.trace.stack("decoder")[:, :, row, :seen]
     layers, n_heads, _ = weights.shape
@@ -198,8 +196,8 @@ def heads(story: Story) -> None:
     flat: Floats = weights.reshape(len(names), seen)
     drawn, told = st.columns([7, 5], gap="large")
     told.markdown(
-        f"{markdown.code(_words(story)[story.word])} is chosen with what the token before it has read: the "
-        f"row of {story.name(row)} in each of {len(names)} heads. {_in_words(story, flat, names)}"
+        f"For {markdown.code(_words(story)[story.word])}, the row of the token before it, "
+        f"{story.name(row)}, in each of {len(names)} heads. {_in_words(story, flat, names)}"
     )
     with drawn.container(border=True):
         weights_picture(
@@ -225,15 +223,13 @@ def _in_words(story: Story, weights: Floats, names: list[str]) -> str:
     return f"{which} attention to one token.\n\n" + "\n".join(told)
 
 
-def code() -> None:
-    """Show the functions behind the picture."""
-    the_code(
-        ("attnviz.capture.generation", "drawn_one_by_one"),
-        ("attnviz.capture.generation", "drawn_by"),
-        ("attnviz.transformer.decoder_only", "DecoderOnly"),
-        ("attnviz.transformer.multi_head", "MultiHeadAttention"),
-        ("attnviz.app.learn.write.compute", "word_by_word"),
-    )
+CODE = (
+    ("attnviz.capture.generation", "drawn_one_by_one"),
+    ("attnviz.capture.generation", "drawn_by"),
+    ("attnviz.transformer.decoder_only", "DecoderOnly"),
+    ("attnviz.transformer.multi_head", "MultiHeadAttention"),
+    ("attnviz.app.learn.write.compute", "word_by_word"),
+)
 
 
 def limits(model: str) -> None:
@@ -247,11 +243,12 @@ def limits(model: str) -> None:
 - **The likeliest text.** The likeliest word each time need not lead to the likeliest text, and often leads to
   one that repeats itself (Holtzman et al. 2020).
 - **What the model holds for true.** A probability says what came next in texts like those that it learned
-  from. Temperature, top k and top p change what is drawn, and nothing in the model.
+  from.
 - **That it follows a story.** Asked where one of two things was put, it says the right word in {two} of
   {measured.items} stories; of three things, in {three}. To guess among those places gives {percent(1 / 2)}
   and {percent(1 / 3)}.
-- **How much a large model knows.** This one knows {len(VOCABULARY)} words and signs, and stories made by
-  rules. It writes as GPT does, token by token (Radford et al. 2018), with far fewer numbers.
+- **How much a large model knows.** This one knows {len(VOCABULARY)} words and signs. It writes as GPT does,
+  token by token (Radford et al. 2018), with far fewer numbers.
 """
     )
+    controls.describe(model)
