@@ -111,7 +111,7 @@ def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
 
 
 def offer_own_model() -> None:
-    """Draw the way to the visitor's own models, where the server opens such."""
+    """Draw the way to the visitor's own models, where this server may open some."""
     if allowed.may_open():
         st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
 
@@ -127,6 +127,8 @@ def describe(*models: str) -> None:
 
 def reading_model(*, offer_own: bool = True) -> Entry:
     """Draw the choice of a model that reads texts; stop the page where this server has none.
+
+    `offer_own`: whether the way to the visitor's own stands below it.
 
     Raises:
         AttnvizError: the model's files have gone, say.
@@ -203,6 +205,23 @@ def head(
 def open_head(layer: int, head: int) -> None:
     """Choose a head (from 0), from a picture or a button."""
     memory.pick({choices.LAYER.name: layer + 1, choices.HEAD.name: head + 1})
+
+
+def heads_table(key: str, columns: Mapping[str, Any], heads: Sequence[tuple[int, int]], **look: Any) -> None:
+    """Draw a table of which each row, when it is chosen, opens its head.
+
+    Args:
+        key: Streamlit's key of the table; it is in no link.
+        columns: what stands in the rows.
+        heads: the layer and head of each row, from 0.
+        look: for `st.dataframe`.
+    """
+
+    def clicked() -> None:
+        if rows := memory.get(key, {}).get("selection", {}).get("rows"):
+            open_head(*heads[rows[0]])
+
+    st.dataframe(columns, key=key, on_select=clicked, selection_mode="single-row", hide_index=True, **look)
 
 
 # Tokens
