@@ -207,23 +207,6 @@ def open_head(layer: int, head: int) -> None:
     memory.pick({choices.LAYER.name: layer + 1, choices.HEAD.name: head + 1})
 
 
-def heads_table(key: str, columns: Mapping[str, Any], heads: Sequence[tuple[int, int]], **look: Any) -> None:
-    """Draw a table of which each row, when it is chosen, opens its head.
-
-    Args:
-        key: Streamlit's key of the table; it is in no link.
-        columns: what stands in the rows.
-        heads: the layer and head of each row, from 0.
-        look: for `st.dataframe`.
-    """
-
-    def clicked() -> None:
-        if rows := memory.get(key, {}).get("selection", {}).get("rows"):
-            open_head(*heads[rows[0]])
-
-    st.dataframe(columns, key=key, on_select=clicked, selection_mode="single-row", hide_index=True, **look)
-
-
 # Tokens
 
 

@@ -6,11 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import attnviz
@@ -18,13 +16,11 @@ from attnviz.analysis.clusters import scaled
 from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
-from attnviz.app import controls
 from attnviz.app.heads.behaviour import rules, sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.words import in_full, in_markdown
 from attnviz.app.job_view import counted
-from attnviz.app.state import memory
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
 from attnviz.experiments import behaviour, verdicts_file
@@ -305,8 +301,8 @@ def test_of_few_heads_there_are_few_groups() -> None:
         amount = findings.tally.of("previous").rule.amount
         here, everywhere = amount(mean, raw[members].mean()), amount(of_all, raw.mean())
         assert (
-            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{here}** on average; all "
-            f"heads: {everywhere}) and "
+            f"**{letter}**: {sizes[number]} heads look {much} at the token before (**{here}** on average; "
+            f"all heads: {everywhere}) and "
         ) in told
     assert "That there are 2 groups is our choice" in told
 
@@ -398,14 +394,3 @@ def test_the_file_has_every_number() -> None:
     ]
     assert stamped == {tuple(at): stamp for *at, stamp in labelled if stamp}
     assert all(line.endswith(",") for line in csv_of(of_sentence("translator", TIRED)).splitlines()[1:])
-
-
-def test_a_chosen_row_of_the_table_opens_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: dict[str, Any] = {}
-    monkeypatch.setattr(st, "dataframe", lambda _, **look: told.update(look))
-    monkeypatch.setattr(controls, "open_head", lambda *at: told.update(opened=at))
-    controls.heads_table("a table", {}, list(np.ndindex(6, 12)))
-    for rows, opened in (([], None), ([13], (1, 1))):
-        monkeypatch.setattr(memory, "get", lambda *_, rows=rows: {"selection": {"rows": rows}})
-        told["on_select"]()
-        assert told.get("opened") == opened

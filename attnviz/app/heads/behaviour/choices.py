@@ -16,7 +16,7 @@ from attnviz.app.heads.behaviour import texts
 from attnviz.app.page import bar
 from attnviz.app.state.choices import RULE
 
-_MOST = 60  # buttons; all heads are in the table
+_MOST = 60  # buttons; of more heads, the table has all
 
 
 @dataclass(frozen=True)

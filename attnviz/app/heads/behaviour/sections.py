@@ -59,7 +59,7 @@ def _draw(findings: Findings, chosen: RuledHead) -> None:
     rules.draw(findings, chosen)
     sections = [
         section("All rules of this head", rules.of_head, findings, chosen),
-        section("All heads as a table", table.draw, findings),
+        section("All heads as a table", table.draw, findings, chosen),
         section("Shapes of attention", shapes.draw, findings, chosen).with_choices(READ_WITH),
     ]
     if findings.alike.sentences and len(findings.names) > 1:  # of a long text, only some lines are compared

@@ -11,17 +11,18 @@ from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
 from attnviz.analysis.table import Cell, Cells, facts_text
 from attnviz.analysis.tally import COLUMNS, RULES, rows
-from attnviz.app import caches, controls, markdown
-from attnviz.app.heads.behaviour import verdict
+from attnviz.app import caches, markdown
+from attnviz.app.heads.behaviour import choices, verdict
 from attnviz.app.heads.behaviour.alike import LETTERS
+from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of, save_file, with_sentence
 from attnviz.experiments.verdicts import METHOD
 
 
-def draw(findings: Findings) -> None:
-    """Draw the table, and the button that saves it."""
+def draw(findings: Findings, chosen: RuledHead) -> None:
+    """Draw the table, and the buttons that open its heads and save it."""
     columns: dict[str, list[float] | list[str]] = {"head": findings.names}
     looks: dict[str, Any] = {"head": st.column_config.TextColumn("head", pinned=True, width="small")}
     special = in_markdown(findings.special)
@@ -48,9 +49,8 @@ def draw(findings: Findings) -> None:
         looks["verdict"] = st.column_config.TextColumn("verdict", help=markdown.plain(METHOD))
     columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
-    controls.heads_table(
-        "heads and rules", columns, list(np.ndindex(findings.tally.shape)), column_config=looks, height=320
-    )
+    st.dataframe(columns, column_config=looks, hide_index=True, height=320)
+    choices.offer("heads of the table", range(len(findings.names)), findings.names, chosen)
     name = f"{file_name_of(caches.called(findings.model))}-behaviour"
     name = f"{with_sentence(name) if findings.text else name}.csv"
     save_file("Save as CSV", lambda: csv_of(findings), name, icon=":material/download:")

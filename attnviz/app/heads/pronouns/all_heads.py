@@ -88,11 +88,8 @@ def how_sure(_chosen: HeadSelection, found: Verdicts, looks: Looks, finished: bo
 def ranked(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     """Draw all heads in order, as a picture and as a table."""
     nearest, _, coin = coreference.baselines(found.pairs)
-    left, right = st.columns([6, 6], gap="large")
-    with left:
-        _chart(chosen, found.scores(looks), nearest, coin)
-    with right:
-        _table(chosen, found, looks)
+    _chart(chosen, found.scores(looks), nearest, coin)
+    _table(chosen, found, looks)
 
 
 def _left_out(found: Verdicts) -> None:
