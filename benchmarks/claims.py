@@ -24,11 +24,9 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.analysis import shapes
 from attnviz.app.caches import MOST_WEIGHTS
 from attnviz.app.classroom import rooms, socket
 from attnviz.app.examples import EXAMPLES, TOGETHER
-from attnviz.app.heads import contents as tools
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
 from attnviz.capture.model import MOST_WRITTEN
@@ -143,11 +141,6 @@ def pairs_of_sentences() -> str:
         f"{len(bundled)} pairs; one word differs in {len(one_word)}, the nearer noun is right in exactly one "
         f"sentence of {len(once)}"
     )
-
-
-def counts() -> str:
-    """Small numbers that are spelled."""
-    return f"{len(shapes.SHAPES)} shapes, {len(tools.TOOLS)} tools"
 
 
 def forms_of_edits() -> str:

@@ -4,13 +4,11 @@ from attnviz.app.heads.behaviour import choices, sections, texts
 from attnviz.app.heads.tool import tool
 
 with tool("behaviour"):
-    source = texts.choose()
-    text, entry, place = texts.sentence_and_model(source)
+    chosen, source, text, place = choices.choose()
     if not source:
-        sections.on_sentence(entry, text)
+        sections.on_sentence(text, chosen)
     else:
-        chosen = choices.choose(entry)
         with place:
             corpus = texts.corpus(source)
         if corpus:
-            sections.on_many(entry, corpus, chosen)
+            sections.on_many(corpus, chosen)

@@ -2,22 +2,20 @@
 
 import streamlit as st
 
+from attnviz.app.folded import folded, section
 from attnviz.app.heads.beyond_weights import by_layer, choices, comparison, explained, numbers, parts
 from attnviz.app.heads.tool import tool
+from attnviz.app.state.choices import MEASURE
 
 with tool("beyond_weights"):
     chosen = choices.choose()
     picture = st.container()
-    left, right = st.columns(2)
-    with left:
-        explained.draw()  # its choice is marked in the picture
+    folded(
+        section("How to read it", comparison.how_to_read, chosen),
+        section(explained.HEADING, explained.draw).with_choices(MEASURE),  # marked in the picture
+        section("Would another head or layer have told more?", by_layer.draw, chosen),
+        section("The numbers", numbers.draw, chosen),
+        section("What is the output the sum of?", parts.draw, chosen),
+    )
     with picture:
         comparison.draw(chosen)
-    with right:
-        by_layer.heads(chosen)
-    left, right = st.columns(2)
-    with left:
-        by_layer.layers(chosen)
-    with right:
-        numbers.draw(chosen)
-    parts.draw(chosen)

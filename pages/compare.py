@@ -1,9 +1,14 @@
 """What changes between two sentences, or two models?"""
 
+from attnviz.app.folded import NOT_SHOWN, folded, section
 from attnviz.app.heads.compare import choices, explained, two_models, two_sentences
 from attnviz.app.heads.tool import tool
 
 with tool("compare"):
-    if compared := choices.choose():
-        section = two_models if compared.two_models else two_sentences
-        explained.draw(*section.draw(compared))
+    compared, places = choices.choose()
+    if compared:
+        draw = two_models.draw if compared.two_models else two_sentences.draw
+        folded(
+            section("How words are aligned, and what is measured", explained.draw, *draw(compared, places)),
+            section(NOT_SHOWN, explained.limits),
+        )

@@ -1,50 +1,27 @@
 """What if a head were silent, or looked elsewhere?"""
 
-import streamlit as st
-
-from attnviz.app import caches, frame
-from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import (
-    choices,
-    effect,
-    logits,
-    mending,
-    outputs,
-    patched,
-    picture,
-    ranking,
-    together,
-)
+from attnviz.app import frame
+from attnviz.app.folded import NOT_SHOWN, folded, section
+from attnviz.app.heads.intervene import choices, effect, logits, mending, patched, picture, together
 from attnviz.app.heads.tool import tool
-from attnviz.capture.model import ModelInput
+from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_INTO, PATCHED_WITH, RANKED_BY
 
 frame.require()
 mending.drop_what_is_no_edit()
 with tool("intervene"):
-    text, entry = choosing.sentence_and_model()
-    caches.need_vectors(caches.trace(entry.name, ModelInput(text)))
-    changing, moving = (
-        column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
+    chosen, figure, telling = choices.choose()
+    place = effect.draw(chosen, figure, telling)
+    changed = (
+        section("What the head looks at", picture.draw, chosen),
+        section("In numbers", effect.in_numbers, chosen, place),
     )
-    with changing:
-        chosen, below = choices.choose(entry, ModelInput(text))
-    with moving:
-        place = effect.draw(chosen)
-    with below:
-        effect.in_short(chosen, place)
-    ranked, looking = (
-        column.container(border=True, height="stretch") for column in st.columns([5, 7], gap="medium")
+    likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
+    folded(
+        section("Which head matters most?", together.ranked, chosen, place).with_choices(RANKED_BY),
+        *(changed if chosen.edits else ()),
+        section("What does each head carry?", patched.draw, chosen, place).with_choices(
+            PATCHED_WITH, PATCHED_INTO
+        ),
+        *(() if place is None else (likely.with_choices(LOGIT_OF, LOGIT_AGAINST),)),
+        section(NOT_SHOWN, effect.limits),
     )
-    with ranked:
-        by = ranking.draw(chosen, place)
-    with looking:
-        picture.draw(chosen)
-    outputs.section(chosen, place)
-    with st.container(border=True):
-        together.draw(chosen, place, by)
-    with st.container(border=True):
-        patched.draw(chosen, place)
-    if place is not None:
-        with st.container(border=True):
-            logits.draw(chosen, place)
-    effect.limits()

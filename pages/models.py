@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attnviz.app.folded import folded, section
 from attnviz.app.models import here, own
 from attnviz.app.page import page
 from attnviz.models import allowed
@@ -10,5 +11,9 @@ with st.container(width=1000), page("models", "Models"):
     if allowed.may_open():
         own.choose()
     here.draw()
-    here.families()
-    here.how_to_run_a_server()
+    families = section("Which models can be shown", here.families)
+    if allowed.may_open():
+        folded(families, section("For whoever runs a server", here.how_to_run_a_server))
+    else:
+        here.whose_choice()
+        folded(families)

@@ -1,5 +1,6 @@
 """Where do a head's queries and keys meet?"""
 
+from attnviz.app.folded import folded, section
 from attnviz.app.heads.plane import sections
 from attnviz.app.heads.tool import tool
 
@@ -7,5 +8,8 @@ with tool("plane"):
     chosen = sections.choose()
     found = sections.find(chosen)
     sections.picture(chosen, found)
-    sections.trust(chosen, found)
-    sections.lost(chosen, found)
+    folded(
+        section("How to read it", sections.guide, chosen),
+        section("How far to trust it", sections.trust, chosen, found),
+        section("Why near is not the same as much", sections.lost, chosen, found),
+    )

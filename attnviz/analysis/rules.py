@@ -153,9 +153,16 @@ class Rule:
         return f"{score:.1f} tokens" if self.unit == "tokens" else percent(score)
 
     def amount(self, score: float, raw: float) -> str:
-        """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words"."""
+        """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words".
+
+        Where both read the same, as nothing goes to special tokens, one is told.
+        """
+        if np.isnan(score):
+            return "no value"
+        if self.of == OF_WORDS and percent(raw) == percent(score):
+            return f"{percent(raw)} {OF_ALL}"
         both = f"{percent(raw)} {OF_ALL}, " if self.of == OF_WORDS else ""
-        return "no value" if np.isnan(score) else f"{both}{self.number(score)} {self.of}".rstrip()
+        return f"{both}{self.number(score)} {self.of}".rstrip()
 
     def defined(self, special: Special) -> str:
         """What the score is, as the end of the sentence “On average a token …”."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.trace import Floats
 
-Cells = Sequence[str | int | float | None]
+Cell = str | int | float | None
+Cells = Sequence[Cell]
 
 # Where ";" parts the columns, as in much of Europe, a cell can begin in the midst of what we wrote as one.
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
@@ -35,6 +36,15 @@ def csv_text(header: Cells, rows: Iterable[Cells], *, quoted: bool = False) -> s
         for row in (header, *rows)
     )
     return file.getvalue()
+
+
+def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
+    """A table as CSV text of which each row begins with the facts, which are the same in all.
+
+    Nothing stands above the header, so that every program reads it; spreadsheets know by the first character
+    that it is UTF-8.
+    """
+    return "\ufeff" + csv_text((*facts, *header), ((*facts.values(), *row) for row in rows))
 
 
 def comments_text(facts: Iterable[tuple[str, str]]) -> str:

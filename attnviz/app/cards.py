@@ -14,7 +14,8 @@ STYLE = """
 [class*="st-key-card-"]:is(:hover, :focus-within) { border-color: rgb(99 102 241); }
 [class*="st-key-card-"] :is(a, :has(a)) { position: static; }
 [class*="st-key-card-"] a[data-testid]::after { content: ""; position: absolute; inset: 0; }
-[class*="st-key-card-"] a[data-testid] p { font-weight: 600; text-decoration: underline; }
+[class*="st-key-card-"] a[data-testid] p { font-size: 1.1rem; font-weight: 600; white-space: normal; }
+[class*="st-key-card-"] a[data-testid] :has(> p) { overflow: visible; }
 </style>
 """
 """A card is one large link; where there is less room, fewer stand in a row. The frame sends it."""
@@ -22,7 +23,7 @@ STYLE = """
 
 @dataclass(frozen=True)
 class Card:
-    """One page before it is opened: its file, what it answers and what one does there, and its link."""
+    """One page before it is opened: its file, what it answers, what one does there, its name in menus."""
 
     name: str
     question: str
@@ -38,6 +39,5 @@ def draw(cards: Sequence[Card], in_a_row: int) -> None:
         with st.container(key=f"cards-{shown[0].name}"):
             for column, card in zip(st.columns(in_a_row), shown, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
-                    st.subheader(card.question, anchor=False)
+                    st.page_link(f"pages/{card.name}.py", label=card.question, icon=card.icon)
                     st.markdown(card.summary)
-                    st.page_link(f"pages/{card.name}.py", label=card.label, icon=card.icon)

@@ -111,7 +111,7 @@ def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
 
 
 def offer_own_model() -> None:
-    """Draw the way to the visitor's own models, where the server opens such."""
+    """Draw the way to the visitor's own models, where this server may open some."""
     if allowed.may_open():
         st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
 
@@ -127,6 +127,8 @@ def describe(*models: str) -> None:
 
 def reading_model(*, offer_own: bool = True) -> Entry:
     """Draw the choice of a model that reads texts; stop the page where this server has none.
+
+    `offer_own`: whether the way to the visitor's own stands below it.
 
     Raises:
         AttnvizError: the model's files have gone, say.

@@ -49,7 +49,7 @@ def section(
 
 def folded(*sections: Section) -> None:
     """Draw the headings side by side, and below them the section that is chosen; the link says which."""
-    asked = [each.heading for each in sections if any(map(link.named, each.choices))]
+    asked = [each.heading for each in sections if any(map(_asked, each.choices))]
     if asked and not OPEN.stands and not link.named(OPEN):
         OPEN.set(asked[0] if len(asked) == 1 else EVERYTHING)
     with st.container(key="folded"):
@@ -58,3 +58,8 @@ def folded(*sections: Section) -> None:
             if chosen in (each.heading, EVERYTHING):
                 st.header(each.heading, anchor=False)
                 each.draw()
+
+
+def _asked(choice: Choice[Any]) -> bool:
+    """Whether a link asked for it; what other pages have too comes along with each visitor, unasked."""
+    return bool(link.asked(choice)) if choice.carried else link.named(choice)

@@ -30,7 +30,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("find", {}),
     ("plane", {}),
     ("pronouns", {}),
-    ("pronouns", {"part": "Grammar"}),
+    ("grammar", {}),
     ("weighted_average", {"scoring": "Additive"}),
     ("scale", {}),
     ("query_key_value", {}),
@@ -50,7 +50,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("pictures", {}),
     ("sounds", {}),
 )
-KEPT = {"in_your_model", "mask", "part", "scoring", "six_steps_of"}  # for what else is drawn
+KEPT = {"in_your_model", "mask", "open", "scoring", "six_steps_of"}  # for what else is drawn
 
 # What is chosen instead of the last option, or typed.
 PICKED = {
@@ -77,6 +77,7 @@ IN_NO_LINK = (
     "prompt_example",
     "unfinished_example",
     "heads ",
+    "best heads",
     "pairs alike",
     "ranked",
     "ranking",

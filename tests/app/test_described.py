@@ -29,6 +29,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "find": READ,
     "plane": READ,
     "pronouns": {"model": TAUGHT},
+    "grammar": {"model": TAUGHT},
     "masks": OPEN,
     "positions": OPEN,
     "induction": OPEN,

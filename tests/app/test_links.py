@@ -80,7 +80,8 @@ IN_VAIN = {
         "hide": "maybe",
     },
     "plane": {"keeps": "everything", "hide": "maybe", "layer": "inf", "head": "-1e999", "query": "77 xyz"},
-    "pronouns": {"layer": "99", "cases": "nothing", "part": "Poems", "head": "x"},
+    "pronouns": {"layer": "99", "cases": "nothing", "head": "x"},
+    "grammar": {"layer": "99", "cases": "nothing", "relation": "Poems", "head": "x"},
     "weighted_average": {
         "scoring": "Fuzzy",
         "softmax_temperature": "hot",

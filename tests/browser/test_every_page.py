@@ -75,9 +75,9 @@ VIEWS = {
         opened=("^Reveal$",),
     ),
     "heads": View("heads"),
-    "grammar": View("pronouns?part=Grammar", "better than always"),
+    "grammar": View("grammar?open=Everything", "better than always"),
     "models": View(
-        f"models?{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
+        f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
         opened=("^Look$", "Refused families, and why"),
     ),
     "classroom": View("classroom"),

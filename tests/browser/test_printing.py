@@ -62,7 +62,12 @@ def printed(page: Page) -> float:
 
 def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
     page.emulate_media(color_scheme="dark")
-    for view in ("behaviour", "models", f"?{urlencode({'view': 'Matrix', 'text': LONG})}", "?view=Heatmap"):
+    for view in (
+        "behaviour?open=All+rules+of+this+head",
+        "models",
+        f"?{urlencode({'view': 'Matrix', 'text': LONG})}",
+        "?view=Heatmap",
+    ):
         visit(page, f"{server.url}/{view}")
         assert printed(page) > 1
         expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")

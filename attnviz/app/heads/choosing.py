@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import examples_of, introduction
+from attnviz.app.page import bar
 from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -16,6 +19,8 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Block, Kind
+
+_NOT_SEEN = "<style>.stMain .st-key-sentence-not-read { display: none; }</style>"
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,24 @@ class QueryInHead(HeadSelection):
         return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
 
 
-def sentence_and_model() -> tuple[str, Entry]:
-    """Draw both choices in one row; return the sentence, which the model can read, and the model.
+def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
+    """Draw both choices in one line.
+
+    Args:
+        beside: how wide further places in this line are; the sentence is 6, the model 3.
+
+    Returns:
+        The sentence, which the model can read, the model, and the places.
 
     Raises:
         AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
     """
-    beside, narrow = st.columns([5, 2])
+    with bar():
+        wide, narrow, *places = st.columns([6, 3, *beside])
     with narrow:
-        entry = controls.reading_model()
-    with beside:
-        return sentence(entry), entry
+        entry = controls.reading_model(offer_own=False)
+    with wide:
+        return sentence(entry), entry, places
 
 
 def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> str:
@@ -99,6 +111,13 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
         controls.build_sentence(entry, built)
         raise
     return text
+
+
+def unread_sentence(entry: Entry) -> None:
+    """Draw the box where the page does not read it: it is not seen, and keeps its value for the link."""
+    st.html(_NOT_SEEN)
+    with st.container(key="sentence-not-read"), suppress(AttnvizError):
+        sentence(entry)
 
 
 def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:

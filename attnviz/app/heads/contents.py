@@ -25,6 +25,13 @@ TOOLS = (
         ":material/rule:",
     ),
     Card(
+        "grammar",
+        "Which head knows the grammar?",
+        "Which head finds the subject of a verb, or the noun of *the*: each beside the best fixed distance.",
+        "Grammar",
+        ":material/account_tree:",
+    ),
+    Card(
         "compare",
         "What changes?",
         "Two sentences, or two models on one, side by side; heads ranked by how much they change.",
@@ -66,6 +73,7 @@ TOOLS = (
 def draw() -> None:
     """Draw the tools, each with the question that it answers."""
     st.markdown(
-        f"New here? Begin with **{TOOLS[0].label}**; the others stand in the order in which one might go on."
+        "One picture of one head is an anecdote. These tools watch heads on many sentences, or take one "
+        "sentence further: your sentence, model and head go along."
     )
     cards.draw(TOOLS, in_a_row=3)

@@ -31,10 +31,9 @@ def tool(name: str) -> Iterator[None]:
         if own[0]:
             with st.container(key="slide-question"):
                 question.ask_below(own[0])
-        place = st.container()
         with st.container(key="slide-tool"):
             yield
-        with place:
+        with st.container(gap="small"):
             controls.describe(*(model for _, model in link.along(MODEL, AGAINST)))
     st.divider()
     # The other tools, and Explore: the model, the sentence and the head go along.
@@ -43,3 +42,4 @@ def tool(name: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center"):
         for there, label, icon in [*ways, ("explore", "Explore", ":material/grid_view:")]:
             st.page_link(f"pages/{there}.py", label=label, icon=icon, query_params=along)
+        controls.offer_own_model()

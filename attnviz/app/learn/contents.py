@@ -194,12 +194,12 @@ def draw(group: Group) -> None:
     found = [
         Card(
             lesson.name,
-            lesson.question,
+            f"{number} · {lesson.question}",
             lesson.summary,
             TITLES[lesson.name],
             ":material/arrow_forward:",
         )
-        for lesson in LESSONS
+        for number, lesson in enumerate(LESSONS, 1)
         if lesson.group == group
     ]
     cards.draw(found, in_a_row=4)

@@ -22,7 +22,6 @@ _IN_A_ROW = 2
 
 def draw() -> None:
     """Draw every model that a visitor of this server can choose."""
-    st.header("On this server", anchor=False)
     opened = allowed.opened()
     names = sorted(allowed.names(), key=lambda name: name not in opened)  # whoever opened one looks for it
     for first in range(0, len(names), _IN_A_ROW):
@@ -70,15 +69,16 @@ def explore_with(entry: Entry) -> None:
     )
 
 
+def whose_choice() -> None:
+    """Say, on a public server, who chose its models."""
+    st.markdown(
+        "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your own "
+        "machine."
+    )
+
+
 def how_to_run_a_server() -> None:
     """Tell how this server is set up, and how to set up another."""
-    if allowed.public():
-        st.markdown(
-            "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your "
-            "own machine."
-        )
-        return
-    st.header("For whoever runs a server", anchor=False)
     st.markdown(
         "Everybody who reaches this server can open models on it: it reads folders of this machine, and "
         "downloads. Before you let others in, name the models that they may choose from; nothing else can "
@@ -115,7 +115,6 @@ SHOWN = {
 
 def families() -> None:
     """Draw what is shown and what is refused."""
-    st.header("Which models can be shown", anchor=False)
     st.markdown(
         "When a model is opened, its weights are compared with those that transformers itself computes for a "
         "short text. These families are tested, by the name that stands as `model_type` in a model's "

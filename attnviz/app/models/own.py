@@ -25,6 +25,11 @@ from attnviz.models.limits import BYTES_OF_A_NUMBER
 
 _LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
 _MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
+_HELP = (
+    "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a model "
+    "on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` at its "
+    "end, in these. *Look* reads no weights; they come into memory when you press *Open*."
+)
 _SEEN = "what was seen of the visitor's own model"
 _MINE = "the model that this visitor opens"
 _OPENING = Lane(8)  # `loading` lets one download and one load in at a time
@@ -49,18 +54,16 @@ class _Mine:
 
 def choose() -> None:
     """Draw the box for a name, and what a look at it brought."""
-    st.header("Your own model", anchor=False)
-    st.markdown(
-        "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a "
-        "model on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` "
-        "at its end, in these. *Look* reads no weights; they come into memory when you press *Open*."
-    )
     with (
         st.form("a look at a model", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
         typed = OWN_NAME.draw(
-            "Folder or Hugging Face id", max_chars=_MOST_SENT, placeholder="openai-community/gpt2", width=560
+            "Your own model: a folder, or an id on Hugging Face",
+            max_chars=_MOST_SENT,
+            placeholder="openai-community/gpt2",
+            width=560,
+            help=_HELP,
         ).strip()
         if st.form_submit_button("Look", icon=":material/search:"):
             with st.spinner("Looking at the model …"):

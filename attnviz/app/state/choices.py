@@ -12,10 +12,10 @@ def _on(*pages: str) -> frozenset[str]:
 
 _EXPLORE, _PICTURES, _SOUNDS = _on("explore"), _on("pictures"), _on("sounds")
 _SENSING = _PICTURES | _SOUNDS
-_TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns")
-_OF_ONE_KIND = _TOOLS - _on("find", "pronouns")
+_TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "grammar", "intervene", "plane", "pronouns")
+_OF_ONE_KIND = _TOOLS - _on("find", "grammar", "pronouns")
 _BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
-_FIND, _INTERVENE = _on("find"), _on("intervene")
+_FIND, _GRAMMAR, _INTERVENE = _on("find"), _on("grammar"), _on("intervene")
 _PLANE, _PRONOUNS = _on("plane"), _on("pronouns")
 
 _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many_heads")
@@ -34,7 +34,7 @@ LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYT
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
 # Of the sections below the picture, the one that is open.
-OPEN = OneOf(name="open", pages=_AVERAGE | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER)
+OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _FIND) | _on("models"))
 
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
@@ -129,14 +129,17 @@ LOGIT_OF = OneOf(name="logit_of", pages=_INTERVENE)
 LOGIT_AGAINST = OneOf(name="logit_against", pages=_INTERVENE)
 FOUND_BY = OneOf(name="found_by", pages=_FIND)
 KEEPS = OneOf(name="keeps", pages=_PLANE)
-PART = OneOf(name="part", pages=_PRONOUNS)
 PAIRS = OneOf(name="pairs", pages=_PRONOUNS)
 WHO_LOOKS = OneOf(name="looks", pages=_PRONOUNS)
-CASES = OneOf(name="cases", pages=_PRONOUNS)
+CASES = OneOf(name="cases", pages=_PRONOUNS | _GRAMMAR)
 FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS, former=("first",))
 SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS, former=("second",))
-DIRECTION = OneOf(name="direction", pages=_PRONOUNS)
-RELATION = OneOf(name="relation", pages=_PRONOUNS)
+DIRECTION = OneOf(
+    name="direction",
+    pages=_GRAMMAR,
+    renamed={"Its head word looks": "The word it belongs to looks"},
+)
+RELATION = OneOf(name="relation", pages=_GRAMMAR)
 
 # The handout.
 HANDED_OUT = Several(name="handout", pages=_on("learn"))

@@ -81,8 +81,8 @@ def test_the_picture_says_what_the_sentence_says() -> None:
         ]
         assert line["band"] == pytest.approx([min(rhos), max(rhos)], abs=1e-6)
         assert line["agreement"] == f"{decimal(min(rhos))} to {decimal(max(rhos))}"
-    assert f"{best['label']} (ρ = {best['agreement']})" in told
-    assert "Two orders of 11 tokens that know nothing of each other reach ρ = 0.80, or its negative" in told
+    assert f"{best['label']} ({best['agreement']})" in told
+    assert "Two orders of 11 tokens that know nothing of each other reach 0.80, or its negative" in told
     assert "in at most 1 of 214 cases. As 10 measures have 10 chances" in told
     firsts = [line["ranks"].index(1) for line in yardstick]
     for at, line in zip(firsts, yardstick, strict=True):
@@ -161,12 +161,12 @@ def test_a_measure_beats_chance_where_it_does_so_under_every_way(latest: Progres
 
     names = [name_here(row.measure, "1-2") for row in (best, second, last)]
     at_what = f"chance at ordering the 11 tokens as leaving them out does, {THREE}"
-    reverse = f"Beyond chance too, but towards the reverse order: {names[2]} (ρ = −0.90 to −0.81)."
+    reverse = f"Beyond chance too, but towards the reverse order: {names[2]} (−0.90 to −0.81)."
     none, low, high = (0.1, 0.1, 0.1), (0.9, 0.78, 0.9), (0.81, 0.9, 0.85)
     told = said(low, none, none)  # one way is not enough
-    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (ρ = 0.78 to 0.90)." in told
-    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (ρ = 0.81 to 0.90)." in said(high, low, none)
-    both = f"{names[0]} (ρ = 0.81 to 0.90), {names[1]} (ρ = 0.81 to 0.90)."
+    assert f"**No measure beats {at_what}.** Nearest comes {names[0]} (0.78 to 0.90)." in told
+    assert f"**1 of 10 measures beats {at_what}:** {names[0]} (0.81 to 0.90)." in said(high, low, none)
+    both = f"{names[0]} (0.81 to 0.90), {names[1]} (0.81 to 0.90)."
     assert f"**2 of 10 measures beat {at_what}:** {both}" in said(high, high, none)
     assert "reverse order" not in said(high, low, (-0.9, -0.78, -0.9))
     assert f"**No measure beats {at_what}.**" in said(low, none, (-0.81, -0.9, -0.85))
@@ -176,7 +176,7 @@ def test_a_measure_beats_chance_where_it_does_so_under_every_way(latest: Progres
         for row in made[3:]
     ]
     ranked.sort(key=lambda row: row.measure == HEAD_WEIGHTS)
-    assert "The weights of head 1-2 have ρ = 0.40 to 0.50." in _finding(
+    assert "The weights of head 1-2: 0.40 to 0.50." in _finding(
         chosen(), latest, [*yardstick, *ranked], counted
     )
 
@@ -245,7 +245,7 @@ def test_all_heads_and_layers(latest: Progress[MeasuredToken]) -> None:
     chance = by_chance(11, 8)
     assert chance is not None
     assert (expected.min(axis=0) < chance.bound - 1e-5).all()
-    assert f"8 heads have 8 chances, so a head beats chance with ρ = {chance.told} or more" in words(app)
+    assert f"8 heads have 8 chances, so a head beats chance with {chance.told} or more" in words(app)
     assert f"{THREE} (Bonferroni): none of them do." in words(app)
     chart = charts(app)["Agreement with leaving words out, layer by layer"]
     assert [line["label"] for line in chart["lines"]] == ["mean weights", "norms", "norms after Add & Norm"]
@@ -263,15 +263,11 @@ def test_whether_every_way_has_the_same_best_head_is_said(latest: Progress[Measu
 
 
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
-    text = csv_of(chosen(), latest.found)
-    facts = dict(csv.reader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] == "#"))
-    assert facts["# text"] == f"“{TIRED}”"
-    assert facts["# mean vector"] == "the mean of all word vectors replaces the word’s"
-    assert "# mask vector" not in facts
-    table = list(csv.DictReader(line for line in text.removeprefix("\ufeff").splitlines() if line[0] != "#"))
+    table = list(csv.DictReader(csv_of(chosen(), latest.found).removeprefix("\ufeff").splitlines()))
+    assert {(row["text"], row["token that is asked about"]) for row in table} == {(TIRED, "9:it")}
     assert [row["token"] for row in table][IT - 1 : IT + 1] == ["8:as", "9:it"]
     ways = ["mean vector", "key masked", "deleted"]
-    assert list(table[0])[1:5] == [*ways, "Weights of head 1-2"]
+    assert list(table[0])[5:9] == [*ways, "Weights of head 1-2"]
     assert [table[IT][way] for way in ways[1:]] == ["", ""]
     np.testing.assert_array_equal(
         np.array([row[ROLLOUT] for row in table], dtype=np.float32), latest.found.values[ROLLOUT]
@@ -310,7 +306,7 @@ def test_what_chance_reaches_is_told_of_few_tokens_too() -> None:
     assert "With 5 tokens to rank and 10 measures to compare, agreement would say nothing." in told
     assert "With 5 tokens and 8 heads to choose from, no head can beat chance" in told
     told = words(opened(text="the dog was very tired", special="true", itself="true", query="2 dog"))
-    assert "Two orders of 6 tokens that know nothing of each other reach ρ = 1.00, or its negative" in told
+    assert "Two orders of 6 tokens that know nothing of each other reach 1.00, or its negative" in told
     assert "in at most 1 of 360 cases" in told
 
 

@@ -165,7 +165,7 @@ def test_a_link_waits_for_the_second_sentence() -> None:
     assert [warning.value for warning in app.warning] == [
         "The link asks for head `1e9`, but this model has heads 1 to 12."
     ]
-    assert sorted(app.query_params) == ["distance", "layer", "text"]
+    assert sorted(app.query_params) == ["distance", "layer", "open", "text"]
     clean(app.text_input(key="other").set_value("The cat slept.").run())
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [3, 2]
     assert app.session_state["distance"] == "Jensen–Shannon"

@@ -34,7 +34,7 @@ from attnviz.interventions.editing import edit_weights
 from attnviz.models import resolve
 from attnviz.trace import Kind
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from tests.app.shown import all_sent, buttons, charts, clean, finished, sent, try_page, visit, words
+from tests.app.shown import all_sent, buttons, charts, clean, finished, press, sent, try_page, visit, words
 from tests.capture.tiny import SENTENCE
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -63,11 +63,24 @@ def listed(app: AppTest) -> list[str]:
     return list(found)
 
 
-def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_all_heads(
-    alone: Numbers,
-) -> None:
-    app = finished(visit("intervene"))
+def test_nothing_is_changed_uninvited() -> None:
+    app = visit("intervene")
+    assert edits_of(app) == []
+    assert "Nothing is changed yet." in words(app)
+    assert sent(app, "head_view")
+
+
+def test_a_second_head_is_silenced_instead_or_too() -> None:
+    app = visit("intervene", text=TIRED, edits="encoder 3-1", layer="4", head="2")
+    press(app, "Silence head 4-2 too")
+    assert edits_of(app) == ["encoder 3-1", "encoder 4-2"]
+    app = visit("intervene", text=TIRED, edits="encoder 3-1", layer="4", head="2")
+    press(app, "Silence head 4-2 instead")
     assert edits_of(app) == ["encoder 4-2"]
+
+
+def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers) -> None:
+    app = finished(visit("intervene", edits="encoder 4-2"))
     expected = alone[37]
     shown = bars(app)
     assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
@@ -98,7 +111,6 @@ def test_the_first_visit_silences_the_head_that_follows_the_pronoun_and_ranks_al
         f"The output of `[SEP]` turns most of 15, by **{degrees[14]:.1f}°**. That of `it` is number {rank}.",
         f"The average over all tokens but the special ones is {mean:.1f}°.",
         f"The open head, 4-2, is **number {1 + (values > values[37]).sum()} of 72**",
-        "Heads are named so: 4-2 is layer 4, head 2.",
         "saved without a part that expects words",
         "`it` looks at `dog` **66 %**, `road` **12 %**",
         "with the changes at **nothing**",
@@ -141,22 +153,14 @@ def test_how_many_heads_can_go_in_words() -> None:
     assert in_words(1, 16, "head 2-3").startswith("The **1 head** that matters least alone can go together")
 
 
-def below_the_buttons(app: AppTest) -> str:
-    """The sentence in the same box as the buttons."""
-    [told] = [each.value for each in app.columns[2].markdown if not each.value.startswith(":small[")]
-    return str(told)
-
-
 def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_did() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert (edits_of(app), below_the_buttons(app)) == ([], "Nothing is changed yet.")
     assert app.button(key=whole).label == "Silence head 4-2"
     app.button(key=whole).click().run()
     assert app.button(key=whole).label == "Undo: silence head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
-    turned = r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\*\."
-    assert re.fullmatch(turned, below_the_buttons(app))
+    assert re.search(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\*\.", words(app))
     # A silent head has one picture, which has all the room.
     assert len(all_sent(app, "head_view")) == 1
     assert "With the changes, the head is silent" in words(app)
@@ -173,7 +177,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2"]
     expected = r"What the model expects after `car`: `il` goes from .*; likeliest .* `elle`, .*\."
-    assert re.fullmatch(expected, below_the_buttons(visit("intervene", model="translator")))
+    assert re.search(expected, words(visit("intervene", model="translator", edits="encoder 2-1")))
 
 
 def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
@@ -336,8 +340,7 @@ def test_changes_wait_while_another_model_has_no_place_for_them() -> None:
 
 
 def test_the_translator_writes_and_expects_otherwise() -> None:
-    app = finished(visit("intervene", model="translator"))
-    assert edits_of(app) == ["encoder 2-1"]
+    app = finished(visit("intervene", model="translator", edits="encoder 2-1", layer="2", head="1"))
     edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
     told = words(app)
     assert f"before: `{FRENCH}`" in told
@@ -376,7 +379,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
     told = words(app)
     assert f"before: `{' '.join(before)}`" in told
     assert f"with the changes: `{' '.join(after)}`" in told
-    assert f"What head {head} looks at" in [header.value for header in app.header]
+    assert sent(app, "head_map")["selected"] == [TAUGHT_LAYER + 1, TAUGHT_HEAD + 1]
     assert "see words change" not in [button.key for button in app.button]
 
 

@@ -69,27 +69,25 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
 @pytest.mark.parametrize(
     ("given", "whole"),
     [
-        (ModelInput(TIRED), "# whole difference: of 1 − cosine of the token’s two outputs"),
-        (
-            ModelInput(TIRED, target=FRENCH),
-            "# whole difference: of the log odds of “il” against “elle” in nats",
-        ),
+        (ModelInput(TIRED), "1 − cosine of the token’s two outputs"),
+        (ModelInput(TIRED, target=FRENCH), "the log odds of “il” against “elle” in nats"),
     ],
 )
 def test_the_file_has_every_share_and_what_it_is_a_share_of(given: ModelInput, whole: str) -> None:
     model = "translator" if given.target else "minilm"
     expected = found(model, given, NARROW, 9)
-    lines = csv_of(model, given, NARROW, 9, expected).removeprefix("\ufeff").splitlines()
-    about = dict(csv.reader(line for line in lines if line.startswith("#")))
-    assert about.pop("# second text", None) == (given.target and f"“{FRENCH}”")
-    assert about == {
-        "# model": model,
-        "# outputs of": f"“{TIRED}”",
-        "# put into the run over": f"“{NARROW}”",
-        "# token that is looked at (from 1)": "10",
-        whole: f"{expected.whole:.9g}",
+    text = csv_of(model, given, NARROW, 9, expected).removeprefix("\ufeff")
+    rows = list(csv.DictReader(text.splitlines()))
+    about = {
+        "model": model,
+        "outputs of": TIRED,
+        "put into the run over": NARROW,
+        "second text": given.target or "",
+        "token that is looked at": "10",
+        "difference of": whole,
+        "whole difference": f"{expected.whole:.9g}",
     }
-    rows = list(csv.DictReader(lines[len(about) + bool(given.target) :]))
+    assert all(row.items() >= about.items() for row in rows)
     patched = [f"{row['attention']} {row['layer']}-{row['head']}" for row in rows]
     assert patched == [str(edit) for edit in expected.patched]
     np.testing.assert_allclose([float(row["share"]) for row in rows], expected.shares, rtol=1e-8)

@@ -86,9 +86,9 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(few: Verd
     low, high = wilson(int(counted[3, 1]), 11)
     told = spaced(app)
     share = f"**{counted[3, 1]} of 11 pairs, {100 * counted[3, 1] / 11:.0f} %**"
-    assert f"It resolves {share} (95 % interval {100 * low:.0f}–{100 * high:.0f} %)" in told
+    assert f"Head 4-2 resolves {share} (95 % interval {100 * low:.0f}–{100 * high:.0f} %)" in told
     assert "Always the nearest noun: 0 %; a coin for each sentence: 25 %." in told
-    assert f"It resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
+    assert f"Head 4-2 resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
     # No line break parts a share and its interval.
     rows = [line for line in words(app).splitlines() if line.startswith("| ")]
     cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
@@ -180,7 +180,7 @@ def test_a_filter_of_a_link_lists_only_those(few: Verdicts) -> None:
     app = read(visit("pronouns", cases="Successes", layer="5", head="6", looks="The pronoun looks"))
     listed = [each for each in app.get("page_link") if each.proto.label == "Open this pair on Explore"]
     assert len(listed) == few.scores().pairs[4, 5]
-    assert "Head 5-6" in [heading.value for heading in app.header]
+    assert f"Head 5-6 resolves **{len(listed)} of 11 pairs" in spaced(app)
 
 
 def test_the_visitors_own_pair_is_judged() -> None:
@@ -229,7 +229,7 @@ def test_of_one_sentence_the_other_is_only_filled_in_where_it_is_known(text: str
 
 def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "FEW", 6)
-    app = read(visit("pronouns", part="Grammar", relation="Object"))
+    app = read(visit("grammar", relation="Object"))
     *_, end = syntax.measure(syntax.bundled(), loading.load("minilm").trace, "encoder")
     place = syntax.SORTS.index("object")
     hits, total = end.found.hits[0, place], end.found.totals[place]
@@ -243,12 +243,12 @@ def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.Monke
     assert f"| **{named}**: {most} (" in told
     assert offset == -3
     assert f"3 words earlier, always: {100 * by_offset / total:.0f} %." in told
-    assert app.header[0].value == "Which head knows the grammar?"
+    assert app.title[0].value == "Which head knows the grammar?"
 
 
 @pytest.mark.parametrize("direction", ["The dependent word looks", "Its head word looks"])
 def test_the_grammar_lists_what_the_open_head_fails_on_first(direction: str) -> None:
-    app = read(visit("pronouns", part="Grammar", relation="Object", cases="All", direction=direction))
+    app = read(visit("grammar", relation="Object", cases="All", direction=direction))
     told: dict[bool, list[tuple[str, str, str, str]]] = {False: [], True: []}
     for sentence in syntax.bundled():
         trace = attnviz.trace(sentence.text)
@@ -281,7 +281,7 @@ def test_the_grammar_lists_what_the_open_head_fails_on_first(direction: str) -> 
     total = len(listed)
     assert sent(app, "head_map")["title"] == f"Found, of only {total}; one scale for all heads"
     assert f" of only {total}; 3 words earlier, always: " in spaced(app)
-    assert f"It finds {len(told[True])} and misses {len(told[False])}." in spaced(app)
+    assert f"Head 4-2 finds {len(told[True])} and misses {len(told[False])}." in spaced(app)
 
 
 def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
@@ -296,11 +296,11 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     jobs = Jobs()
     monkeypatch.setattr(computing, "JOBS", jobs)
     monkeypatch.setattr(syntax, "measure", waits)
-    app = visit("pronouns", part="Grammar", cases="Successes")
+    app = visit("grammar", cases="Successes")
     go_on.set()
     jobs.close()
     clean(app)
-    assert "This list comes when all sentences are read." in words(app)
+    assert "This comes when all sentences are read." in words(app)
     assert not app.warning
 
 
@@ -328,7 +328,7 @@ def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_model_that_can_read_no_sentence_of_the_grammar_says_so() -> None:
-    app = read(visit("pronouns", part="Grammar", model="translator"))
+    app = read(visit("grammar", model="translator"))
     assert "**None of 6 sentences could be read.**" in spaced(app)
     assert "6 sentences left out" in [expander.label for expander in app.expander]
 
@@ -345,7 +345,7 @@ def test_sentences_that_a_model_cannot_read_are_counted_and_named() -> None:
     assert first in told
     # No share of so few, and nothing of them in bold letters: not in the sentences, the table, the map.
     assert "2-1 resolves 8 of only 8 pairs (95 % interval 68–100 %)" in told
-    assert "It resolves 8 of only 8 pairs (95 % interval 68–100 %)." in told
+    assert "Head 2-1 resolves 8 of only 8 pairs (95 % interval 68–100 %)." in told
     assert "**8 " not in told
     assert " 8 of 8, 8 times the right way; " in told
     assert "| 2-1 | 8 of 8 | 16 of 16 | 100 % |" in told

@@ -18,7 +18,7 @@ def test_a_page_opens_with_its_question(name: str) -> None:
 
 def test_the_menu_has_all_of_them() -> None:
     app = visit("heads")
-    assert [subheader.value for subheader in app.subheader] == [tool.question for tool in TOOLS]
+    assert [link.proto.label for link in app.get("page_link")] == [tool.question for tool in TOOLS]
 
 
 def test_the_sentence_and_the_head_go_along_to_the_other_tools() -> None:
@@ -38,7 +38,7 @@ def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
 
 @pytest.mark.parametrize(
     ("page", "named"),
-    [("intervene", ["text", "edits"]), ("compare", ["text", "other"]), ("plane", ["text"])],
+    [("intervene", ["text"]), ("compare", ["text", "other"]), ("plane", ["text"])],
 )
 def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) -> None:
     app = visit(page)
@@ -48,7 +48,8 @@ def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) 
 
 
 def test_what_is_emptied_is_not_named() -> None:
-    app = visit("intervene")
+    app = visit("intervene", edits="encoder 4-2")
+    assert sent(app, "copy_link")["always"] == ["text", "edits"]
     app.multiselect(key="edits").set_value([]).run()
     assert sent(app, "copy_link")["always"] == ["text"]
     again = visit("intervene", text=app.session_state["text"])

@@ -30,7 +30,6 @@ _SAID = 2  # rules for each group
 
 def draw(findings: Findings, chosen: RuledHead) -> None:
     """Draw the plane with its groups, and behind a click how it is computed and how much it keeps."""
-    st.header("Which heads look at the same words?", anchor=False)
     alike, names = findings.alike, findings.names
     gathered = [np.flatnonzero(alike.group == number) for number in range(int(alike.group.max()) + 1)]
     kept = percent(alike.scaled.kept)
@@ -63,8 +62,8 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
             "heads in a plane",
             [*lines, opened],
             title="Heads by what they look at",
-            across=Axis("only distances mean something (√bits)"),
-            up=Axis("√bits"),
+            across=Axis("heads that look at the same words stand near each other"),
+            up=Axis(""),
             plane=True,
             crowded=True,
             height=380,

@@ -1,4 +1,4 @@
-"""The choices of a rule and of a head, which all pictures of the page follow."""
+"""What the heads are watched on, the model, a head, and the rule by which all are coloured."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.rules import Rule
 from attnviz.analysis.tally import NAMES, RULES
 from attnviz.app import controls
 from attnviz.app.heads import choosing
+from attnviz.app.heads.behaviour import texts
+from attnviz.app.page import bar
 from attnviz.app.state.choices import RULE
-from attnviz.models.catalogue import Entry
 
-_MOST = 60  # buttons; all heads are in the table
-
-# On a phone, three rows of rules would push the picture off the screen: there is one, which scrolls.
-_STYLE = """<style>@media (max-width: 640px) {
-  .st-key-rule .stButtonGroup [role="radiogroup"] { flex-wrap: nowrap; }
-}</style>"""
+_MOST = 60  # buttons; of more heads, the table has all
 
 
 @dataclass(frozen=True)
@@ -29,15 +26,29 @@ class RuledHead(choosing.HeadSelection):
     rule: Rule
 
 
-def choose(entry: Entry) -> RuledHead:
-    """Draw the choices."""
-    st.html(_STYLE)
-    left, right = st.columns([7, 5], vertical_alignment="bottom")
-    with left:
-        name = RULE.pills("Colour the heads by …", NAMES)
-    with right:
+def choose() -> tuple[RuledHead, str, str, DeltaGenerator]:
+    """Draw the choices.
+
+    Returns:
+        The head and the rule; where many sentences come from, "" for one; that one; the place for a text.
+
+    Raises:
+        AttnvizError: the model cannot read the one sentence.
+    """
+    with bar():
+        first, second, third = st.columns([6, 3, 4])
+        below = st.container(horizontal=True, vertical_alignment="center")
+    with below:
+        source = texts.choose()
+        name = RULE.select("Colour by", NAMES, width=260)
+    with second:
+        entry = controls.reading_model(offer_own=False)
+    with first:
+        text = texts.sentence(source, entry)
+    with third:
         layer, head = choosing.head(entry, entry.kinds[0])
-    return RuledHead(entry, entry.kinds[0], layer, head, RULES[NAMES.index(name)])
+    ruled = RuledHead(entry, entry.kinds[0], layer, head, RULES[NAMES.index(name)])
+    return ruled, source, text, first
 
 
 def offer(key: str, heads: Sequence[int], names: Sequence[str], chosen: RuledHead) -> None:

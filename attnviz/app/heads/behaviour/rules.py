@@ -47,19 +47,19 @@ def _anecdote(findings: Findings) -> str:
 
 
 def draw(findings: Findings, chosen: RuledHead) -> None:
-    """Draw the map, coloured by one rule, and beside it what is known of one head."""
+    """Draw the map, coloured by one rule, and beside it what is found, and what is known of one head."""
     left, right = st.columns([7, 5], gap="large")
     with left:
         _map(findings, chosen)
     with right:
-        _details(findings, chosen)
+        tell(findings)
+        st.markdown(_rule(findings, findings.tally.of(chosen.rule.name)))
+        verdict.tell(chosen.entry.name, chosen.kind, chosen.layer, chosen.head)
+        _onward(chosen)
 
 
 def _map(findings: Findings, chosen: RuledHead) -> None:
     rule, figures = chosen.rule, findings.tally.of(chosen.rule.name)
-    whose = f"{chosen.kind} heads" if len(chosen.entry.kinds) > 1 else "heads"
-    st.header(f"All {figures.mean.size} {whose} by one rule", anchor=False)
-    st.markdown(_rule(findings, figures))
     highest = float(np.nanmax(figures.mean, initial=0.0))
     top = rule.most if highest == 0 else highest
     head_map(
@@ -73,11 +73,15 @@ def _map(findings: Findings, chosen: RuledHead) -> None:
         selected=(chosen.layer, chosen.head),
         on_pick=controls.open_head,
     )
-    st.markdown(_compared(figures))
-    with st.expander("How this is counted", icon=":material/calculate:"):
-        st.markdown(_counted(findings, figures))
-        if findings.text is not None:
-            _by_filter(chosen, findings.text)
+
+
+def counted(findings: Findings, chosen: RuledHead) -> None:
+    """Draw how the rule is counted, whom Explore's filter finds by it, and what the verdict rests on."""
+    figures = findings.tally.of(chosen.rule.name)
+    st.markdown(f"{_compared(figures)}\n\n{_counted(findings, figures)}")
+    if findings.text is not None:
+        _by_filter(chosen, findings.text)
+    verdict.measured(chosen.entry.name, chosen.kind, chosen.layer, chosen.head)
 
 
 def _by_filter(chosen: RuledHead, text: str) -> None:
@@ -93,9 +97,9 @@ def _by_filter(chosen: RuledHead, text: str) -> None:
 
 
 def _rule(findings: Findings, figures: Figures) -> str:
-    """The rule in words."""
+    """The colours in words."""
     rule = figures.rule
-    told = f"**{rule.name}:** on average a token {rule.defined(in_markdown(findings.special))}."
+    told = f"The colours: on average a token {rule.defined(in_markdown(findings.special))}."
     if figures.count.any():
         return told
     return f"{told} It means something only in {rule.meaning}, and there is none here."
@@ -157,9 +161,9 @@ def of_attention(findings: Findings, layer: int, head: int) -> list[tuple[str, f
     return [*raw, ("everything else", 1 - sum(share for _, share in raw))]
 
 
-def _details(findings: Findings, chosen: RuledHead) -> None:
+def of_head(findings: Findings, chosen: RuledHead) -> None:
+    """Draw what the open head scores by every rule."""
     layer, head = chosen.layer, chosen.head
-    st.header(f"All rules of head {chosen.name}", anchor=False)
     rows = []
     for rule in RULES:
         figures = findings.tally.of(rule.name)
@@ -180,7 +184,6 @@ def _details(findings: Findings, chosen: RuledHead) -> None:
                     chosen=rule is chosen.rule,
                 )
             )
-    verdict.draw(chosen.entry.name, chosen.kind, layer, head)
     parts = of_attention(findings, layer, head)
     if len(parts) > 1:
         listed = [f"**{percent(share, 1)}** to {markdown.plain(name)}" for name, share in parts]
@@ -198,7 +201,15 @@ def _details(findings: Findings, chosen: RuledHead) -> None:
         caption=f"{bars}Solid mark: this head’s mean. Even, and dashed: a head that shares its attention "
         "evenly, on the same sentences.",
     )
-    along = [*link.along(MODEL, TEXT), (LAYER.name, str(layer + 1)), (HEAD.name, str(head + 1))]
+
+
+def _onward(chosen: RuledHead) -> None:
+    """Draw the ways to the head on other pages."""
+    along = [
+        *link.along(MODEL, TEXT),
+        (LAYER.name, str(chosen.layer + 1)),
+        (HEAD.name, str(chosen.head + 1)),
+    ]
     edit = f"{chosen.kind} {chosen.name}"
     with st.container(horizontal=True):
         for page, label, icon, query in (

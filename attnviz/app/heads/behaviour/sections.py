@@ -5,18 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.app import caches, markdown
-from attnviz.app.heads.behaviour import alike, choices, rules, shapes, table
+from attnviz.app.folded import folded, section
+from attnviz.app.heads.behaviour import alike, rules, shapes, table
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
 from attnviz.app.state import link
-from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
+from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, TEXT
 from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
-from attnviz.models.catalogue import Entry
 from attnviz.text import plural
 
 _NOTHING_READ = (
@@ -25,16 +25,14 @@ _NOTHING_READ = (
 _SHORT_FIRST = "Sentences of equal length go together: until all are read, these are no fair sample."
 
 
-def on_sentence(entry: Entry, text: str) -> None:
-    """Draw what the heads do in one sentence: what is found first, and the choices below it."""
-    findings = of_sentence(entry.name, text)
-    rules.tell(findings)
-    _draw(findings, choices.choose(entry))
+def on_sentence(text: str, chosen: RuledHead) -> None:
+    """Draw what the heads do in one sentence."""
+    _draw(of_sentence(chosen.entry.name, text), chosen)
 
 
-def on_many(entry: Entry, corpus: Corpus, chosen: RuledHead) -> None:
+def on_many(corpus: Corpus, chosen: RuledHead) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
-    name = entry.name
+    entry, name = chosen.entry, chosen.entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(entry.kinds[0]))
     key = "behaviour", name, caches.fingerprint(name), corpus.key
     job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
@@ -49,9 +47,7 @@ def on_many(entry: Entry, corpus: Corpus, chosen: RuledHead) -> None:
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
-            findings = of_many(name, JobSnapshot(key, sentences, progress.found))
-            rules.tell(findings)
-            _draw(findings, chosen)
+            _draw(of_many(name, JobSnapshot(key, sentences, progress.found)), chosen)
         elif progress.finished:
             st.info(_NOTHING_READ, icon=":material/edit:")
 
@@ -61,10 +57,14 @@ def on_many(entry: Entry, corpus: Corpus, chosen: RuledHead) -> None:
 
 def _draw(findings: Findings, chosen: RuledHead) -> None:
     rules.draw(findings, chosen)
-    table.draw(findings)
-    shapes.draw(findings, chosen)
+    sections = [
+        section("All rules of this head", rules.of_head, findings, chosen),
+        section("All heads as a table", table.draw, findings, chosen),
+        section("Shapes of attention", shapes.draw, findings, chosen).with_choices(READ_WITH),
+    ]
     if findings.alike.sentences and len(findings.names) > 1:  # of a long text, only some lines are compared
-        alike.draw(findings, chosen)
+        sections.append(section("Which heads look at the same words?", alike.draw, findings, chosen))
+    folded(*sections, section("How this is counted", rules.counted, findings, chosen))
 
 
 def _skipped(found: BehaviourFindings) -> None:

@@ -30,7 +30,6 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
     Raises:
         AttnvizError: the model cannot read the second sentence that was typed.
     """
-    st.header("Five shapes of attention", anchor=False)
     first = st.container()
     left, right = st.columns([7, 5], gap="large")
     with right:

@@ -9,19 +9,20 @@ import streamlit as st
 
 from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
-from attnviz.analysis.table import Cells, csv_text
+from attnviz.analysis.table import Cell, Cells, facts_text
 from attnviz.analysis.tally import COLUMNS, RULES, rows
 from attnviz.app import caches, markdown
-from attnviz.app.heads.behaviour import verdict
+from attnviz.app.heads.behaviour import choices, verdict
 from attnviz.app.heads.behaviour.alike import LETTERS
+from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
-from attnviz.app.saving import file_name_of, save_file
+from attnviz.app.saving import file_name_of, save_file, with_sentence
 from attnviz.experiments.verdicts import METHOD
 
 
-def draw(findings: Findings) -> None:
-    """Draw the table, and the button that saves it."""
+def draw(findings: Findings, chosen: RuledHead) -> None:
+    """Draw the table, and the buttons that open its heads and save it."""
     columns: dict[str, list[float] | list[str]] = {"head": findings.names}
     looks: dict[str, Any] = {"head": st.column_config.TextColumn("head", pinned=True, width="small")}
     special = in_markdown(findings.special)
@@ -48,29 +49,32 @@ def draw(findings: Findings) -> None:
         looks["verdict"] = st.column_config.TextColumn("verdict", help=markdown.plain(METHOD))
     columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
-    with st.expander("All heads and rules as a table, to sort and to save", icon=":material/table:"):
-        st.dataframe(columns, column_config=looks, hide_index=True, height=320)
-        name = f"{file_name_of(caches.called(findings.model))}-behaviour.csv"
-        save_file("Save as CSV", lambda: csv_of(findings), name, icon=":material/download:")
+    st.dataframe(columns, column_config=looks, hide_index=True, height=320)
+    choices.offer("heads of the table", range(len(findings.names)), findings.names, chosen)
+    name = f"{file_name_of(caches.called(findings.model))}-behaviour"
+    name = f"{with_sentence(name) if findings.text else name}.csv"
+    save_file("Save as CSV", lambda: csv_of(findings), name, icon=":material/download:")
 
 
 def csv_of(findings: Findings) -> str:
-    """The table of the command `heads`, below comments that say what was read and what is counted.
+    """The table of the command `heads`, with what was read, and what each rule counts, in every row.
 
     A verdict, where there is one, stands in the line of the rule by which the head is named.
     """
-    counted = ("sentences", findings.tally.sentences), ("tokens", findings.tally.tokens)
-    about: list[Cells] = [(f"# {name}", int(number)) for name, number in counted]
-    for rule in RULES:
-        defined = f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
-        about.append((f"# {rule.name}", defined))
-    header: Cells = COLUMNS
-    lines = rows(findings.tally)
-    if known := verdict.stored(findings.model):
-        about.append(("# verdict", METHOD))
-        header = *COLUMNS, "verdict"
-        stamps: dict[Cells, str] = {
-            (each.layer + 1, each.head + 1, each.label.name): each.stamp for each in known.heads if each.label
-        }
-        lines = ((*line, stamps.get(tuple(line[:3]), "")) for line in lines)
-    return "\ufeff" + csv_text(("# model", findings.model), [*about, header, *lines])
+    counts = {
+        rule.name: f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
+        for rule in RULES
+    }
+    known = verdict.stored(findings.model)
+    stamps: dict[Cells, str] = {
+        (each.layer + 1, each.head + 1, each.label.name): each.stamp
+        for each in (known.heads if known else ())
+        if each.label
+    }
+    facts: dict[str, Cell] = {
+        "model": findings.model,
+        "text": findings.text or "",
+        "tokens": int(findings.tally.tokens),
+    }
+    lines = ((*line, counts[str(line[2])], stamps.get(tuple(line[:3]), "")) for line in rows(findings.tally))
+    return facts_text(facts, (*COLUMNS, "what is counted", "verdict"), lines)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import controls, markdown
+from attnviz.app import markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state import memory
 from attnviz.app.state.choices import SOURCE, WATCHED_ON
-from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour
 from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
 from attnviz.models.catalogue import Entry
@@ -23,7 +19,6 @@ BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
 MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
-_STYLE = "<style>.stMain .st-key-sentence-not-read { display: none; }</style>"
 _KEPT = "the text that the visitor uploaded"
 _NOT_IN_THE_LINK = (
     ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
@@ -33,29 +28,20 @@ _NOT_IN_THE_LINK = (
 
 def choose() -> str:
     """Draw the choice between one sentence and many; return where those come from, "" for one sentence."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        many = WATCHED_ON.segments("What the heads are watched on", (SENTENCE, MANY)) == MANY
-        return SOURCE.segments("Sentences", (BUNDLED, PASTED, UPLOADED)) if many else ""
+    many = WATCHED_ON.segments("What the heads are watched on", (SENTENCE, MANY)) == MANY
+    return SOURCE.segments("Sentences", (BUNDLED, PASTED, UPLOADED)) if many else ""
 
 
-def sentence_and_model(source: str) -> tuple[str, Entry, DeltaGenerator]:
-    """Draw the choice of the model, beside the sentence, or beside the place for a text of many.
-
-    Where many are read, the sentence is not: its box is not seen then, and keeps its value for the link.
+def sentence(source: str, entry: Entry) -> str:
+    """Draw the box for the one sentence; where many are read, it is not seen.
 
     Raises:
         AttnvizError: the model cannot read the one sentence.
     """
-    beside, narrow = st.columns([5, 2])
-    with narrow:
-        entry = controls.reading_model()
     if not source:
-        with beside:
-            return choosing.sentence(entry), entry, beside
-    st.html(_STYLE)
-    with st.container(key="sentence-not-read"), suppress(AttnvizError):
-        choosing.sentence(entry)
-    return "", entry, beside
+        return choosing.sentence(entry)
+    choosing.unread_sentence(entry)
+    return ""
 
 
 def corpus(source: str) -> Corpus | None:

@@ -21,28 +21,42 @@ def stored(model: str) -> HeadVerdicts | None:
 
 
 def draw(model: str, kind: Kind, layer: int, head: int) -> None:
-    """Draw the verdict on a head, from 0; nothing for attention on which there are none."""
-    if kind != self_attention(caches.entry(model)):
-        return
-    found = stored(model)
-    if found is None and caches.entry(model).engine == "storyteller":
-        return  # the sentences to measure with have words that it has never seen
-    if found is None and loading.ready(model) and loading.load(model).weights_alone:
-        return  # it cannot be measured
-    if found is None:
-        command = markdown.code(f"{verdicts_file.COMMAND} --model {caches.called(model)}")
-        st.markdown(
-            ":small[Whether it matters where a head looks was not measured for this model. "
-            f"{command} measures it.]"
+    """Draw the verdict on a head, from 0, and behind a click what it rests on."""
+    tell(model, kind, layer, head)
+    if _found(model, kind):
+        evidence = st.expander(
+            "What was measured", icon=":material/calculate:", key="what was measured", on_change="rerun"
         )
+        if evidence.open:
+            with evidence:
+                measured(model, kind, layer, head)
+
+
+def tell(model: str, kind: Kind, layer: int, head: int) -> None:
+    """Draw the verdict on a head; nothing for attention on which there are none."""
+    if found := _found(model, kind):
+        st.markdown(found.told(layer, head))
         return
-    found = replace(found, special=in_markdown(found.special))
-    st.markdown(found.told(layer, head))
-    measured = st.expander(
-        "What was measured", icon=":material/calculate:", key="what was measured", on_change="rerun"
+    if kind != self_attention(caches.entry(model)) or caches.entry(model).engine == "storyteller":
+        return  # the sentences to measure with have words that a storyteller has never seen
+    if loading.ready(model) and loading.load(model).weights_alone:
+        return  # it cannot be measured
+    command = markdown.code(f"{verdicts_file.COMMAND} --model {caches.called(model)}")
+    st.markdown(
+        f":small[Whether it matters where a head looks was not measured for this model. {command} "
+        "measures it.]"
     )
-    if measured.open:
-        with measured:
-            st.markdown(found.evidence(layer, head))
-            steps = METHOD_STEPS.items()
-            st.markdown("\n".join(f"- :small[**{step}**: {markdown.plain(done)}]" for step, done in steps))
+
+
+def measured(model: str, kind: Kind, layer: int, head: int) -> None:
+    """Draw what the verdict rests on, where there is one."""
+    if found := _found(model, kind):
+        st.markdown(found.evidence(layer, head))
+        steps = METHOD_STEPS.items()
+        st.markdown("\n".join(f"- :small[**{step}**: {markdown.plain(done)}]" for step, done in steps))
+
+
+def _found(model: str, kind: Kind) -> HeadVerdicts | None:
+    """The verdicts on the heads of this kind of attention."""
+    found = stored(model) if kind == self_attention(caches.entry(model)) else None
+    return found and replace(found, special=in_markdown(found.special))

@@ -32,19 +32,13 @@ _LINES = {
 }
 
 
-def heads(chosen: TokenSelection) -> None:
-    """Draw the agreement of every head, once it is known."""
-    with st.container(border=True, height="stretch"):
-        st.subheader("Would another head have told more?", anchor=False)
-        if known := _known(chosen):
+def draw(chosen: TokenSelection) -> None:
+    """Draw the agreement of every head and of every layer, once it is known."""
+    if known := _known(chosen):
+        left, right = st.columns(2, gap="large")
+        with left:
             _heads(chosen, *known)
-
-
-def layers(chosen: TokenSelection) -> None:
-    """Draw the agreement of every layer, once it is known."""
-    with st.container(border=True, height="stretch"):
-        st.subheader("Would another layer?", anchor=False)
-        if known := _known(chosen):
+        with right:
             _layers(*known[:2])
 
 
@@ -69,12 +63,12 @@ def _heads(chosen: TokenSelection, found: MeasuredToken, counted: Mask, each: Fl
     most, size, count = _most(lowest), lowest.size, int(counted.sum())
     st.markdown(
         f"Of {size} heads, the weights of **{head_name(*most)}** order the {count} tokens most like leaving "
-        f"them out does, by the lowest of their ρ ({span(lowest[most], highest[most])}). "
+        f"them out does (agreement {span(lowest[most], highest[most])}). "
         f"{_best_of_each_way(found, counted, each, most)}{_beyond_chance(found, counted, lowest)}"
     )
     head_map(
         "agreement of heads",
-        title="lowest ρ of each head’s weights with leaving words out",
+        title="agreement of each head’s weights with leaving words out, at its lowest",
         values=lowest,
         texts=list(map(span, lowest.ravel().tolist(), highest.ravel().tolist())),
         printed=[decimal(value, 1) for value in lowest.ravel().tolist()],
@@ -115,7 +109,7 @@ def _beyond_chance(found: MeasuredToken, counted: Mask, lowest: Floats) -> str:
         )
     far = int((chance.reached(lowest) & (lowest > 0)).sum())
     return (
-        f"{size} heads have {size} chances, so a head beats chance with ρ = {chance.told} or more "
+        f"{size} heads have {size} chances, so a head beats chance with {chance.told} or more "
         f"{under(ways(found, counted))} (Bonferroni): {far or 'none'} of them do{'es' if far == 1 else ''}."
     )
 
@@ -135,7 +129,7 @@ def _layers(found: MeasuredToken, counted: Mask) -> None:
         lines,
         title="Agreement with leaving words out, layer by layer",
         across=Axis("layer"),
-        up=Axis("ρ", zero=True),
+        up=Axis("agreement", zero=True),
         at="layer {x}",
         height=160,
         alt=f"Rank correlation with leaving words out, by layer. Best layers: {told}.",
@@ -144,8 +138,8 @@ def _layers(found: MeasuredToken, counted: Mask) -> None:
         filename="agreement-by-layer",
     )
     st.markdown(
-        "Lines are means over the ways of leaving a word out, and bands go from the lowest ρ to the highest. "
-        f"With all heads of a layer together, the best layers by the lowest ρ are: {told}."
+        "Lines are means over the ways of leaving a word out, and bands go from the lowest agreement to the "
+        f"highest. With all heads of a layer together, the best layers by the lowest are: {told}."
     )
 
 
@@ -153,4 +147,4 @@ def _best(lowest: Floats, highest: Floats) -> str:
     if np.isnan(lowest).all():
         return "none"
     [layer] = _most(lowest)
-    return f"layer {layer + 1} (ρ = {span(lowest[layer], highest[layer])})"
+    return f"layer {layer + 1} ({span(lowest[layer], highest[layer])})"

@@ -62,13 +62,12 @@ def choose() -> TokenSelection:
     Raises:
         AttnvizError: the model cannot read the text, or cannot be used.
     """
-    text, entry = choosing.sentence_and_model()
+    text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     kind: Kind = "encoder" if entry.layers else "decoder"
     given = ModelInput(text)
     groups, _ = choosing.groups(entry, given, kind)
-    beside, numbers = st.columns([2, 3])
     with beside:
-        place = controls.token(groups, given, "Token to ask about")
+        place = controls.token(groups, given, "Token")
     with numbers:
         layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True):
@@ -105,7 +104,7 @@ def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
         things: what they are of: "measures".
     """
     return (
-        f"Two orders of {count} tokens that know nothing of each other reach ρ = {chance.told}, or its "
+        f"Two orders of {count} tokens that know nothing of each other reach {chance.told}, or its "
         f"negative, in at most 1 of {int(1 / chance.frequency)} cases. As {compared} {things} have "
         f"{compared} chances, so much is asked of each: then chance alone brings any of them there in at "
         f"most {percent(SELDOM)} of cases (Bonferroni)."

@@ -9,12 +9,13 @@ import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.app import caches, markdown, warm_up
+from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words, span, under
-from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
-from attnviz.app.state.choices import MEASURE, QUERY
+from attnviz.app.state.choices import MEASURE, OPEN, QUERY
 from attnviz.capture.model import Way
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
@@ -35,7 +36,6 @@ _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
 
 def draw(chosen: TokenSelection) -> None:
     """Draw the measures as they come in."""
-    st.header(f"What does {chosen.token} depend on?", anchor=False)
     show_job(
         job_of(chosen),
         counted("Measuring", "steps"),
@@ -59,18 +59,17 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
     found = progress.found
     counted = chosen.counted(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, counted)
-    st.markdown(_finding(chosen, progress, rows, counted))
     measures(
         "measures",
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
         title=f"What each measure says of {chosen.queries[chosen.query].label}",
-        agreement="ρ with leaving it out, lowest to highest",
+        agreement="agrees with leaving it out, from … to …",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
         on_token=lambda place: _open_token(chosen, place),
     )
-    st.markdown(f":small[{_how_to_read(found)}]")
+    st.markdown(_finding(chosen, progress, rows, counted))
     for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
         name = name_here(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
@@ -157,7 +156,7 @@ def _agree(
     A measure beats chance where it does so under each way of leaving words out, corrected for how many
     measures are compared.
     """
-    others = [row for row in rows if row.measure != OCCLUSION and not np.isnan(row.lowest)]
+    others = _compared(rows)
     chance = by_chance(count, max(1, len(others)))
     if chance is None or not others:
         tokens = f"{count} {'token' if count == 1 else 'tokens'}"
@@ -181,17 +180,36 @@ def _agree(
     told += f"{_listed(chosen, shown)}."
     head = next(row for row in rows if row.measure == HEAD_WEIGHTS)
     if head in others and head not in [*shown, *reverse]:
-        told += f" The weights of head {chosen.name} have ρ = {span(head.lowest, head.highest)}."
+        told += f" The weights of head {chosen.name}: {span(head.lowest, head.highest)}."
     if reverse:
         told += f" Beyond chance too, but towards the reverse order: {_listed(chosen, reverse)}."
-    return f"{told} {in_words(chance, count, len(others), 'measures')} One sentence is an anecdote."
+    return f"{told} (1 is the same order, −1 the reverse.)"
 
 
 def _listed(chosen: TokenSelection, rows: Sequence[Row]) -> str:
-    """Measures by name, with their ρ, as Markdown."""
+    """Measures by name, with how far they agree, as Markdown."""
     return ", ".join(
-        f"{name_here(row.measure, chosen.name)} (ρ = {span(row.lowest, row.highest)})" for row in rows
+        f"{name_here(row.measure, chosen.name)} ({span(row.lowest, row.highest)})" for row in rows
     )
+
+
+def how_to_read(chosen: TokenSelection) -> None:
+    """Say how the picture is read, and how far two orders agree by chance."""
+    latest = job_of(chosen).latest
+    if latest is None:
+        st.markdown("This comes with the first measures.")
+        return
+    st.markdown(_how_to_read(latest.found))
+    mask = chosen.counted(latest.found)
+    rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, mask)
+    others, count = _compared(rows), int(mask.sum())
+    if chance := by_chance(count, max(1, len(others))):
+        st.markdown(f"{in_words(chance, count, len(others), 'measures')} One sentence is an anecdote.")
+
+
+def _compared(rows: Sequence[Row]) -> list[Row]:
+    """The measures that can be compared with leaving words out."""
+    return [row for row in rows if row.measure != OCCLUSION and not np.isnan(row.lowest)]
 
 
 def _how_to_read(found: MeasuredToken) -> str:
@@ -207,9 +225,10 @@ def _how_to_read(found: MeasuredToken) -> str:
     if found.followed is not None:
         followed = "the logarithm of that probability"
     return (
-        "Each row has its own scale of colours. Where a row has one strong colour, all its values are nearly "
-        "as large as the largest, and its ranks rest on small differences. ρ is Spearman’s rank correlation "
-        "over the ranked tokens: 1 is the same order, −1 the reverse, 0 none. It is "
+        "Each row has its own scale of colours. Where a row has one strong colour, all its values are "
+        "nearly as large as the largest, and its ranks rest on small differences. How far two orders agree "
+        "is Spearman’s rank correlation over the ranked tokens: 1 is the same order, −1 the reverse, 0 none. "
+        "It is "
         "computed with each way of leaving words out; the bar goes from the lowest to the highest of them, "
         f"on a scale from −1 to 1. To leave a word out, its vector is replaced by {vectors}{others}. "
         f"The gradients are those of {followed}. Rollout and flow use the mean over heads, as in their paper."
@@ -260,6 +279,8 @@ def _probability(share: float) -> str:
 
 def _open_measure(measure: str) -> None:
     MEASURE.set(measure)
+    if OPEN.get(None) != EVERYTHING:
+        OPEN.set(HEADING)
     st.rerun()
 
 

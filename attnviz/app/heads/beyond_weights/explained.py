@@ -166,14 +166,17 @@ def name_here(measure: str, head: str) -> str:
     return names.get(measure, measure)
 
 
+HEADING = "What is each measure?"
+"""Of the section."""
+
+
 def draw() -> None:
     """Draw the choice of a measure, and what is to be said of it."""
-    with st.container(border=True, height="stretch"):
-        measure = MEASURE.select("What is …", MEASURES)
-        explained = EXPLAINED[measure]
-        st.html(_STYLE)
-        st.markdown(explained.what)
-        for formula in explained.formulas:
-            st.latex(formula)
-        st.markdown(f"**Where it can mislead.** {explained.misleads}")
-        st.caption(explained.paper)
+    measure = MEASURE.select("What is …", MEASURES)
+    explained = EXPLAINED[measure]
+    st.html(_STYLE)
+    st.markdown(explained.what)
+    for formula in explained.formulas:
+        st.latex(formula)
+    st.markdown(f"**Where it can mislead.** {explained.misleads}")
+    st.caption(explained.paper)

@@ -8,14 +8,13 @@ from math import isnan
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.analysis.table import Cells, comments_text, csv_text, numbered
+from attnviz.analysis.table import Cells, facts_text, numbered
 from attnviz.app import caches
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
-from attnviz.app.saving import file_name_of, save_file
+from attnviz.app.saving import picture_file, save_file
 from attnviz.app.state.choices import MEASURE
-from attnviz.capture.model import WAYS
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, MeasuredToken
 
@@ -26,29 +25,27 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def draw(chosen: TokenSelection) -> None:
     """Draw the numbers that are there."""
-    with st.container(border=True, height="stretch"):
-        st.subheader("The numbers", anchor=False)
-        latest = job_of(chosen).latest
-        if latest is None:
-            st.markdown("They come in one by one.")
-            return
-        table = columns(chosen, latest.found, _beside(MEASURE.get(OCCLUSION)))
-        st.dataframe(
-            table,
-            hide_index=True,
-            height=300,
-            placeholder="–",
-            column_config={
-                name: st.column_config.NumberColumn(format=_THREE_DIGITS) for name in table if name != "token"
-            },
-        )
-        st.caption(_told(table))
-        save_file(
-            "CSV",
-            lambda: csv_of(chosen, latest.found),
-            f"{file_name_of(caches.called(chosen.entry.name))}-beyond-weights.csv",
-            "All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
-        )
+    latest = job_of(chosen).latest
+    if latest is None:
+        st.markdown("They come in one by one.")
+        return
+    table = columns(chosen, latest.found, _beside(MEASURE.get(OCCLUSION)))
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=300,
+        placeholder="–",
+        column_config={
+            name: st.column_config.NumberColumn(format=_THREE_DIGITS) for name in table if name != "token"
+        },
+    )
+    st.caption(_told(table))
+    save_file(
+        "CSV",
+        lambda: csv_of(chosen, latest.found),
+        f"{picture_file('beyond weights')['name']}.csv",
+        "All tokens and all measures, as the model gives them: nothing rescaled, nothing left out.",
+    )
 
 
 def _beside(measure: str) -> tuple[str, ...]:
@@ -87,26 +84,21 @@ def columns(
 
 
 def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
-    """The table, below lines that say what it is; spreadsheets know by the first character that it is UTF-8.
+    """The table, and in each row what it is about.
 
     Numbers have 9 significant digits, enough to give every float32 back exactly; one that is not there is
     empty.
     """
     followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
-    facts = [
-        ("model", caches.called(chosen.entry.name)),
-        ("text", f"“{visible_text(chosen.given.text)}”"),
-        ("token", numbered(chosen.queries[chosen.query])),
-        ("what is followed", visible_text(followed)),
-        ("mask vector", f"the vector of “{found.mask_token}” replaces the word’s"),
-        ("mean vector", "the mean of all word vectors replaces the word’s"),
-        ("key masked", "no other token looks at the word, in any layer"),
-        ("deleted", "the word is taken out, and later ones move up"),
-    ]
+    facts = {
+        "model": caches.called(chosen.entry.name),
+        "text": visible_text(chosen.given.text),
+        "token that is asked about": numbered(chosen.queries[chosen.query]),
+        "what is followed": visible_text(followed),
+    }
     table = columns(chosen, found)
     rows: list[Cells] = [
         [token, *(None if isnan(value) else float(f"{value:.9g}") for value in values)]
         for token, *values in zip(*table.values(), strict=True)
     ]
-    kept = [(name, fact) for name, fact in facts if name not in WAYS or name in found.left_out]
-    return "\ufeff" + comments_text(kept) + csv_text([*table], rows, quoted=True)
+    return facts_text(facts, [*table], rows)

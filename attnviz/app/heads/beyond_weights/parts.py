@@ -48,28 +48,26 @@ def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
 
 def draw(chosen: TokenSelection) -> None:
     """Draw the largest parts, all heads, and how exact the sum is."""
-    with st.container(border=True):
-        st.header(f"What is the output of {chosen.token} the sum of?", anchor=False)
-        try:
-            found = shares(chosen.entry.name, chosen.given, chosen.kind, chosen.query)
-        except AttnvizError as error:
-            st.info(markdown.plain(str(error)), icon=":material/block:")
-            return
-        st.markdown(_in_words(chosen, found))
-        left, right = st.columns(2, gap="large")
-        with left:
-            keys = {chosen.kind: chosen.queries}
-            part_pictures.largest("largest parts", found.parts, keys, "shares", _OF)
-        with right:
-            part_pictures.heads(
-                "parts of heads",
-                found.parts,
-                chosen.kind,
-                "each head’s share of the output, from all tokens together",
-                _OF,
-                (chosen.layer, chosen.head),
-            )
-        st.markdown(f":small[{_how_exact(found)}]")
+    try:
+        found = shares(chosen.entry.name, chosen.given, chosen.kind, chosen.query)
+    except AttnvizError as error:
+        st.info(markdown.plain(str(error)), icon=":material/block:")
+        return
+    st.markdown(_in_words(chosen, found))
+    left, right = st.columns(2, gap="large")
+    with left:
+        keys = {chosen.kind: chosen.queries}
+        part_pictures.largest("largest parts", found.parts, keys, "shares", _OF)
+    with right:
+        part_pictures.heads(
+            "parts of heads",
+            found.parts,
+            chosen.kind,
+            "each head’s share of the output, from all tokens together",
+            _OF,
+            (chosen.layer, chosen.head),
+        )
+    st.markdown(f":small[{_how_exact(found)}]")
 
 
 def _in_words(chosen: TokenSelection, found: Shares) -> str:
@@ -79,7 +77,8 @@ def _in_words(chosen: TokenSelection, found: Shares) -> str:
     add = f"of what {networks} feed-forward networks add, " if networks else ""
     have = f"all feed-forward networks **{decimal(parts.feed_forward.sum())}**, " if networks else ""
     return (
-        f"Of its embedding, of what {heads[..., 0].size} heads take from the tokens that they see, {add}and "
+        f"The output of {chosen.token} is a sum: of its embedding, of what {heads[..., 0].size} heads "
+        f"take from the tokens that they see, {add}and "
         "of biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
         f"together are 1. All heads have **{decimal(heads.sum())}**, {have}"
         f"the embedding **{decimal(parts.embeddings)}**, the biases "

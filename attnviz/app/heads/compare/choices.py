@@ -16,6 +16,7 @@ from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare.compared import Aligned, ChangeMeasure, ComparedSide, Comparison
+from attnviz.app.page import bar
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice, option
 from attnviz.app.state.choices import (
@@ -59,16 +60,23 @@ _EXPLAINED = (
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
 
 
-def choose() -> Comparison | None:
-    """Draw what is compared; return it, or None while something is missing, after a kind word.
+def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
+    """Draw what is compared.
+
+    Returns:
+        It, or None while something is missing, after a kind word; and two places for what is looked at.
 
     Raises:
         AttnvizError: a model cannot read one of the texts, say.
     """
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with bar():
+        texts = st.container()
+        ways, *places = st.columns([6, 4, 3], vertical_alignment="center")
+    with ways, st.container(horizontal=True, vertical_alignment="center"):
         what = COMPARED.segments("Compare", (SENTENCES, MODELS))
         beside = st.container(width="content"), st.container(width="content")
-    return _two_sentences(*beside) if what == SENTENCES else _two_models(*beside)
+    compare = _two_sentences if what == SENTENCES else _two_models
+    return compare(texts, *beside), places
 
 
 def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
@@ -91,11 +99,11 @@ def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     return replace(compared, hide=hide), ChangeMeasure(name, over == ONE_WORD, rescale)
 
 
-def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
+def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
     AGAINST.forget()  # it stands until its menu was not drawn for a whole run
-    first, second, beside = st.columns([5, 5, 2])
+    first, second, beside = place.columns([5, 5, 3])
     with beside:
-        entry = controls.reading_model()
+        entry = controls.reading_model(offer_own=False)
     impossible = _impossible(entry)
     offered = [example for example in examples_of(entry.name, together=False) if example.other]
     _begin_with_an_example(offered)
@@ -117,8 +125,6 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | 
         _wait("Type a second sentence to compare with the first, or choose an example.", impossible)
         return None
     _check(entry, other, "The second sentence")
-    if current:
-        st.markdown(f":small[{remark_on(current)}]")
     kind = attention.choose(entry.name)
     if other == text:
         _wait("Nothing changes: the two are the same. Change a word in one of them.", impossible)
@@ -126,10 +132,10 @@ def _two_sentences(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | 
     return Comparison(_read(entry, text, kind), _read(entry, other, kind))
 
 
-def _two_models(swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
-    sentence, first, second = st.columns([6, 3, 3])
+def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
+    sentence, first, second = place.columns([6, 3, 4])
     with first:
-        entry = controls.reading_model()
+        entry = controls.reading_model(offer_own=False)
     with second:
         against = _against(entry, link.said(TEXT))
     impossible = _impossible(entry)
@@ -270,12 +276,12 @@ def _partner(offered: Sequence[Example]) -> str:
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:
-    """Draw the examples as buttons."""
+    """Draw the examples as buttons, and what the open one asks."""
     names = {example.name: example for example in offered}
-    pressed = current.name if current else None
-    controls.buttons(
-        "Examples", names, "example", _open, pressed, label_visibility="collapsed", width="content"
-    )
+    with st.popover("Examples", icon=":material/lightbulb:", type="tertiary"):
+        controls.buttons("Examples", names, "example", _open, current.name if current else None)
+        if current and current.other:
+            st.markdown(remark_on(current))
 
 
 def _offer_swap(one: Choice[Any], other: Choice[Any]) -> None:

@@ -51,7 +51,7 @@ _CAUSAL = (
     "before the first difference cannot change."
 )
 _LIMITS = (
-    "**What this does not say.** A weight says what was read, not why the model decided (Jain & Wallace"
+    "A weight says what was read, not why the model decided (Jain & Wallace"
     " 2019). One comparison is an anecdote: see the same head on many sentences. In deep layers a token "
     "holds a mixture of several words (Abnar & Zuidema 2020)."
 )
@@ -74,25 +74,25 @@ def _have_sinks(compared: Comparison) -> bool:
 
 
 def draw(compared: Comparison, how: ChangeMeasure) -> None:
-    """Draw the rules, folded."""
+    """Draw the rules."""
     over = (
         "A head's number is that of the chosen word's row alone."
         if how.one_word
         else "A head's number is the mean over all words that stand in both, or for each other."
     )
     missing = "" if how.rescale else " A word that one side lacks counts with weight 0 there."
-    with st.expander("How words are aligned, and what is measured"):
-        st.markdown(
-            "\n\n".join(
-                [
-                    _MODELS if compared.two_models else _SENTENCES,
-                    _MERGED,
-                    _INSERTED,
-                    f"{_MEASURES[how.measure]} {over}{missing}",
-                    *([_SINK] if _have_sinks(compared) else []),
-                    *([_CAUSAL] if _looks_back_only(compared) else []),
-                    *([_ALIKE] if compared.two_models else []),
-                    _LIMITS,
-                ]
-            )
-        )
+    rules = (
+        _MODELS if compared.two_models else _SENTENCES,
+        _MERGED,
+        _INSERTED,
+        f"{_MEASURES[how.measure]} {over}{missing}",
+        *([_SINK] if _have_sinks(compared) else []),
+        *([_CAUSAL] if _looks_back_only(compared) else []),
+        *([_ALIKE] if compared.two_models else []),
+    )
+    st.markdown("\n\n".join(rules))
+
+
+def limits() -> None:
+    """Say what one cannot conclude."""
+    st.markdown(_LIMITS)

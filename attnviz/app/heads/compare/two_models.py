@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.distance import ranked
 from attnviz.app import caches, controls, markdown
@@ -25,8 +26,10 @@ _LISTED = 6
 Head = tuple[int, int]
 
 
-def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
+def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Comparison, ChangeMeasure]:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
+
+    In `places`: the first model's head and the word.
 
     Returns:
         What was compared, and how, as the visitor chose it here.
@@ -39,22 +42,20 @@ def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
     entries = [caches.entry(read.model) for read in reads]
     names = [caches.called(entry.name) for entry in entries]
     codes = [markdown.code(name) for name in names]
-    finding = st.container()
-    _one_kind(compared, entries)
     left, right = st.columns(2, gap="medium")
     chosen = [side.container() for side in (left, right)]
     maps = [side.container() for side in (left, right)]
+    finding = st.container()
+    _one_kind(compared, entries)
     layers = [entry.layers_of(read.kind) for entry, read in zip(entries, reads, strict=True)]
     with left if layers[0] < layers[1] else right:  # under the smaller map, where there is room
         compared, how = choices.how(compared)
     grid = aligned(compared)
-    with chosen[0]:
-        st.markdown(f"**First model**: {codes[0]}")
-        numbers, words = st.columns([2, 1])
-        with numbers:
-            head = choosing.head(entries[0], compared.first.kind)
-        with words:
-            word = choose_word(compared, grid)
+    with places[0]:
+        head = choosing.head(entries[0], compared.first.kind)
+    with places[1]:
+        word = choose_word(compared, grid)
+    chosen[0].markdown(f"**First model**: {codes[0]}")
     there = away_from(compared, "first", head, how, word)
     with chosen[1]:
         with st.container(horizontal=True, vertical_alignment="center"):

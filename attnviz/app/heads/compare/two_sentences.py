@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.aligned import Overlap
 from attnviz.analysis.distance import ranked
@@ -36,8 +37,8 @@ _LEAST_SEEN = 5e-4  # below, every change reads 0
 Head = tuple[int, int]
 
 
-def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
-    """Draw the ranking of all heads, and the open one in both sentences.
+def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Comparison, ChangeMeasure]:
+    """Draw the ranking of all heads, and the open one in both sentences; in `places`, the head and the word.
 
     Returns:
         What was compared, and how, as the visitor chose it here.
@@ -46,18 +47,15 @@ def draw(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
         AttnvizError: the two share too few words, or are too long.
     """
     _caution(aligned(compared).overlap)
-    finding = st.container()
     overview, beside = st.columns([5, 7], gap="medium")
     with beside:
-        chosen, listed = st.container(), st.container()
+        finding, listed = st.container(), st.container()
         compared, how = choices.how(compared)
     grid = aligned(compared)
-    with chosen:
-        numbers, words = st.columns([2, 1])
-        with numbers:
-            head = choosing.head(caches.entry(compared.first.model), compared.first.kind)
-        with words:
-            word = choose_word(compared, grid)
+    with places[0]:
+        head = choosing.head(caches.entry(compared.first.model), compared.first.kind)
+    with places[1]:
+        word = choose_word(compared, grid)
     rows = moved(compared, how.measure, how.rescale)
     values = rows[..., word] if how.one_word else rows.mean(axis=-1)
     order = ranked(values)

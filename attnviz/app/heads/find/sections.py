@@ -47,7 +47,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
         AttnvizError: the model cannot read what stands in the box, or gives its weights alone; or the text is
             none, or too long.
     """
-    text, entry = choosing.sentence_and_model()
+    text, entry, _ = choosing.sentence_and_model()
     given, kind = ModelInput(text), self_attention(entry)
     caches.need_vectors(caches.trace(entry.name, given))
     head_column, token_column = st.columns([2, 1])

@@ -10,13 +10,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import caches, controls, markdown
-from attnviz.app.examples import introduction
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import mending
 from attnviz.app.heads.intervene.mending import MOST_EDITS, exceptions, replaces, without_effect
-from attnviz.app.state import link, memory
-from attnviz.app.state.choices import ASKED_AT, EDITS, HEAD, KIND, LAYER, POINTS_AT, QUERY, RANKED_BY, TEXT
+from attnviz.app.state.choices import EDITS, POINTS_AT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
@@ -28,16 +26,6 @@ from attnviz.trace import Kind
 _MOST_TOLD = 8
 _NOUNS = ("dog", "road")
 
-# What the changes do stands beside the buttons; where there is one column, a screen further down. There a
-# sentence right below the buttons says it first.
-_STYLE = """
-<style>
-@media (min-width: 641px) { .stMain :has(> .st-key-in_short) { display: none; } }
-</style>
-"""
-
-_BEGUN = "changes were chosen"
-_SEEN_IN_A_LINK = (KIND, TEXT, LAYER, HEAD, QUERY, POINTS_AT, ASKED_AT, RANKED_BY)
 _HELP = (
     "As a link writes them: “encoder 4-2” silences a head, “encoder 4-2 10” its row of token 10, "
     "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
@@ -57,38 +45,56 @@ class Intervention(choosing.QueryInHead):
         return tuple(str(edit) for edit in self.edits)
 
 
-def choose(entry: Entry, given: ModelInput) -> tuple[Intervention, DeltaGenerator]:
-    """Draw the choice of a head, a token, and changes.
+def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
+    """Draw the choice of a sentence, a model, a head and a token in one line, and below it that of changes.
 
     Returns:
-        What is chosen, and the place right below the buttons that silence; only narrow windows show it.
+        What is chosen, the place of the picture, and that of the words beside it.
+
+    Raises:
+        AttnvizError: the model cannot read the sentence, or cannot be used any more.
     """
-    _preset(entry)
+    text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
+    given = ModelInput(text)
+    caches.need_vectors(caches.trace(entry.name, given))
     mending.follow_words(entry, given)
-    st.header("Change a head", anchor=False)
-    place = st.container()
-    edits = _edits(entry, given)  # first: the buttons above say what is changed already
-    with place:
+    buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
+    figure, telling = st.columns([7, 5], gap="large")
+    with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry.name)
-        queries, keys = choosing.groups(entry, given, kind)
+        place = st.container(horizontal=True, vertical_alignment="center")
+    edits = _edits(entry, given, made, telling)  # first: the buttons say what is changed already
+    queries, keys = choosing.groups(entry, given, kind)
+    with numbers:
         layer, head = choosing.head(entry, kind)
-        st.markdown(
-            f":small[Heads are named so: {head_name(layer, head)} is layer {layer + 1}, head {head + 1}.]"
-        )
-        query = controls.token(queries, given, "Token that looks")
-        chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
+    with word:
+        query = controls.token(queries, given, "Token")
+    chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
+    with place:
         _silence(chosen)
-        st.html(_STYLE)
-        below = st.container(key="in_short")
-        _point(chosen)
-    return chosen, below
+        with st.popover("Other changes", icon=":material/tune:"):
+            row = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query)
+            _button(f"Silence its row of {chosen.token}", row, ":material/voice_over_off:")
+            _point(chosen)
+            st.markdown(f":small[{_HELP}]")
+    return chosen, figure, telling
 
 
 def _silence(chosen: Intervention) -> None:
-    here = chosen.kind, chosen.layer, chosen.head
-    with st.container(horizontal=True):
-        _button(f"Silence head {chosen.name}", Edit(*here), ":material/volume_off:", primary=True)
-        _button(f"Silence its row of {chosen.token}", Edit(*here, chosen.query), ":material/voice_over_off:")
+    """Draw the button that silences the open head; beside other changes, one in their place and one more."""
+    silent = Edit(chosen.kind, chosen.layer, chosen.head)
+    name, made = f"head {chosen.name}", EDITS.get([])
+    if not made or str(silent) in made:
+        _button(f"Silence {name}", silent, ":material/volume_off:", primary=True)
+        return
+    st.button(
+        f"Silence {name} instead",
+        type="primary",
+        icon=":material/volume_off:",
+        on_click=EDITS.set,
+        args=([str(silent)],),
+    )
+    _button(f"Silence {name} too", silent, ":material/add:")
 
 
 def _point(chosen: Intervention) -> None:
@@ -101,12 +107,11 @@ def _point(chosen: Intervention) -> None:
     here = chosen.kind, chosen.layer, chosen.head
     aim = _aim(chosen)
     token = markdown.token(aim, chosen.keys)
-    with st.container(horizontal=True):
-        only = Edit(*here, chosen.query, target=aim)
-        _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
-        if chosen.block.mask[:, aim].all():
-            every = Edit(*here, target=aim)
-            _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
+    only = Edit(*here, chosen.query, target=aim)
+    _button(f"Let {chosen.token} look at {token} alone", only, ":material/my_location:")
+    if chosen.block.mask[:, aim].all():
+        every = Edit(*here, target=aim)
+        _button(f"Let all look at {token} alone", every, ":material/filter_center_focus:")
 
 
 def toggle(edit: Edit) -> None:
@@ -124,16 +129,6 @@ def _replaced(written: str, edit: Edit) -> bool:
         return replaces(edit, Edit.parse(written.strip()))
     except InvalidEdit:
         return False  # the page says elsewhere what is wrong with it
-
-
-def _preset(entry: Entry) -> None:
-    """Who comes with no link to a certain view sees at once what the page is for."""
-    if memory.has(_BEGUN):
-        return
-    memory.put(_BEGUN, True)
-    if not EDITS.stands and not any(map(link.asked, (*_SEEN_IN_A_LINK, EDITS))):
-        layer, head = introduction(entry.name).head or (1, 1)
-        EDITS.set([f"{entry.kinds[0]} {LAYER.get(layer) or layer}-{HEAD.get(head) or head}"])
 
 
 def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
@@ -165,16 +160,25 @@ def _aim(chosen: Intervention) -> int:
     return aims[controls.token(keys, what, "… or let it look at", POINTS_AT, begin)]
 
 
-def _edits(entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
-    """Draw the changes as they stand; return those that can be made and do something."""
+def _edits(
+    entry: Entry, given: ModelInput, place: DeltaGenerator, telling: DeltaGenerator
+) -> tuple[Edit, ...]:
+    """Draw the changes as they stand, and in words; return those that can be made and do something."""
     every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
-    made = EDITS.draw(
-        "What is changed",
-        every,
-        accept_new_options=True,
-        placeholder="Nothing yet: choose a head to silence",
-        help=_HELP,
-    )
+    with place:
+        made = EDITS.draw(
+            "What is changed",
+            every,
+            accept_new_options=True,
+            placeholder="Nothing is changed",
+            label_visibility="collapsed",
+        )
+    with telling:
+        return _told(made, entry, given)
+
+
+def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
+    """Say what the changes do; return those that can be made and do something."""
     mending.drop_the_links(made)
     found: dict[str, Edit] = {}
     problems = mending.notice(made)
@@ -191,7 +195,7 @@ def _edits(entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     if edits:
         told = [_in_words(edit, effective, entry, given) for edit in effective]
         void = [f"{markdown.code(str(edit))} has no effect: {reason}" for edit, reason in idle.items()]
-        st.markdown(f":small[{' '.join(_sentence(some) for some in (told, void) if some)}]")
+        st.markdown(" ".join(_sentence(some) for some in (told, void) if some))
     if problems:
         told = list(dict.fromkeys(problems))
         more = [f"And {len(told) - _MOST_TOLD} more."] if len(told) > _MOST_TOLD else []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import caches, controls, markdown
 from attnviz.app.examples import introduction
-from attnviz.app.heads.intervene import computed, outputs, words
+from attnviz.app.heads.intervene import computed, outputs, picture, words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.state.choices import EDITS, KIND, MODEL, TEXT
 from attnviz.interventions.edit import Edit
@@ -14,44 +15,54 @@ from attnviz.models.catalogue import Entry
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 
 
-def draw(chosen: Intervention) -> int | None:
-    """Draw what the changes move, or what to do first.
+def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) -> int | None:
+    """Draw what the changes move; while nothing is changed, what the head looks at.
+
+    Args:
+        chosen: what is looked at and changed.
+        figure, telling: the places of the picture and of the words beside it.
 
     Returns:
         The token at which the model is asked what it expects, from 0; None where it expects nothing.
     """
-    st.header("What moves", anchor=False)
+    with telling:
+        place = words.place(chosen)
     if not chosen.edits:
-        st.markdown("Nothing is changed yet. **Silence a head**, and the model is run again without it.")
-    elif len(chosen.entry.kinds) > 1:
-        words.written(chosen)
-    place = words.place(chosen)
-    found = computed.effect(chosen, place) if chosen.edits else None
-    if found is not None and place is not None:
-        words.expected(chosen, found, place)
-    if found is not None:
-        outputs.tell(chosen, found, place)
-    if place is None:
-        _no_words(chosen)
-    if found is not None and place is None:
-        outputs.every_token(chosen, found)
+        telling.markdown("Nothing is changed yet. **Silence a head**, and the model is run again without it.")
+        with figure:
+            picture.draw(chosen)
+        return place
+    found = computed.effect(chosen, place)
+    with telling:
+        if len(chosen.entry.kinds) > 1:
+            words.written(chosen)
+        if place is None:
+            outputs.tell(chosen, found, place)
+        else:
+            st.markdown(words.in_short(chosen, found, place))
+    with figure:
+        if place is None:
+            outputs.every_token(chosen, found)
+        else:
+            words.expected(chosen, found, place)
     return place
 
 
-def in_short(chosen: Intervention, place: int | None) -> None:
-    """Say in a sentence what the changes did; `place` is what `draw` returned."""
-    if not chosen.edits:
-        st.markdown("Nothing is changed yet.")
-        return
+def in_numbers(chosen: Intervention, place: int | None) -> None:
+    """Draw what an angle means, what else turns the output so far, and where words are told, all outputs."""
     found = computed.effect(chosen, place)
-    st.markdown(outputs.in_short(chosen, found) if place is None else words.in_short(chosen, found, place))
+    outputs.explain(chosen, found, place)
+    if place is None:
+        _no_words(chosen)
+    else:
+        words.distances(found)
+        outputs.every_token(chosen, found)
 
 
 def limits() -> None:
     """Say it."""
-    with st.expander("What this does not show", icon=":material/warning:"):
-        st.markdown(
-            """
+    st.markdown(
+        """
 - **That a head which moves little is useless.** Others may do the same, or stand in for it: silence two that
   matter little alone, and the two together may matter much. In another sentence, the head may decide.
 - **What the model would be without the head.** The layers behind it now read other vectors than those that
@@ -63,7 +74,7 @@ def limits() -> None:
   through all later layers, which can hide it or enlarge it.
 - **Why.** One sees that something depends on a head, not what the head carried there.
 """
-        )
+    )
 
 
 def _no_words(chosen: Intervention) -> None:

@@ -69,7 +69,6 @@ def _parts(model: str, given: ModelInput, place: int, one: int, other: int) -> t
 
 def draw(chosen: Intervention, place: int) -> None:
     """Draw what makes one token likelier than another at this place, and after which layer it is."""
-    st.header("What makes a word likely?", anchor=False)
     try:
         likely = _likely(chosen.entry.name, chosen.given, place)
     except AttnvizError as error:

@@ -37,9 +37,15 @@ def in_short(chosen: Intervention, found: Effect) -> str:
 
 
 def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
-    """Say it, beside what else turns that output, and what an angle means."""
+    """Say it, beside what else turns that output."""
     compared = _compared(chosen, place) if _of_token(chosen, found) else ""
-    st.markdown(f"{in_short(chosen, found)} {compared}  \n:small[{_MEANING}]")
+    st.markdown(f"{in_short(chosen, found)} {compared}")
+
+
+def explain(chosen: Intervention, found: Effect, place: int | None) -> None:
+    """Say it, and what an angle means."""
+    tell(chosen, found, place)
+    st.markdown(_MEANING)
 
 
 def every_token(chosen: Intervention, found: Effect) -> None:
@@ -51,16 +57,8 @@ def every_token(chosen: Intervention, found: Effect) -> None:
         moved = _of_text(found, at)
         marked = chosen.query if _looks(chosen, at) else None
         with column:
-            st.markdown(_in_words(name, groups, moved, marked))
             _bars(f"moved {at}", name, groups, moved, marked, longest)
-
-
-def section(chosen: Intervention, place: int | None) -> None:
-    """Draw the bars as a section of their own, where words tell the effect: at `place`, not None."""
-    if chosen.edits and place is not None:
-        with st.container(border=True):
-            st.header("How far does each output turn?", anchor=False)
-            every_token(chosen, computed.effect(chosen, place))
+            st.markdown(_in_words(name, groups, moved, marked))
 
 
 def _cause(chosen: Intervention) -> str:

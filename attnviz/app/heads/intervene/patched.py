@@ -10,7 +10,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.sentence import name_of
-from attnviz.analysis.table import Cells, csv_text
+from attnviz.analysis.table import Cell, facts_text
 from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.token_bars import token_bars
@@ -20,7 +20,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
-from attnviz.app.saving import file_name_of, save_file
+from attnviz.app.saving import file_name_of, save_file, with_sentence
 from attnviz.app.state import memory
 from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
 from attnviz.capture import loading
@@ -59,7 +59,6 @@ def draw(chosen: Intervention, place: int | None) -> None:
         chosen: the model, the first sentence and the open head.
         place: where the model is asked what it expects; None: the output of the chosen token is looked at.
     """
-    st.header("What does each head carry?", anchor=False)
     st.markdown(
         "Two similar sentences are read. Then one of them is read again, with **one head’s "
         "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
@@ -221,29 +220,31 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     save_file(
         "Save as CSV",
         lambda: csv_of(model, asked.clean, asked.corrupted, asked.place, found),
-        f"{file_name_of(model)}-patching.csv",
+        f"{with_sentence(f'{file_name_of(model)}-patching')}.csv",
         icon=":material/download:",
     )
 
 
 def csv_of(model: str, clean: ModelInput, corrupted: str, place: int, found: Patching) -> str:
-    """Every head's share, below lines that say of what; the first character tells spreadsheets: UTF-8."""
+    """Every head's share, and in each row of what it is one."""
     of = "1 − cosine of the token’s two outputs"
     if found.expected is not None:
         one, other = (_in_quotes(token.text) for token in found.expected)
         of = f"the log odds of {one} against {other} in nats"
-    target = [] if clean.target is None else [("# second text", _in_quotes(clean.target))]
-    lines: list[Cells] = [
-        ("# outputs of", _in_quotes(clean.text)),
-        ("# put into the run over", _in_quotes(corrupted)),
-        *target,
-        ("# token that is looked at (from 1)", place + 1),
-        (f"# whole difference: of {of}", float(f"{found.whole:.9g}")),
-        ("attention", "layer", "head", "share"),
-    ]
-    for edit, share in zip(found.patched, found.shares, strict=True):
-        lines.append((edit.kind, edit.layer + 1, edit.head + 1, float(f"{share:.9g}")))
-    return "\ufeff" + csv_text(("# model", visible_text(model)), lines)
+    facts: dict[str, Cell] = {
+        "model": visible_text(model),
+        "outputs of": visible_text(clean.text),
+        "put into the run over": visible_text(corrupted),
+        "second text": visible_text(clean.target or ""),
+        "token that is looked at": place + 1,
+        "difference of": of,
+        "whole difference": float(f"{found.whole:.9g}"),
+    }
+    lines = (
+        (edit.kind, edit.layer + 1, edit.head + 1, float(f"{share:.9g}"))
+        for edit, share in zip(found.patched, found.shares, strict=True)
+    )
+    return facts_text(facts, ("attention", "layer", "head", "share"), lines)
 
 
 def _in_quotes(text: str) -> str:

@@ -20,16 +20,15 @@ _NOTE = "one colour scale for all heads, unchanged and changed"
 def draw(chosen: Intervention) -> None:
     """Draw the head before and with the changes, and say what the token looks at in both."""
     name = chosen.name
-    st.header(f"What head {name} looks at", anchor=False)
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
     told = f"{chosen.token} looks at {_told(chosen, before)}"
     if after is not None:
         told += f"; with the changes at {_told(chosen, after)}"
-    st.markdown(f"{told}.")
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
+    st.markdown(f"{told}.")
     if not after.any():
         st.markdown(
             "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token. "

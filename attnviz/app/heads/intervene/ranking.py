@@ -32,7 +32,6 @@ _TITLES = {
 
 def draw(chosen: Intervention, place: int | None) -> str:
     """Draw the ranking, as far as it is computed; return what heads are ranked by."""
-    st.header("Which head matters most here?", anchor=False)
     st.markdown(
         "Every head is silenced alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."

@@ -18,9 +18,18 @@ from attnviz.interventions.edit import Edit
 from attnviz.text import head_name, percent
 
 
+def ranked(chosen: Intervention, place: int | None) -> None:
+    """Draw the ranking of all heads, each silenced alone, and beside it what they do together."""
+    left, right = st.columns([6, 6], gap="large")
+    with left:
+        by = ranking.draw(chosen, place)
+    with right:
+        draw(chosen, place, by)
+
+
 def draw(chosen: Intervention, place: int | None, by: str) -> None:
     """Draw the button that begins it, or what came of it; before all heads are ranked, what it waits for."""
-    st.header("How many heads can go?", anchor=False)
+    st.subheader("How many heads can go?", anchor=False)
     alone = ranking.job(chosen, place).latest
     if alone is None or not alone.finished:
         st.markdown("This needs the ranking above: it can begin when every head has been silenced alone.")

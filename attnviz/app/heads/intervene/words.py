@@ -51,15 +51,6 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
     """Draw what the model expects there, before and with the changes."""
-    told = in_short(chosen, found, place)
-    variation = found.moved.variation
-    divergence = found.moved.divergence
-    if variation is not None and divergence is not None:
-        told += (
-            f" In all, {percent(float(variation[0]))} of the probability goes to other tokens (total "
-            f"variation); the divergence is {divergence[0]:.3f} nats."
-        )
-    st.markdown(told)
     candidates(
         "expected",
         title=f"What the model expects {_where(chosen)} {name_of(place, _groups(chosen))}",
@@ -69,6 +60,16 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
             for one in found.likely
         ],
     )
+
+
+def distances(found: Effect) -> None:
+    """Say how far all probabilities move."""
+    variation, divergence = found.moved.variation, found.moved.divergence
+    if variation is not None and divergence is not None:
+        st.markdown(
+            f"In all, {percent(float(variation[0]))} of the probability goes to other tokens (total "
+            f"variation); the divergence is {divergence[0]:.3f} nats."
+        )
 
 
 def written(chosen: Intervention) -> None:

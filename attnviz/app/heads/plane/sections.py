@@ -85,20 +85,19 @@ def choose() -> PlaneSelection:
     Raises:
         AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
     """
-    text, entry = choosing.sentence_and_model()
+    text, entry, (head_column, token_column) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
     caches.need_vectors(caches.trace(entry.name, given))
-    kind = attention.choose(entry.name)
-    head_column, token_column = st.columns([2, 1])
-    with head_column:
-        layer, head = choosing.head(entry, kind)
     with st.container(horizontal=True, vertical_alignment="center"):
+        kind = attention.choose(entry.name)
         keeps = KEEPS.segments("The plane keeps", _KEEPS)
         hide = _choose_hiding(entry, given, kind)
+    with head_column:
+        layer, head = choosing.head(entry, kind)
     shown = caches.shown(entry.name, given, kind, hide, False)
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
-        query = controls.token(queries, given, "Query (looks)")
+        query = controls.token(queries, given, "Query")
     return PlaneSelection(entry, kind, layer, head, given, queries, keys, query, keeps, hide)
 
 
@@ -123,11 +122,6 @@ def find(chosen: PlaneSelection) -> ComparedPlane:
 def picture(chosen: PlaneSelection, found: ComparedPlane) -> None:
     """Draw what was found in words, and the plane."""
     told = _finding(chosen, found)
-    st.markdown(
-        f"In head {chosen.name} a token that looks has a :blue[query], what it looks for; a token that is "
-        f"looked at has a :red[key], what it is found by. Both are vectors of {_d_head(chosen)} numbers, and "
-        f"here each is a point of one plane.\n\n{told}"
-    )
     weights = np.where(found.allowed, found.weights, np.float32(np.nan))
     numbers = store.publish(
         "numbers of the plane",
@@ -156,11 +150,15 @@ def picture(chosen: PlaneSelection, found: ComparedPlane) -> None:
         filename=f"{file_name_of(chosen.entry.name).removeprefix('attnviz-')}-{chosen.name}-plane",
         on_pick=lambda query: QUERY.pick(chosen.queries[query]),
     )
-    st.markdown(f":small[{_guide(chosen)}]")
+    st.markdown(
+        f"{told}\n\nIn head {chosen.name} a token that looks has a :blue[query], what it looks for; one "
+        "that is looked at has a :red[key], what it is found by. Both are lists of "
+        f"{_d_head(chosen)} numbers; here each is a point."
+    )
 
 
-def _guide(chosen: PlaneSelection) -> str:
-    """How the picture is read."""
+def guide(chosen: PlaneSelection) -> None:
+    """Say how the picture is read."""
     told = (
         "Point at a token, or reach it with Tab and the arrow keys: lines lead to what it looks at, or to "
         "who looks at it, the thicker the larger the weight. Click a query to choose it; Esc lets go."
@@ -172,7 +170,7 @@ def _guide(chosen: PlaneSelection) -> str:
         )
     if _subscripted(chosen.queries) or _subscripted(chosen.keys):
         told += " A small number tells equal tokens apart: it is the token's place in the sentence."
-    return told
+    st.markdown(told)
 
 
 def _finding(chosen: PlaneSelection, found: ComparedPlane) -> str:
@@ -224,7 +222,6 @@ def _key(chosen: PlaneSelection, key: int) -> str:
 
 def trust(chosen: PlaneSelection, found: ComparedPlane) -> None:
     """Draw how far the plane can be trusted, in numbers."""
-    st.header("How far to trust this plane", anchor=False)
     for column, draw in zip(
         st.columns(3, gap="large"), (_kept, _true_and_shown, _near_and_much), strict=True
     ):
@@ -286,7 +283,6 @@ def _near_and_much(chosen: PlaneSelection, found: ComparedPlane) -> None:
 
 def lost(chosen: PlaneSelection, found: ComparedPlane) -> None:
     """Draw what no plane shows, with the numbers of the chosen query and the key that it looks at most."""
-    st.header("Why near is not the same as much", anchor=False)
     query = chosen.query
     key = int(np.where(found.allowed[query], found.weights[query], -np.inf).argmax())
     head = chosen.head

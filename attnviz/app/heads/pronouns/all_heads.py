@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,14 +9,14 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.analysis.table import csv_text
-from attnviz.app import controls, markdown
+from attnviz.app import caches, controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.heads.pronouns import headline
+from attnviz.app.heads.pronouns import headline, onward
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
-from attnviz.app.saving import save_file
+from attnviz.app.saving import file_name_of, save_file
 from attnviz.experiments import coreference
 from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
 from attnviz.experiments.progress import Progress
@@ -30,53 +29,67 @@ _SENTENCES = "Sen\N{SOFT HYPHEN}tences"  # may be broken: four columns are to fi
 _MOST_NAMED = 30  # sentences that were left out
 
 
-def introduce() -> None:
-    """Say what is asked of every head, and what it is compared with."""
-    st.markdown(
-        "*The dog did not cross the road as it was too **tired** / **narrow**.* One word decides who *it* "
-        "is; in other pairs, a few do. A head **resolves** such a pair if, in both sentences, there is more "
-        "weight between the pronoun and the noun that is meant than between the pronoun and the other one: "
-        "the head changes sides. The nearer noun is right in exactly one sentence of each of our pairs, so "
-        "whoever always takes it resolves **none**."
-    )
+_ASKED = (
+    "*The dog did not cross the road as it was too **tired** / **narrow**.* One word decides who *it* is. A "
+    "head **resolves** such a pair if, in both sentences, there is more weight between the pronoun and the "
+    "noun that is meant than between the pronoun and the other one."
+)
 
 
 def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, still: bool) -> None:
-    """Draw how many pairs were read, which head is the best, and the map of all.
+    """Draw the map of all heads, and beside it what is asked of them and which is the best.
 
-    Only while it is `still`, nothing being computed, can heads be picked; only then do words stand above the
-    map, which would otherwise move with every sentence more.
+    Only while it is `still`, nothing being computed, can heads be picked, and is the best one told.
     """
     found = progress.found
-    if still:
-        for paragraph in headline.read(found, finished=progress.finished):
-            st.markdown(paragraph)
-        _left_out(found)
-    if not found.pairs:
-        return
+    left, right = st.columns([7, 5], gap="large")
+    with right:
+        if still:
+            for paragraph in headline.read(found, finished=progress.finished):
+                st.markdown(paragraph)
+            _left_out(found)
+        st.markdown(_ASKED)
+        if still and found.pairs:
+            _finding(chosen, found, looks, finished=progress.finished)
+    if found.pairs:
+        with left:
+            _map(chosen, found.scores(looks), looks, still)
+
+
+def _finding(chosen: HeadSelection, found: Verdicts, looks: Looks, *, finished: bool) -> None:
+    """Say which head is the best and what the open one does; offer to open those that are named."""
+    scores = found.scores(looks)
+    st.markdown(headline.claim(scores, looks, finished=finished))
+    first, here = best(scores), (chosen.layer, chosen.head)
+    if here not in first.heads:
+        resolved = f"{scores.pairs[here]} of {plural(scores.total, 'pair')}"
+        st.markdown(f"The open head, {chosen.name}, resolves {resolved}.")
+    named = [each for each in (*first.heads, *first.others) if each != here]
+    with st.container(horizontal=True):
+        for each in named[:_MOST_OPENED]:
+            st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
+    reading = found.pairs[0].readings[0]
+    onward.silence(chosen, reading.text, reading.pronoun, f"Silence head {chosen.name} and see what changes")
+
+
+def how_sure(_chosen: HeadSelection, found: Verdicts, looks: Looks, finished: bool) -> None:
+    """Say how sure it is that the best head is the best."""
     scores = found.scores(looks)
     nearest, _, coin = coreference.baselines(found.pairs)
-    if still:
-        _finding(chosen, scores, looks, nearest, coin, progress.finished)
-    left, right = st.columns([5, 7], gap="medium")
-    with left:
-        _map(chosen, scores, looks, still)
-    with right:
-        _chart(chosen, scores, nearest, coin)
-
-
-def _finding(
-    chosen: HeadSelection, scores: Scores, looks: Looks, nearest: Baseline, coin: Baseline, finished: bool
-) -> None:
-    """Say which head is the best, and offer to open those that are named."""
     for paragraph in headline.paragraphs(scores, looks, nearest, coin, finished=finished):
         st.markdown(paragraph)
-    first = best(scores)
-    named = [each for each in (*first.heads, *first.others) if each != (chosen.layer, chosen.head)]
-    if named:
-        with st.container(horizontal=True):
-            for each in named[:_MOST_OPENED]:
-                st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
+    st.markdown(
+        "The nearer noun is right in exactly one sentence of each of our pairs, so whoever always takes it "
+        "resolves **none**."
+    )
+    _by_chance(scores, looks)
+
+
+def ranked(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
+    """Draw all heads in order, as a picture and as a table."""
+    nearest, _, coin = coreference.baselines(found.pairs)
+    _chart(chosen, found.scores(looks), nearest, coin)
+    _table(chosen, found, looks)
 
 
 def _left_out(found: Verdicts) -> None:
@@ -161,16 +174,18 @@ def _chart(chosen: HeadSelection, scores: Scores, nearest: Baseline, coin: Basel
             f"{len(ranking)} heads, from {called[0]}, which resolves {pairs[0]} of {plural(total, 'pair')}, "
             f"to the last, which resolves {pairs[-1]}. Head {chosen.name} is number {open_at}."
         ),
-        filename=f"pronouns-{_filename_of(chosen)}",
+        filename=f"{file_name_of(chosen.entry.name).removeprefix('attnviz-')}-pronouns",
     )
     st.markdown(f":small[The larger point: head {chosen.name}, number {open_at} of {len(ranking)}.]")
 
 
-def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
+def _table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     """Draw those heads as a table that resolve most, all of them on demand, and a way to save them."""
     scores, baselines = found.scores(looks), coreference.baselines(found.pairs)
     rows = scores.ranking
     st.markdown(_lines(scores, looks, rows[:_MOST_LISTED], baselines))
+    offered = {head_name(*each): each for each in rows[:_MOST_LISTED]}
+    controls.buttons("Open", offered, "ranked heads", lambda at: controls.open_head(*at), chosen.name)
     unless = "" if (scores.given >= HARDLY).any() else ", unless all do"
     st.markdown(
         f":small[Most pairs first{_shown(len(found.pairs))}. A head with a weight of less than "
@@ -181,14 +196,9 @@ def table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
         save_file(
             "Save all figures (CSV)",
             lambda: csv_text(coreference.COLUMNS, coreference.table_rows(scores)),
-            f"attnviz-pronouns-{_filename_of(chosen)}.csv",
+            f"{file_name_of(caches.called(chosen.entry.name))}-pronouns.csv",
             icon=":material/download:",
         )
-
-
-def _filename_of(chosen: HeadSelection) -> str:
-    """The model's name as a part of a file's."""
-    return re.sub(r"[^\w.-]+", "-", chosen.entry.name).strip("-")
 
 
 def _lines(
@@ -219,26 +229,26 @@ def _shown(total: int) -> str:
     return f", in brackets the {100 * CONFIDENCE:g} % interval in percent; in bold letters, the best"
 
 
-def by_chance(scores: Scores, looks: Looks) -> None:
+def _by_chance(scores: Scores, looks: Looks) -> None:
     """Say what the best heads owe to being the best of many."""
     heads, first = scores.pairs.size, best(scores)
     if not first.heads:
         return
     coins, turns = expected_best([scores.total] * heads, _COIN), np.median(scores.turns)
-    with st.expander("Is the best head only lucky?"):
-        st.markdown(
-            f"{_caution(scores)}The best of {heads} is best partly by luck. If {heads} people tossed a coin "
-            f"for each sentence, the luckiest would resolve {coins:.1f} of {plural(scores.total, 'pair')} on "
-            f"average. A coin changes sides in half of the pairs, the median head in {turns:g}.\n\n"
-            "So ask of the pairs in which a head changes sides: how often is that the right way? Blindly, it "
-            "would be half. If every head here changed sides as often as it does, but blindly, the best "
-            f"would resolve {scores.best_by_chance:.1f} pairs on average. {_turning(scores, first)} "
-            "(exact sign test, Bonferroni’s correction).\n\n"
-            "Intervals are Wilson’s (1927), each of one head; they know nothing of its being the best. "
-            "For single sentences they take all sentences as independent, which the two of a pair are not."
-            f"\n\n**Weight on {whom(looks)}**: how much of its weight the head gives {whom(looks)}, on "
-            "average. A head may prefer the right one of two nouns that it hardly looks at."
-        )
+    st.markdown(
+        f"{_caution(scores)}**Is the best head only lucky?** The best of {heads} is best partly by luck. If "
+        f"{heads} people tossed a coin for each sentence, the luckiest would resolve {coins:.1f} of "
+        f"{plural(scores.total, 'pair')} on average. A coin changes sides in half of the pairs, the median "
+        f"head in {turns:g}.\n\n"
+        "So ask of the pairs in which a head changes sides: how often is that the right way? Blindly, it "
+        "would be half. If every head here changed sides as often as it does, but blindly, the best "
+        f"would resolve {scores.best_by_chance:.1f} pairs on average. {_turning(scores, first)} "
+        "(exact sign test, Bonferroni’s correction).\n\n"
+        "Intervals are Wilson’s (1927), each of one head; they know nothing of its being the best. "
+        "For single sentences they take all sentences as independent, which the two of a pair are not."
+        f"\n\n**Weight on {whom(looks)}**: how much of its weight the head gives {whom(looks)}, on "
+        "average. A head may prefer the right one of two nouns that it hardly looks at."
+    )
 
 
 def _caution(scores: Scores) -> str:

@@ -1,36 +1,36 @@
-"""What the page is about: a model, who looks, and the head that is looked at closely."""
+"""What the pages are about: a model, who looks, and the head that is looked at closely."""
 
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.state.choices import DIRECTION, PART, WHO_LOOKS
+from attnviz.app.page import bar
+from attnviz.app.state.choices import DIRECTION, WHO_LOOKS
 from attnviz.experiments import coreference, syntax
 from attnviz.experiments.sentences import self_attention
 
-PRONOUNS, GRAMMAR = "Pronouns", "Grammar"
-
 FROM_PRONOUN, FROM_NOUNS = "The pronoun looks", "The nouns look"
-FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "Its head word looks"
+FROM_DEPENDENT, FROM_HEAD = "The dependent word looks", "The word it belongs to looks"
 
 
-def choose() -> tuple[str, HeadSelection]:
-    """Draw the choices that both parts share; return `PRONOUNS` or `GRAMMAR`, and the open head.
+def choose() -> tuple[HeadSelection, DeltaGenerator]:
+    """Draw the choice of a model and of a head; return the open head, and a place beside them.
 
     Raises:
         AttnvizError: the model cannot be used.
     """
-    part = PART.segments("Part", (PRONOUNS, GRAMMAR))
-    model_column, head_column = st.columns(2)
+    with bar():
+        model_column, head_column, beside = st.columns([3, 4, 6])
     with model_column:
-        entry = controls.reading_model()
+        entry = controls.reading_model(offer_own=False)
     kind = self_attention(entry)
     with head_column:
         layer, head = choosing.head(entry, kind)
-    return part, HeadSelection(entry, kind, layer, head)
+    return HeadSelection(entry, kind, layer, head), beside.container(horizontal=True)
 
 
 def who_looks(chosen: HeadSelection) -> coreference.Looks:

@@ -19,15 +19,13 @@ from attnviz.trace import Counts
 _CASES = {sort: sort.capitalize() for sort in SORTS}
 
 
-def introduce() -> None:
+def _introduce() -> None:
     """Say what is asked of every head."""
-    st.header("Which head knows the grammar?", anchor=False)
     st.markdown(
-        "In *The old dog chased her cat*, *the* belongs to *dog*, *her* to *cat*, and *cat* is the object of "
-        "*chased*. A head **finds** such a relation if the dependent word, of all others, looks most at the "
-        "right one (or, as you choose, is looked at most by it), as in table 1 of Clark et al. (2019). "
-        "Beside it stands the best fixed distance, such as “always the next word”: a head that only counts "
-        "words is no better."
+        "In *The old dog chased her cat*, *the* belongs to *dog*, and *cat* is the object of *chased*. A "
+        "head **finds** such a relation if the dependent word looks most at the right one of all others (or, "
+        "as you choose, is looked at most by it). A head that only counts words is no better than the best "
+        "fixed distance, such as “always the next word”."
     )
 
 
@@ -38,24 +36,38 @@ def choose() -> int:
 
 
 def draw(chosen: HeadSelection, progress: Progress[Grammar], looks: Looks, sort: int, *, still: bool) -> None:
-    """Draw the best head of each relation, and the map of all heads for one: a place in `SORTS`.
+    """Draw the map of all heads for one relation, a place in `SORTS`, and beside it what is asked and found.
 
     Only while it is `still`, nothing being computed, can heads be picked.
     """
     found = progress.found
-    _left_out(found)
-    if not found.sentences:
-        return
-    left, right = st.columns([6, 5], gap="medium")
-    with left:
-        st.markdown(_table(chosen, found, looks))
-        st.markdown(
-            f":small[{plural(found.sentences, 'sentence')} of our own, annotated by hand. In brackets: "
-            f"Wilson’s {100 * CONFIDENCE:g} % interval of each head by itself. The best head and the best "
-            "offset are both chosen by these very sentences.]"
-        )
+    left, right = st.columns([7, 5], gap="large")
     with right:
-        _one(chosen, found, looks, sort, still)
+        _left_out(found)
+        _introduce()
+        if found.totals[sort]:
+            _tell(chosen, found, looks, sort, still)
+        elif found.sentences:
+            st.markdown("None of the sentences that were read has this relation.")
+    if found.totals[sort]:
+        with left:
+            _map(chosen, found, looks, sort, still)
+
+
+def every(chosen: HeadSelection, found: Grammar, looks: Looks) -> None:
+    """Draw the best head of each relation as a table, and open them."""
+    st.markdown(_table(chosen, found, looks))
+    offered = {
+        f"{CALLED[name]}: {numbers(each[:1])}": each[0]
+        for sort, name in enumerate(SORTS)
+        if found.totals[sort] and (each := _best(found.hits[LOOKS.index(looks), sort]))
+    }
+    controls.buttons("Open", offered, "best heads", lambda at: controls.open_head(*at))
+    st.markdown(
+        f":small[{plural(found.sentences, 'sentence')} of our own, annotated by hand, as in table 1 of Clark "
+        f"et al. (2019). In brackets: Wilson’s {100 * CONFIDENCE:g} % interval of each head by itself. The "
+        "best head and the best offset are both chosen by these very sentences.]"
+    )
 
 
 def _left_out(found: Grammar) -> None:
@@ -90,13 +102,8 @@ def _table(chosen: HeadSelection, found: Grammar, looks: Looks) -> str:
     return "\n".join(lines)
 
 
-def _one(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
-    name, total = CALLED[SORTS[sort]], int(found.totals[sort])
-    st.header(name.capitalize(), anchor=False)
-    if not total:
-        st.markdown("None of the sentences that were read has this relation.")
-        return
-    hits = found.hits[LOOKS.index(looks), sort]
+def _tell(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
+    hits, total = found.hits[LOOKS.index(looks), sort], int(found.totals[sort])
     most = int(hits.max())
     offset, by_offset = found.best_offset(sort)
     better = int((hits > by_offset).sum())
@@ -107,6 +114,13 @@ def _one(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: 
         f"{'do' if better > 1 else 'does'} better than always {_offset(offset)}. "
         f"Head {chosen.name}: {short(int(hits[chosen.layer, chosen.head]), total)}."
     )
+    if still and (chosen.layer, chosen.head) not in best:
+        st.button(f"Open {names(best[:1])}", on_click=controls.open_head, args=best[0])
+
+
+def _map(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, still: bool) -> None:
+    hits, total = found.hits[LOOKS.index(looks), sort], int(found.totals[sort])
+    _, by_offset = found.best_offset(sort)
     high = max(float(hits.max()) / total, by_offset / total)
     head_map(
         "grammar map",

@@ -6,44 +6,49 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
+from attnviz.app.folded import folded, section
+from attnviz.app.heads import choosing
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import choices, computing, grammar, listing, onward
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
+from attnviz.app.state.choices import CASES
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.syntax import LOOKS, SORTS, Answers, Grammar, Looks
 
 
-def draw(chosen: HeadSelection) -> None:
-    """Draw the sections; while the sentences are read, they stream."""
-    grammar.introduce()
-    with st.container(horizontal=True):
+def draw(chosen: HeadSelection, beside: DeltaGenerator) -> None:
+    """Draw the page; while the sentences are read, the map streams. `beside`: the place beside the model."""
+    with beside:
         looks = choices.which_way()
-        sort = grammar.choose()
-    overview = st.container()
-    listed = st.container(border=True)
-    with listed:
-        which = listing.choose(chosen.name)
+    sort = grammar.choose()
 
     def stream(latest: Progress[Grammar]) -> None:
         grammar.draw(chosen, latest, looks, sort, still=False)
 
     job, words = computing.grammar(chosen), counted("Reading the sentences", "sentences")
-    with overview:
-        latest = show_job(job, words, stream, key="grammar", only_running=True)
-        if latest is not None:
-            grammar.draw(chosen, latest, looks, sort, still=True)
-    with listed:
-        if latest is not None and latest.found.totals[sort]:
-            _cases(chosen, latest.found, looks, sort, which)
+    latest = show_job(job, words, stream, key="grammar", only_running=True)
+    if latest is not None:
+        grammar.draw(chosen, latest, looks, sort, still=True)
+
+    def cases() -> None:
+        which = listing.choose()
+        if latest is None or not latest.found.totals[sort]:
+            waits = "This comes when all sentences are read."
+            st.markdown(waits if job.running else "There is nothing to list.")
         else:
-            told = (
-                "This list comes when all sentences are read." if job.running else "There is nothing to list."
-            )
-            st.markdown(told)
+            _cases(chosen, latest.found, looks, sort, which)
+
+    def every() -> None:
+        if latest is not None and latest.found.sentences:
+            grammar.every(chosen, latest.found, looks)
+
+    folded(section("All relations", every), section(listing.HEADING, cases).with_choices(CASES))
+    choosing.unread_sentence(chosen.entry)
 
 
 _TOLD = {
@@ -73,7 +78,9 @@ def _cases(chosen: HeadSelection, found: Grammar, looks: Looks, sort: int, which
     right = np.array(
         [case.answers.hits[way, case.number, chosen.layer, chosen.head] for case in cases], dtype=bool
     )
-    st.markdown(f"It finds {right.sum()} and misses {(~right).sum()}. {_TOLD[looks]} {_WEIGHTS}")
+    st.markdown(
+        f"Head {chosen.name} finds {right.sum()} and misses {(~right).sum()}. {_TOLD[looks]} {_WEIGHTS}"
+    )
 
     def draw_one(place: int) -> None:
         _draw_case(chosen, cases[place], looks, bool(right[place]))

@@ -57,6 +57,23 @@ def paragraphs(
     )
 
 
+def claim(scores: Scores, looks: Looks, *, finished: bool) -> str:
+    """Which head is the best, and how it changes sides: the finding in two sentences, in Markdown."""
+    found = best(scores)
+    if not found.heads:
+        return _none(scores, looks, finished)
+    first, total, several = found.heads[0], scores.total, len(found.heads) > 1
+    pairs, turns = int(scores.pairs[first]), int(scores.turns[first])
+    only, bold = ("only ", "") if few(total) else ("", "**")
+    told = (
+        f"{bold}{names(found.heads).capitalize()} {'each resolve' if several else 'resolves'} {pairs} of "
+        f"{only}{plural(total, 'pair')}{_so_far(finished)}, more than any other head that looks there.{bold}"
+    )
+    if several:
+        return told
+    return f"{told} It changes sides in {turns}, {plural(pairs, 'time')} the right way; blindly, half."
+
+
 def _none(scores: Scores, looks: Looks, finished: bool) -> str:
     which = f"that gives {_enough(looks)} its weight " if (scores.given >= HARDLY).any() else ""
     pairs = "the pair" if scores.total == 1 else f"any of the {scores.total} pairs"

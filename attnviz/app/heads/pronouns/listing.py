@@ -20,9 +20,12 @@ _IN_A_ROW = 2
 Example = TypeVar("Example")
 
 
-def choose(head: str) -> str:
-    """Draw the heading, and the choice which examples are listed of this head."""
-    st.header(f"What head {head} gets right, and what it fails on", anchor=False)
+HEADING = "What it gets right, and what it fails on"
+"""Of the section."""
+
+
+def choose() -> str:
+    """Draw the choice which examples are listed of the open head."""
     return CASES.segments("Examples", (FAILURES, SUCCESSES, ALL))
 
 

@@ -24,9 +24,8 @@ def draw(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     )
     nearest, _, coin = coreference.baselines(found.pairs)
     turns = pairs + wrong
-    st.header(f"Head {chosen.name}", anchor=False)
     st.markdown(
-        f"It resolves {_of_pairs(pairs, total)} ({100 * CONFIDENCE:g} % interval "
+        f"Head {chosen.name} resolves {_of_pairs(pairs, total)} ({100 * CONFIDENCE:g} % interval "
         f"{interval(pairs, total)}). Always the nearest noun: {share(nearest.pairs, 1)}; a coin for each "
         f"sentence: {share(coin.pairs, 1)}. Sentence by sentence it is right in {sentences} of {2 * total}"
         f"{_share_of_many(sentences, total, 2)}; the nearest noun in "

@@ -26,7 +26,6 @@ _MOST_NAMED = 12
 
 def draw(chosen: HeadSelection, looks: Looks) -> None:
     """Draw the boxes and the choice of three words, and what the heads make of them."""
-    st.header("Your own pair", anchor=False)
     st.markdown(
         "Type a sentence, and again with another word that turns the pronoun’s meaning. Then say which words "
         "are meant. A word that stands there twice has two entries, told apart by their numbers."

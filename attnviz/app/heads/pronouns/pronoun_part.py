@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
+from attnviz.app.folded import EVERYTHING, folded, section
+from attnviz.app.heads import choosing
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import all_heads, choices, computing, listing, one_head, onward, own
 from attnviz.app.heads.pronouns.figures import fine, marked
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.state.choices import PAIRS
+from attnviz.app.state.choices import CASES, FIRST_MEANT, OPEN, OTHER, PAIRS, QUERY, SECOND_MEANT
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
 from attnviz.experiments.coreference import LOOKS, Looks, Verdicts
@@ -21,49 +24,50 @@ from attnviz.experiments.progress import Progress
 from attnviz.text import plural
 
 
-def draw(chosen: HeadSelection) -> None:
-    """Draw the sections; while the pairs are read, the map streams."""
-    all_heads.introduce()
-    with st.container(horizontal=True):
+def draw(chosen: HeadSelection, beside: DeltaGenerator) -> None:
+    """Draw the page; while the pairs are read, the map streams. `beside`: the place beside the model."""
+    with beside:
         looks = choices.who_looks(chosen)
         source = PAIRS.segments("Pairs", (OURS, PASTED, UPLOADED))
     given = _pairs_of(source)
-    overview = st.container()
-    listed = st.container(border=True)
-    with listed:
-        which = listing.choose(chosen.name)
-    latest = None
-    if given:
-        with overview:
-            latest = _read(chosen, given, looks)
-    with listed:
-        if latest is not None and latest.found.pairs:
-            _cases(chosen, latest.found, looks, which)
+    latest = _read(chosen, given, looks) if given else None
+    found = latest.found if latest is not None and latest.found.pairs else None
+    finished = latest is not None and latest.finished
+
+    def when_read(draw_section: Callable[..., object], *more: object) -> None:
+        if found is not None:
+            draw_section(chosen, found, looks, *more)
         else:
-            reads = given and computing.verdicts(chosen, given).running
-            st.markdown("This list comes when all pairs are read." if reads else "No pair has been read.")
-    with st.container(border=True):
-        own.draw(chosen, looks)
+            running = bool(given) and computing.verdicts(chosen, given).running
+            st.markdown("This comes when all pairs are read." if running else "No pair has been read.")
+
+    def cases() -> None:
+        when_read(_cases, listing.choose())
+
+    folded(
+        section("How sure is that?", when_read, all_heads.how_sure, finished),
+        section("All heads in order", when_read, all_heads.ranked),
+        section("This head in numbers", when_read, one_head.draw),
+        section(listing.HEADING, cases).with_choices(CASES),
+        section(_OWN, own.draw, chosen, looks).with_choices(OTHER, QUERY, FIRST_MEANT, SECOND_MEANT),
+    )
+    if OPEN.get(None) not in (_OWN, EVERYTHING):
+        choosing.unread_sentence(chosen.entry)
+
+
+_OWN = "Your own pair"
 
 
 def _read(chosen: HeadSelection, given: Sequence[Pair], looks: Looks) -> Progress[Verdicts] | None:
-    """Draw what all heads do, and the open one; return it once it stands still."""
+    """Draw what all heads do; return it once it stands still."""
 
     def stream(latest: Progress[Verdicts]) -> None:
         all_heads.draw(chosen, latest, looks, still=False)
 
     job, words = computing.verdicts(chosen, given), counted("Reading the pairs", "pairs")
     latest = show_job(job, words, stream, key="pronouns", only_running=True)
-    if latest is None:
-        return None
-    all_heads.draw(chosen, latest, looks, still=True)
-    if latest.found.pairs:
-        left, right = st.columns([6, 7], gap="medium")
-        with left:
-            all_heads.table(chosen, latest.found, looks)
-        with right.container(border=True):
-            one_head.draw(chosen, latest.found, looks)
-        all_heads.by_chance(latest.found.scores(looks), looks)
+    if latest is not None:
+        all_heads.draw(chosen, latest, looks, still=True)
     return latest
 
 
@@ -75,9 +79,9 @@ def _cases(chosen: HeadSelection, found: Verdicts, looks: Looks, which: str) -> 
     right = found.right(looks)[:, :, chosen.layer, chosen.head]
     both = np.asarray(right.all(axis=1))
     st.markdown(
-        f"It resolves {plural(int(both.sum()), 'pair')} and fails on {(~both).sum() or 'none'}. The "
-        f"percentages are the model’s own weights {_WAYS[looks]}; the noun that is meant stands in bold "
-        "letters."
+        f"Head {chosen.name} resolves {plural(int(both.sum()), 'pair')} and fails on "
+        f"{(~both).sum() or 'none'}. The percentages are the model’s own weights {_WAYS[looks]}; the noun "
+        "that is meant stands in bold letters."
     )
 
     def draw_one(place: int) -> None:
