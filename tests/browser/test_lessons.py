@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 import attnviz
+from attnviz.app.folded import EVERYTHING
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
@@ -28,7 +29,7 @@ from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
 from attnviz.app.learn.who_gets_the_book import compute as book
 from attnviz.app.learn.write.sections import EXAMPLES as STORIES
-from attnviz.app.state.choices import CLAUSES_SEED
+from attnviz.app.state.choices import CLAUSES_SEED, OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 from tests.browser.explore import Explore, value, values
@@ -60,10 +61,11 @@ MOVING = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link, with its answer; return the part that is not the menu."""
+    """Open the page by a link, with its answer and all sections; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
-    main = first_visit(page, server, name, **choices)
+    everything = {"open": EVERYTHING} if name in OPEN.pages else {}
+    main = first_visit(page, server, name, **everything, **choices)
     reveal(page)
     return main
 

@@ -34,7 +34,7 @@ LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYT
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
 # Of the sections below the picture, the one that is open.
-OPEN = OneOf(name="open", pages=_AVERAGE)
+OPEN = OneOf(name="open", pages=_READ_BY_BERT | _CROSS)
 
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
