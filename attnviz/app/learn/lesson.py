@@ -174,7 +174,7 @@ def the_code(*functions: tuple[str, ...]) -> None:
         path = f"{module.replace('.', '/')}.py"
         for name in names:
             st.markdown(f"`{name}` in `{path}`")
-            st.code(source_of(module, name), language="python")
+            st.code(source_of(module, name), language="python", wrap_lines=True)
 
 
 def not_shown(points: str) -> None:

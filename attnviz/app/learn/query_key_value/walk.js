@@ -641,7 +641,7 @@ class Walk extends View {
         " = ",
         number("result", value, fixed(value, MOST_DIGITS), "outcome"),
       ),
-      element("p", { class: "muted" }, block.row ? this.data.across.origin : this.data.origin),
+      element("p", { class: "muted" }, (block.row && this.data.across?.origin) || this.data.origin),
       element(
         "p",
         { class: "muted" },
