@@ -13,7 +13,7 @@ with lesson("query_key_value") as places:
     places.folded(
         section("Why three, and not one?", sections.why_three, chosen),
         section("All queries at once", sections.all_queries, chosen).with_choices(CONVENTION),
-        section("The six steps in words", sections.in_words, chosen),
+        section("The steps in words", sections.in_words, chosen),
         section(THE_CODE, sections.code, chosen),
         section(NOT_SHOWN, sections.limits, chosen),
     )

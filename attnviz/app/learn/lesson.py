@@ -42,7 +42,10 @@ _STYLE = """
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: 1.1rem; padding: 0; }
 .st-key-question > .stElementContainer p { font-size: 1.1rem; }
-@media (max-width: 1000px) { .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; } }
+@media (max-width: 1000px) {
+  .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; }
+  .stColumn:has(.st-key-beside-model) { min-width: 100%; }
+}
 @media (max-width: 640px) {
   .stMain .katex-display { font-size: 1em; }
   .stMain .katex-display > .katex { white-space: normal; }

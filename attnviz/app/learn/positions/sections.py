@@ -150,8 +150,8 @@ def compared(read: TwoOrders) -> None:
         )
     if read.found.without.differences.any():
         st.markdown(
-            "**Why not exactly 0?** A computer keeps some 7 digits of each number, and rounds after every "
-            "addition. In another order the same terms are rounded otherwise."
+            "**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and rounds "
+            "after every addition. In another order the same terms are rounded otherwise."
         )
 
 

@@ -120,7 +120,7 @@ def choose() -> tuple[Attention, str, int, int, int]:
     model, others = st.columns([2, 9])
     with model:
         attention = ATTENTIONS[SIX_STEPS_OF.select("Model", tuple(ATTENTIONS), BERT)]
-    with others:
+    with others.container(key="beside-model"):
         if attention.model != MODEL:
             return attention, *_ask_translator(attention)
         chosen = choosing.head_selection()
