@@ -53,15 +53,11 @@ _STYLE = """
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
-<<<<<<< HEAD
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
-  .st-key-title:has(.st-key-remark) .st-key-teacher { display: none; }
-=======
   .st-key-title .stHorizontalBlock { gap: 0.5rem; }
   html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
->>>>>>> 9e4dd1c (Learn: one row beside the title on phones; code wraps; pictures with steps have one control for them)
 }
 </style>
 """
