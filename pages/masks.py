@@ -1,15 +1,26 @@
 """Who may look at whom? A mask decides: here you draw it, and see those of your model."""
 
+import streamlit as st
+
+from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
+from attnviz.app.learn.in_your_model import CHOICES
 from attnviz.app.learn.lesson import lesson, not_shown
 from attnviz.app.learn.masks import own_masks, reach, sections, teacher_forcing
+from attnviz.app.state.choices import EDITED, REPLACEMENT
 
 with lesson("masks") as places:
     chosen = places.controls(sections.choose)
     places.question(sections.question, chosen)
-    drawn_as_text = places.text(sections.text, chosen)
+    drawn_as_text = places.text(sections.text)
     places.picture(sections.picture, chosen, drawn_as_text)
-    places.more(teacher_forcing.draw)
-    places.more(reach.draw, chosen.text)
-    places.more(own_masks.draw, chosen.text)
-    places.code(sections.code)
-    places.limits(not_shown, sections.LIMITS)
+    places.folded(
+        section("What a causal mask changes", sections.causal, chosen),
+        section("Which outputs can one word change?", reach.draw, chosen.text).with_choices(
+            EDITED, REPLACEMENT
+        ),
+        section("Training shows all words at once", teacher_forcing.draw),
+        section("Who uses which mask", st.markdown, sections.USED_BY),
+        section("In your model", own_masks.draw, chosen.text).with_choices(*CHOICES),
+        section(THE_CODE, sections.code),
+        section(NOT_SHOWN, not_shown, sections.LIMITS),
+    )

@@ -1,5 +1,7 @@
 """How does attention know the order? Shuffle the words; then four ways to tell it, and your model's own."""
 
+from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
+from attnviz.app.learn.in_your_model import CHOICES
 from attnviz.app.learn.lesson import lesson, not_shown
 from attnviz.app.learn.positions import own_positions, position_kinds, sections
 
@@ -8,7 +10,11 @@ with lesson("positions") as places:
     places.question(sections.question, chosen)
     read = places.picture(sections.picture, chosen)
     places.text(sections.text, read)
-    places.more(position_kinds.draw, chosen.text, chosen.query)
-    places.more(own_positions.draw, chosen.text)
-    places.code(sections.code)
-    places.limits(not_shown, sections.LIMITS)
+    kinds = section("Four ways to tell the order", position_kinds.draw, chosen.text, chosen.query)
+    places.folded(
+        kinds.with_choices(*position_kinds.CHOICES),
+        section("How the two are compared", sections.compared, read),
+        section("In your model", own_positions.draw, chosen.text).with_choices(*CHOICES),
+        section(THE_CODE, sections.code),
+        section(NOT_SHOWN, not_shown, sections.LIMITS),
+    )

@@ -12,6 +12,7 @@ with lesson("weighted_average") as places:
     places.picture(sections.picture, chosen)
     places.text(sections.text, chosen)
     places.folded(
+        section("The formula, worked out", sections.formula, chosen),
         section("Does it know what it means?", averages_compared.meaning, chosen),
         section("Four ways to compare", averages_compared.scorings, chosen),
         section("One query, or all at once", averages_compared.matrix, chosen),

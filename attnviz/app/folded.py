@@ -48,7 +48,10 @@ def section(
 
 
 def folded(*sections: Section) -> None:
-    """Draw the headings side by side, and below them the section that is chosen; the link says which."""
+    """Draw the headings side by side, and below them the section that is chosen; the link says which.
+
+    What was chosen or typed in a section is there again when it is opened the next time.
+    """
     asked = [each.heading for each in sections if any(map(_asked, each.choices))]
     if asked and not OPEN.stands and not link.named(OPEN):
         OPEN.set(asked[0] if len(asked) == 1 else EVERYTHING)
@@ -58,6 +61,9 @@ def folded(*sections: Section) -> None:
             if chosen in (each.heading, EVERYTHING):
                 st.header(each.heading, anchor=False)
                 each.draw()
+            else:
+                for choice in each.choices:
+                    choice.keep()
 
 
 def _asked(choice: Choice[Any]) -> bool:

@@ -31,6 +31,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
+# A phone is no projector.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
@@ -56,7 +57,8 @@ _STYLE = """
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }
   .st-key-title:has(.st-key-remark) { gap: 0.25rem; }
-  .st-key-title:has(.st-key-remark) .st-key-teacher { display: none; }
+  .st-key-title .stHorizontalBlock { gap: 0.5rem; }
+  html:not([data-teacher]) .st-key-title .st-key-teacher { display: none; }
 }
 </style>
 """

@@ -133,7 +133,7 @@ def ask(question: Question) -> None:
     guessed = st.pills(
         "Your guess", question.options, key=key, format_func=markdown.plain, label_visibility="collapsed"
     )
-    shown = name in revealed() and not kept_covered()
+    shown = answered()
     if shown:
         st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
     else:
@@ -176,6 +176,11 @@ def revealed() -> frozenset[str]:
     """The lessons whose answers this visitor wanted to see."""
     names: frozenset[str] = memory.get(_REVEALED, frozenset())
     return names
+
+
+def answered() -> bool:
+    """Whether the page that is drawn shows its answer."""
+    return link.page() in revealed() and not kept_covered()
 
 
 def kept_covered() -> bool:

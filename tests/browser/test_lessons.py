@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Locator, Page, expect
 
 import attnviz
+from attnviz.app.folded import EVERYTHING
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
@@ -28,7 +29,7 @@ from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
 from attnviz.app.learn.who_gets_the_book import compute as book
 from attnviz.app.learn.write.sections import EXAMPLES as STORIES
-from attnviz.app.state.choices import CLAUSES_SEED
+from attnviz.app.state.choices import CLAUSES_SEED, OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 from tests.browser.explore import Explore, value, values
@@ -60,10 +61,11 @@ MOVING = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link, with its answer; return the part that is not the menu."""
+    """Open the page by a link, with its answer and all sections; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
-    main = first_visit(page, server, name, **choices)
+    everything = {"open": EVERYTHING} if name in OPEN.pages else {}
+    main = first_visit(page, server, name, **everything, **choices)
     reveal(page)
     return main
 
@@ -190,7 +192,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     main = lesson(page, server, "query_key_value", text=HOSTILE)
     it, detail = labels(HOSTILE).index("it"), page.locator(".walk .detail")
     steps = query_key_value.walk(HOSTILE, LAYER, HEAD, it)
-    page.get_by_role("radiogroup", name="Step").get_by_text("2", exact=True).click()
+    page.get_by_role("button", name="Next →").click()
     assert_step(page, 2)
     keys = page.locator('.walk [data-name="keys"]')
     box = box_of(keys)
@@ -429,10 +431,9 @@ def test_positions(page: Page, server: Server) -> None:
 def test_cross_attention(page: Page, server: Server) -> None:
     reader = "A <u>hound</u> was too tired to walk over the street."
     lesson(page, server, "cross_attention", text=TIRED, reader=reader)
-    box = "Reader of that sentence: a second text"
-    type_into(page, box, "")
+    type_into(page, "Reader", "")
     expect(page.get_by_text("There is nothing here for the model to read.")).to_be_visible()
-    type_into(page, box, reader)
+    type_into(page, "Reader", reader)
     wait_idle(page)
     page.get_by_role("radio", name="Lines").press("Space")
     wait_idle(page)
@@ -500,11 +501,8 @@ def test_block(page: Page, server: Server) -> None:
     expect(part("attention")).to_be_visible()
     expect(part("first_sum")).to_be_hidden()
     press(page, *4 * ["ArrowDown"])
-    step = page.get_by_role("spinbutton", name="Step")
-    expect(step).to_have_value("6")
     expect(page.get_by_role("button", name="6 Add")).to_have_attribute("aria-current", "step")
-    step.press("ArrowUp")
-    step.press("Enter")
+    press(page, "ArrowDown")
     expect(part("came_out")).to_be_visible()
     wait_idle(page)
     assert_asked(page, stage_in_block="7")

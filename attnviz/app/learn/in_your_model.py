@@ -10,11 +10,23 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import caches, controls, markdown
 from attnviz.app.state.choice import Token
-from attnviz.app.state.choices import IN_YOUR_MODEL, OWN_HEAD, OWN_KEY, OWN_KIND, OWN_LAYER, OWN_QUERY
+from attnviz.app.state.choices import (
+    IN_YOUR_MODEL,
+    OWN_HEAD,
+    OWN_KEY,
+    OWN_KIND,
+    OWN_LAYER,
+    OWN_PAIR,
+    OWN_PART,
+    OWN_QUERY,
+)
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Kind, Trace
+
+CHOICES = IN_YOUR_MODEL, OWN_KIND, OWN_PART, OWN_LAYER, OWN_HEAD, OWN_QUERY, OWN_KEY, OWN_PAIR
+"""What can be chosen in the section."""
 
 KINDS: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 """What a visitor calls each kind of attention."""
@@ -27,7 +39,6 @@ def in_your_model(told: str) -> Iterator[Entry | None]:
     What raises an `AttnvizError` inside ends the section with a kind word, and not the page. `told` is one
     sentence of Markdown on what is shown.
     """
-    st.header("In your model", anchor=False)
     st.markdown(told)
     section = IN_YOUR_MODEL.expander("Choose a model and look into it", icon=":material/manage_search:")
     with section:

@@ -28,7 +28,8 @@ _ROOT = Path(__file__).parents[3]
 
 # In a formula, the roles' colours are `\textcolor{blue}` (query), `red` (key), `green` (value) and `violet`
 # (weights). KaTeX writes them into its elements; these shades can be read on both grounds, as can those that
-# Streamlit gives to the same names in text.
+# Streamlit gives to the same names in text. A picture with steps has buttons for them: the widget that holds
+# the step in the link is out of sight.
 _STYLE = """
 <style>
 .stMain .katex-display { font-size: 1.15em; overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.45em 0; }
@@ -37,9 +38,14 @@ _STYLE = """
 .stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
 .stMain .katex [style*="color: violet"] { color: light-dark(#6d28d9, #c4b5fd) !important; }
 .st-key-slide-picture:empty { display: none; }
+.stMain :is(.st-key-step_of_six, .st-key-stage_in_block) { display: none; }
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: 1.1rem; padding: 0; }
 .st-key-question > .stElementContainer p { font-size: 1.1rem; }
+@media (max-width: 1000px) {
+  .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; }
+  .stColumn:has(.st-key-beside-model) { min-width: 100%; }
+}
 @media (max-width: 640px) {
   .stMain .katex-display { font-size: 1em; }
   .stMain .katex-display > .katex { white-space: normal; }
@@ -140,7 +146,8 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str) ->
         return
     with st.container(border=True, key="question"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.header(":violet[Guess first]", anchor=False, width="content")
+            heading = "The answer" if questions.answered() else ":violet[Guess first]"
+            st.header(heading, anchor=False, width="content")
             own = questions.form()
         if own or len(options) > 1:
             questions.ask(own or of_page)
@@ -170,7 +177,7 @@ def the_code(*functions: tuple[str, ...]) -> None:
         path = f"{module.replace('.', '/')}.py"
         for name in names:
             st.markdown(f"`{name}` in `{path}`")
-            st.code(source_of(module, name), language="python")
+            st.code(source_of(module, name), language="python", wrap_lines=True)
 
 
 def not_shown(points: str) -> None:

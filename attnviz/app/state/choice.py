@@ -54,6 +54,11 @@ class Choice(Generic[Value]):
         """Choose a value: in a callback, or before the widget is drawn."""
         memory.put(self.name, value)
 
+    def keep(self) -> None:
+        """Keep the value, if there is one, in a run that does not draw the widget."""
+        if self.stands:
+            self.set(memory.get(self.name))
+
     def forget(self) -> None:
         """Be without a value again."""
         memory.forget(self.name)

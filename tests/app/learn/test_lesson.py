@@ -37,7 +37,7 @@ GUESSES = {
     "scale": ("32", "Measured on 200 random pairs: 32.9."),
     "query_key_value": ("dog", "The dot products of query and key are: "),
     "many_heads": ("Nothing more", "Both have 591,360 parameters"),
-    "masks": ("40.8 %", "in the same proportions, 1.5 % / 96.4 % = 1.6 %. In this layer the scores"),
+    "masks": ("40.8 %", "in the same proportions, 1.5 % / 96.4 % = 1.6 %. But the layers before"),
     "positions": ("the same as before", "Without positions, its 384 numbers"),
     "cross_attention": ("dog", "`hound` reads `dog` **79 %**"),
     "block": ("the old vector", "The old vector's length is **11.19**, the update's **7.08**"),

@@ -76,7 +76,7 @@ def test_the_guess_is_about_the_head_of_the_picture_and_always_has_options(query
     assert right in options
     assert len(options) == len({*options}) > 1
     told = words(press(question.set_value(right).run(), "Reveal"))
-    assert "**Yes.** The cells that stay open" in told
+    assert "**Yes.** The open cells" in told
     same = f"{100 * free[key] / free[: at + 1].sum():.1f} %"
     assert f"{100 * free[key]:.1f} % / {100 * free[: at + 1].sum():.1f} % = {same}. " in told
     assert (f"run again, gives **{right}**" in told) == (layer > 0)

@@ -75,7 +75,7 @@ def test_of_a_long_text_the_page_says_what_it_shows() -> None:
     assert message["rest"]["weight"] == pytest.approx(float(done.weights[left_out].sum()), abs=1e-6)
     said = words(app)
     assert ("only possible weights" in said) == (done.free_directions > 0)
-    assert f"This text has 40: the rows are `dog (token 5)` and the {MOST_ROWS - 1} tokens" in said
+    assert f"This text has 40 tokens: the rows are `dog (token 5)` and the {MOST_ROWS - 1} tokens" in said
     assert_rows_sum_to_1(app)
 
 
@@ -152,6 +152,9 @@ def test_of_a_long_sentence_read_across_the_page_says_what_it_shows() -> None:
     count = len(done.key_tokens)
     assert count > MOST_ROWS
     said = words(app)
-    assert f"This text has {count}: the rows are the {MOST_ROWS} tokens that `[START]` looks at most" in said
+    assert (
+        f"This text has {count} tokens: the rows are the {MOST_ROWS} tokens that `[START]` looks at most"
+        in said
+    )
     assert f"{MOST_ROWS} of {count} English tokens are shown" in sent(app, "weights_table")["caption"]
     assert_rows_sum_to_1(app)

@@ -29,7 +29,7 @@ def test_the_page_opens_with_its_numbers() -> None:
     app, found = opened(), compute.average(TIRED, "Dot product", 1.0)
     [said] = [one.value for one in app.markdown if " takes " in one.value and "All 13 weights" in one.value]
     assert said.startswith(f"`it` takes **{percent(found.weights[8, 8], 1)}** from itself")
-    assert "All 13 weights sum to 100.0 %" in said
+    assert "All 13 weights sum to 100 %" in said
     message = sent(app, "average")
     assert message["query"] == 8
     assert [word["label"] for word in message["words"]][7:9] == ["as", "it"]

@@ -47,16 +47,17 @@ class TokenInLayer(choosing.TokenSelection):
         return _walk(self.text, self.layer, self.query)
 
 
-def choose(text: str) -> TokenInLayer:
-    """Draw the choice of a token of this sentence, of a layer, and of the step of the walk."""
-    token_column, layer_column, step_column = st.columns([1.4, 1, 1])
-    with token_column:
-        token = choosing.token(text, "Token")
+def choose() -> TokenInLayer:
+    """Draw the choice of a sentence, a layer and a token."""
+    sentence_column, layer_column, token_column = st.columns([5, 2, 3])
+    with sentence_column:
+        text = choosing.sentence()
     with layer_column:
         layer = choosing.layer()
-    with step_column:
-        step = STAGE_IN_BLOCK.draw("Step")
-    return TokenInLayer(text, token, layer, step)
+    with token_column:
+        token = choosing.token(text, "Token")
+    # Out of sight: the picture has buttons for the steps.
+    return TokenInLayer(text, token, layer, STAGE_IN_BLOCK.draw("Step"))
 
 
 def question(chosen: TokenInLayer) -> None:
@@ -65,9 +66,8 @@ def question(chosen: TokenInLayer) -> None:
     size = len(chosen.walk.came_in.values)
     options = ["the old vector", "the update"]
     guess(
-        f"{chosen.name} comes into layer {chosen.layer + 1} as a vector of {size} numbers. Attention works "
-        "out an **update**, a vector of the same size, and *adds* it. Which of the two vectors is longer (a "
-        "vector's length is the root of its summed squares)?",
+        f"{chosen.name} comes into layer {chosen.layer + 1} as a vector of {size} numbers. Attention *adds* "
+        "an **update** to it, another such vector. Which is longer (the root of its summed squares)?",
         options,
         right=options[0] if vector >= update else options[1],
         because=f"The old vector's length is **{decimal(vector)}**, the update's **{decimal(update)}**: "
@@ -115,31 +115,41 @@ def picture(chosen: TokenInLayer) -> None:
 
 
 def text(chosen: TokenInLayer) -> None:
+    """Say what a layer is, and what its parts do."""
+    walk = chosen.walk
+    share = 100 * walk.parameters_of_feed_forward / walk.parameters
+    st.markdown(
+        f"A **layer**, often called a block, takes a vector $x$ of {len(walk.came_in.values)} numbers for "
+        "each token, and hands on one of the same size, $z$. Two parts work on it, attention with all its "
+        "heads and a **feed-forward network** (FFN), and both only *add* to it:"
+    )
+    st.latex(
+        r"\begin{aligned}y &= \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big) \\"
+        r"z &= \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)\end{aligned}"
+    )
+    st.markdown(
+        "**Attention** moves information between tokens. The **feed-forward network** works on what has "
+        f"arrived, on each token alone, with {share:.0f}\u00a0% of the layer's learned numbers. **Adding** "
+        "keeps what is old, if the update is small. The **norm** keeps the numbers of a token within "
+        "bounds.\n\nThis vector, from the first layer to the last, is the token's **residual stream** "
+        "(Elhage et al. 2021)."
+    )
+
+
+def parts(chosen: TokenInLayer) -> None:
     """Explain every part of the layer, with the numbers of the picture."""
     walk = chosen.walk
     size, wide = len(walk.came_in.values), len(walk.expanded.values)
-    least = float(walk.activated.values.min())
-    st.header("What the parts are for", anchor=False)
     st.markdown(
-        "A **layer**, often called a block, holds the attention block of page 4 and a feed-forward network. "
-        f"It takes one vector of {size} numbers for each token and hands on one of the same size. This "
-        "vector, from the first layer to the last, is the token's **residual stream** (Elhage et al. 2021): "
-        "both parts read from it and *add* to it."
-    )
-    st.latex(r"y = \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big)")
-    st.latex(r"z = \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)")
-    st.markdown(
-        f"$x$ is the vector that comes in, $y$ the one between the two halves, $z$ the one that goes out. "
-        f"MultiHead is attention with all its heads, FFN the feed-forward network.\n\n"
-        f"**Why add?** An update does not replace the vector: to keep what is old, it only has to be small "
-        f"(He et al. 2016). Here the old vector has length {decimal(walk.came_in.length)}, "
-        f"attention's update {decimal(walk.attention.length)}. The cosine of the angle "
-        f"between $x$ and the sum is {decimal(_cosine(walk.first_sum))} (1: same direction, 0: right angle); "
-        f"the update alone, put in place of $x$, would have {decimal(_cosine(walk.attention))}.\n\n"
+        "**Why add?** An update does not replace the vector: to keep what is old, it only has to be small "
+        f"(He et al. 2016). The old vector has length {decimal(walk.came_in.length)}, attention's update "
+        f"{decimal(walk.attention.length)}. The cosine between $x$ and the sum is "
+        f"{decimal(_cosine(walk.first_sum))}; the update alone, put in place of $x$, would have "
+        f"{decimal(_cosine(walk.attention))}.\n\n"
         "**Why norm?** For training: where the norm stands decides how large the gradients are at its start "
-        "(Xiong et al. 2020). The layer norm (Ba et al. 2016) subtracts a "
-        f"token's own mean $\\mu$ and divides by the root of its own variance $\\sigma^2$, then gives every "
-        f"dimension its learned size $\\gamma$ and offset $\\beta$ ($\\odot$: number by number):"
+        "(Xiong et al. 2020). The layer norm (Ba et al. 2016) subtracts a token's own mean $\\mu$, divides "
+        "by the root of its own variance $\\sigma^2$, and gives every dimension its learned size $\\gamma$ "
+        "and offset $\\beta$:"
     )
     st.latex(
         r"\operatorname{LayerNorm}(s) = \frac{s - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
@@ -149,27 +159,23 @@ def text(chosen: TokenInLayer) -> None:
         f"{decimal(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
         "only keeps the root away from 0. Adding first and norming then, as Vaswani et al. (2017) and BERT "
         "do, is called *post-norm*; many later models norm first (*pre-norm*).\n\n"
-        f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**: "
-        f"{decimal(wide / size, 0)} times as many, as in that paper. It passes each through an **activation "
-        f"function** and comes back to {size}:"
+        f"**The feed-forward network** widens the vector from {size} to {wide} numbers, the **neurons**, "
+        f"passes each through an **activation function**, and comes back to {size}:"
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
     st.latex(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
     st.markdown(
-        "That paper's is **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
+        "Vaswani et al. took **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
         "cousin $\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a "
-        "standard normal number is below $h$ (Hendrycks & Gimpel 2016). Here "
-        f"{wide - walk.firing} neurons are not above 0: ReLU would give exactly 0, GELU gives down to "
-        f"{decimal(least)}.\n\n"
+        "standard normal number is below $h$ (Hendrycks & Gimpel 2016).\n\n"
         f"**It never mixes tokens.** {_mixing(chosen)}"
     )
 
 
-def more(chosen: TokenInLayer) -> None:
-    """Draw the lengths and directions layer by layer, and say which neurons fire."""
+def layer_by_layer(chosen: TokenInLayer) -> None:
+    """Draw the lengths and directions layer by layer."""
     through = _journey(chosen.text)
     token = chosen.query
-    st.header("Layer by layer", anchor=False)
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("How long are the parts?", anchor=False)
@@ -184,7 +190,10 @@ def more(chosen: TokenInLayer) -> None:
             faint = f"its {len(near)} nearest of {len(chosen.groups) - 1} other tokens"
         said = _similarity_in_words(through, token, chosen.name)
         st.markdown(f"{said} {_furthest(chosen, through)} The faint lines are {faint}.")
-    st.header(f"The neurons of layer {chosen.layer + 1}", anchor=False)
+
+
+def neurons(chosen: TokenInLayer) -> None:
+    """Say which neurons fire."""
     st.markdown(_neurons_in_words(chosen))
 
 
@@ -312,14 +321,11 @@ def _in_words(chosen: TokenInLayer) -> str:
 
 def _mixing(chosen: TokenInLayer) -> str:
     walk = chosen.walk
-    share = 100 * walk.parameters_of_feed_forward / walk.parameters
     change = "exactly 0" if walk.change_of_feed_forward == 0 else f"{walk.change_of_feed_forward:.1e}"
     return (
         f"Replace the vectors of all tokens but {chosen.name} by zeros: attention's update for {chosen.name} "
         f"changes by {decimal(walk.change_of_attention)} (the length of the difference), that of the "
-        f"feed-forward network by {change}. Attention moves information between tokens; the feed-forward "
-        f"network works on what has arrived, with {share:.0f}\u00a0% of the layer's learned numbers "
-        f"({walk.parameters_of_feed_forward:,} of {walk.parameters:,})."
+        f"feed-forward network by {change}."
     )
 
 

@@ -79,30 +79,34 @@ class CrossSelection:
         return readers, sources
 
 
-def choose_texts() -> tuple[str, str]:
-    """Draw the boxes for two texts; return the one that reads, and the one that is offered to be read."""
-    left, right = st.columns(2)
+def choose_texts() -> tuple[str, str, int]:
+    """Draw the boxes for two texts and the choice of the token that reads.
+
+    Returns:
+        The text that reads, the one that is offered to be read, and the token's place, from 0.
+    """
+    left, middle, right = st.columns([5, 5, 3])
     with left:
         source = choosing.sentence()
+    with middle:
+        reader = choosing.sentence("Reader", READER, OPENING_READER)
     with right:
-        reader = choosing.sentence("Reader of that sentence: a second text", READER, OPENING_READER)
-    return reader, source
-
-
-def choose(reader: str, other: str) -> CrossSelection:
-    """Draw the choice of the token that reads, and which of the texts it reads; return the numbers."""
-    word, vectors = st.columns(2, gap="medium", vertical_alignment="bottom")
-    with word:
         begin = controls.place_of("hound", choosing.tokens(reader))
-        at = choosing.token(reader, "Token that reads (query)", CROSS_QUERY, begin)
-    with vectors:
+        return reader, source, choosing.token(reader, "Query (reads)", CROSS_QUERY, begin)
+
+
+def choose(reader: str, other: str, at: int) -> CrossSelection:
+    """Draw the choice of the vectors, and of which of the texts is read; return the numbers."""
+    left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+    with left:
+        across = CROSS_READS.segments("Who is read", (ACROSS, ITSELF)) == ACROSS
+    with right:
         layer = CROSS_VECTORS.slide(
             "Vectors after how many layers of BERT",
             range(LAYERS + 1),
             LAYERS,
             help="0: the words and their positions, before the first layer.",
         )
-    across = CROSS_READS.segments("Who is read", (ACROSS, ITSELF)) == ACROSS
     source = other if across else reader
     block = _cross(reader, source, layer)
     readers, sources = DisplayTokens(block.query_tokens, reader), DisplayTokens(block.key_tokens, source)
@@ -165,10 +169,9 @@ def text(reading: CrossSelection) -> None:
     width = reading.block.value.shape[-1]
     totals = reading.weights.sum(axis=0)
     most, least = int(totals.argmax()), int(totals.argmin())
-    st.header("The same attention, fed from two places", anchor=False)
     st.markdown(
-        "In **self-attention**, queries, keys and values all come from one sequence. In **cross-attention**, "
-        "the :blue[queries] come from one sequence, the *reader*; the :red[keys] and :green[values] come "
+        "In **self-attention**, queries, keys and values all come from one text. In **cross-attention**, "
+        "the :blue[queries] come from one text, the *reader*; the :red[keys] and :green[values] come "
         "from another, the *source*:"
     )
     st.latex(
@@ -176,32 +179,20 @@ def text(reading: CrossSelection) -> None:
         rf"\underbrace{{\textcolor{{blue}}{{Q}}}}_{{{n}\times {width}}}"
         rf"\underbrace{{\textcolor{{red}}{{K}}^\top}}_{{{width}\times {m}}}/\sqrt{{{width}}}\Bigr)"
     )
-    st.latex(
-        rf"\underbrace{{O}}_{{{n}\times {width}}}="
-        rf"\underbrace{{\textcolor{{violet}}{{A}}}}_{{{n}\times {m}}}\,"
-        rf"\underbrace{{\textcolor{{green}}{{V}}}}_{{{m}\times {width}}}\;"
-    )
     shape = "square" if n == m else "no longer square"
-    other = ACROSS if reading.source == reading.reader else ITSELF
     st.markdown(
         f"- The :violet[weights] are {n} × {m}, a row for each reader, a column for each source: {shape}.\n"
         "- Every **row** sums to 100 %: a reader shares itself out over the sources.\n"
         f"- **Columns** need not: {reading.source_name(most)} gets {percent(float(totals[most]))} in all, "
         f"{reading.source_name(least)} {percent(float(totals[least]))}.\n"
-        f"- The **output** has {n} rows again, one for each reader, made of the source's values."
-    )
-    st.markdown(
-        f"Here :blue[$Q$] holds the vectors that the bundled BERT gives to the reader's tokens after "
-        f"{reading.layer} of its {LAYERS} layers, :red[$K$] and :green[$V$] those of the source's. Each text "
-        "goes through the model by itself. A token reads most the tokens whose vectors are long and point "
-        f"the way its own does. Switch to *{other}* to compare."
+        f"- The **output** has {n} rows, one for each reader, made of the source's values.\n\n"
+        "The vectors are BERT's, and nothing was trained for this: a token reads most what its own vector is "
+        "like."
     )
 
 
-def more(reading: CrossSelection) -> None:
-    """Work out one weight and one number of the output."""
-    weights = reading.weights[reading.at]
-    st.header("From two vectors to a weight", anchor=False)
+def one_weight(reading: CrossSelection) -> None:
+    """Work out one weight."""
     read = choosing.token(reading.source, "Token that is read (key)", CROSS_KEY, reading.order[0])
     worked = why(reading.block, 0, reading.at, read, reading.readers, reading.sources)
 
@@ -211,7 +202,11 @@ def more(reading: CrossSelection) -> None:
     words = {"query_word": reading.readers.labels[reading.at], "key_word": reading.sources.labels[read]}
     with st.container(border=True):
         arithmetic("why cross", message(worked, reading.block, reading.sources) | words, on_pick=pick)
-    st.header("From the weights to what is read", anchor=False)
+
+
+def one_output(reading: CrossSelection) -> None:
+    """Work out one number of the output."""
+    weights = reading.weights[reading.at]
     values, output = reading.block.value[0], reading.block.output[0]
     first, others = reading.order[:_LISTED], reading.order[_LISTED:]
     terms = [
@@ -242,12 +237,10 @@ CODE = (
 )
 
 LIMITS = """
-- **A trained cross-attention**, in the picture at the top: there, vectors are compared as they are. A
-  translator learns matrices $W_Q$, $W_K$ and $W_V$ in every layer and head of its decoder (Vaswani et al.
-  2017, section 3.2.3): they can ask for what comes *next*, not only for what is *alike*. The last picture
-  shows one.
-- **A reader that is still writing.** A translator's reader knows only the words it has written so far. At the
-  top, both texts are complete before the first token reads.
+- **A trained cross-attention**: vectors are compared as they are. A translator learns matrices $W_Q$, $W_K$
+  and $W_V$ (Vaswani et al. 2017, section 3.2.3), which can ask for what comes *next*, not only for what is
+  *alike*.
+- **A reader that is still writing.** A translator's reader knows only the words it has written so far.
 - **That something was found.** Rows sum to 100 % even if the texts have nothing in common: something is read
   anyway.
 - **Why a model decides.** A weight says what was read (Jain & Wallace 2019, Serrano & Smith 2019; against:

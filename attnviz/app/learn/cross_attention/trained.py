@@ -22,13 +22,10 @@ _HEADS = catalogue.entry(catalogue.TRANSLATOR).heads
 
 def trained() -> None:
     """Draw one cross-attention head of the translator, and one of its rows in words."""
-    st.header("The same, trained for it", anchor=False)
     st.markdown(
-        "attnviz comes with a small encoder–decoder of its own that learned to translate English into "
-        "French. Its decoder writes one French word after the other; before each it reads the English "
-        "sentence through cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were "
-        "learned for this. A row belongs to the word written last, and reads for the choice of the **next** "
-        "one."
+        "attnviz's own translator writes French word by word. Before each word it reads the English sentence "
+        "through cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were learned for it. "
+        "A row belongs to the word written last, and reads for the choice of the **next** one."
     )
     describe(catalogue.TRANSLATOR)
     sentence, number = st.columns(2)

@@ -14,6 +14,7 @@ from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import many_heads as compute
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.many_heads import sizes
+from attnviz.app.learn.many_heads.sizes import table
 from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.models import catalogue
 from attnviz.text import percent
@@ -30,12 +31,12 @@ def question(chosen: HeadSelection) -> None:
     times = many.multiply_adds / one.multiply_adds
     guess(
         f"{many.heads} narrow heads of {many.d_head} numbers each, instead of one wide head of {one.d_head}: "
-        "how much more do they have to multiply?",
+        "how much more do they multiply?",
         [f"{many.heads} times as much", "About twice as much", "Nothing more", "Less"],
         right="Nothing more" if times == 1 else f"{many.heads} times as much",
         because=f"Both have {many.parameters:,} parameters (learned numbers), and for this sentence both "
-        f"take {many.multiply_adds:,} multiply-adds: {many.heads} × {many.d_head} = {one.d_head}. "
-        f"But {many.heads} heads give each word {many.heads} rows of weights instead of one.",
+        f"take {many.multiply_adds:,} multiplications: {many.heads} × {many.d_head} = {one.d_head}. "
+        f"But {many.heads} heads give each word {many.heads} rows of weights.",
     )
 
 
@@ -43,7 +44,7 @@ def picture(chosen: HeadSelection) -> int:
     """Draw the number of heads, their shares, and what one does, in words; return the number of heads."""
     st.header(f"What each head of layer {chosen.layer + 1} adds to {chosen.name}", anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"Heads that share the {_MODEL.d_model} numbers:", width="content")
+        st.markdown("Number of heads:", width="content")
         heads = int(
             HEADS_OF_384.segments("Number of heads", [str(n) for n in sizes.HEADS], str(_MODEL.heads))
         )
@@ -52,8 +53,8 @@ def picture(chosen: HeadSelection) -> int:
     groups = chosen.groups
     if heads != _MODEL.heads:
         st.info(
-            f"The model was trained with {_MODEL.heads} heads. Here the very same matrices are cut into "
-            f"{heads}: real multiplications, but not what a model trained with {heads} would have learned.",
+            f"The model was trained with {_MODEL.heads} heads. Here the same matrices are cut into {heads}: "
+            f"a model trained with {heads} would have learned other ones.",
             icon=":material/content_cut:",
         )
     shares(
@@ -92,50 +93,8 @@ def _told(chosen: HeadSelection, found: compute.HeadShares, head: int) -> str:
     return " ".join((sentence_of_head, *([other] if heads > 1 else []), together))
 
 
-def text(chosen: HeadSelection, heads: int) -> None:
-    """Draw what the four steps are with so many heads, and why there are many."""
-    d_model, d_head = _MODEL.d_model, _MODEL.d_model // heads
-    head = min(chosen.head, heads - 1)
-    first, last = head * d_head + 1, (head + 1) * d_head
-    pieces = f"{heads} pieces" if heads > 1 else "one piece"
-    joined = f"There is one average, of {d_head} numbers, and nothing to join."
-    if heads > 1:
-        joined = f"The {heads} averages, {d_head} numbers each, one after the other: {d_model} again."
-    rest = ", and nothing else" if heads > 1 else ": all of them"
-    st.header("Four steps", anchor=False)
-    st.markdown(
-        f"A **head** gives each token a row of weights, and reads with it. The heads of a layer work side by "
-        f"side, and together they are an **attention block**:\n\n"
-        f"1. **Split.** The {d_model} numbers of each :blue[query], :red[key] and :green[value] are cut into "
-        f"{pieces} of {d_head}. Head {head + 1} gets numbers {first} to {last}{rest}.\n"
-        f"2. **Attend.** Each head compares its pieces of :blue[query] and :red[key], makes its own "
-        f":violet[weights], and averages its pieces of the :green[values].\n"
-        f"3. **Concatenate.** {joined}\n"
-        f"4. **Multiply by $W_O$.** This learned matrix, {d_model} × {d_model}, mixes them into the block's "
-        f"**output**. Its rows {first} to {last} meet only what head {head + 1} read: they are the head's "
-        "*slice*, $W_{O,i}$."
-    )
-    st.latex(
-        r"\begin{aligned}&\operatorname{Concat}(\text{head}_1,\dots,\text{head}_h)\,W_O\\"
-        r"&\quad=\sum_{i=1}^{h} \text{head}_i\,W_{O,i}\end{aligned}"
-    )
-    st.latex(
-        r"\text{head}_i = \textcolor{violet}{\operatorname{softmax}\!\left("
-        r"\frac{\textcolor{blue}{Q_i}\,\textcolor{red}{K_i}^{\top}}{\sqrt{d_{\text{head}}}}\right)}"
-        r"\textcolor{green}{V_i}"
-    )
-    st.markdown(
-        "So the output is a **sum with one summand a head** (and a bias, $b_O$): what a head adds is its own "
-        "average times its own slice. Its **share** is how far this summand reaches along the whole output, "
-        "in percent of the output's length; below 0 it pulls the other way. "
-        "All shares, the bias' too, sum to 100 %."
-    )
-    _why(chosen)
-
-
-def _why(chosen: HeadSelection) -> None:
-    """Draw what one row of weights cannot do, with the sentence's own numbers."""
-    st.header("Why not one wide head?", anchor=False)
+def text(chosen: HeadSelection) -> None:
+    """Say why there are many, with the sentence's own numbers."""
     groups = chosen.groups
     trained = _at_token(chosen.text, chosen.layer, chosen.query, _MODEL.heads)
     wide = _at_token(chosen.text, chosen.layer, chosen.query, 1)
@@ -144,28 +103,62 @@ def _why(chosen: HeadSelection) -> None:
     only = markdown.shares(looks(wide.weights, 0, groups).keys, bold=False)
     count = f"{len(places)} different tokens" if len(places) > 1 else "a single token"
     st.markdown(
-        "A row of weights sums to 1. If a word needs its noun *and* the word before it, one row must split "
-        "its 100 % between the two, and what it brings home is their mixture. Two heads bring home both, "
-        "each in its own piece.\n\n"
-        f"For {chosen.name} in layer {chosen.layer + 1}, the {_MODEL.heads} trained heads look most at "
+        "A **head** has one row of weights for each token, and it sums to 100 %. If a word needs its noun "
+        "*and* the word before it, one row must split, and brings home a mixture. Two heads bring home both."
+        f"\n\nFor {chosen.name} in layer {chosen.layer + 1}, the {_MODEL.heads} trained heads look most at "
         f"{count}: {favourites}. The same matrices used as one wide head have a single row: {only}.\n\n"
-        f"The price: each narrow head compares only {_MODEL.d_head} numbers, not {_MODEL.d_model}. And not "
-        "all are needed: from trained translators most encoder heads could be taken away at little cost "
-        "(Voita et al. 2019), from BERT many (Michel et al. 2019)."
+        "What all heads read is added up:"
+    )
+    st.latex(r"\text{output} = \sum_{i=1}^{h} \text{head}_i\,W_{O,i}")
+    st.markdown(
+        "A head's **share** is how far its summand reaches along the whole sum, in percent; below 0 it pulls "
+        "the other way."
+    )
+
+
+def four_steps(chosen: HeadSelection, heads: int) -> None:
+    """Draw what the four steps are with so many heads."""
+    d_model, d_head = _MODEL.d_model, _MODEL.d_model // heads
+    head = min(chosen.head, heads - 1)
+    first, last = head * d_head + 1, (head + 1) * d_head
+    pieces = f"{heads} pieces" if heads > 1 else "one piece"
+    joined = f"There is one average, of {d_head} numbers, and nothing to join."
+    if heads > 1:
+        joined = f"The {heads} averages, {d_head} numbers each, one after the other: {d_model} again."
+    rest = ", and nothing else" if heads > 1 else ": all of them"
+    st.markdown(
+        f"1. **Split.** The {d_model} numbers of each :blue[query], :red[key] and :green[value] are cut into "
+        f"{pieces} of {d_head}. Head {head + 1} gets numbers {first} to {last}{rest}.\n"
+        f"2. **Attend.** Each head compares its pieces of :blue[query] and :red[key], makes its own "
+        f":violet[weights], and averages its pieces of the :green[values].\n"
+        f"3. **Concatenate.** {joined}\n"
+        f"4. **Multiply by $W_O$.** This learned matrix, {d_model} × {d_model}, mixes them into the "
+        f"**output**. Its rows {first} to {last} meet what head {head + 1} read: its *slice*, $W_{{O,i}}$."
+    )
+    st.latex(
+        r"\operatorname{Concat}(\text{head}_1,\dots,\text{head}_h)\,W_O"
+        r"=\sum_{i=1}^{h} \text{head}_i\,W_{O,i}, \quad "
+        r"\text{head}_i = \textcolor{violet}{\operatorname{softmax}\!\left("
+        r"\frac{\textcolor{blue}{Q_i}\,\textcolor{red}{K_i}^{\top}}{\sqrt{d_{\text{head}}}}\right)}"
+        r"\textcolor{green}{V_i}"
+    )
+    st.markdown(
+        "The bias $b_O$ is added as well; all shares, the bias' too, sum to 100 %. The price of many heads: "
+        f"each compares only {_MODEL.d_head} numbers, not {_MODEL.d_model}. And not all are needed: from "
+        "trained translators most encoder heads could be taken away at little cost (Voita et al. 2019), from "
+        "BERT many (Michel et al. 2019)."
     )
 
 
 def habit(chosen: HeadSelection) -> None:
     """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
-    st.header(f"What is head {chosen.head_name} good at?", anchor=False)
     here = chosen.layer, chosen.head
     found = _habits(chosen.text)
     st.markdown(
-        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule below measures this "
-        "sentence, in the way said there; *even* is what a head scores that gives every token the same "
-        "weight."
+        "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule measures this sentence; *even* "
+        "is what a head scores that gives every token the same weight."
     )
-    sizes.table(
+    table(
         ("rule", "satisfied", f"head {chosen.head_name}", "even"),
         [
             (
@@ -197,15 +190,6 @@ def habit(chosen: HeadSelection) -> None:
             FIND.name: find,
         },
     )
-
-
-def more(chosen: HeadSelection) -> None:
-    """Draw what many heads cost, how large real models are, and what the head is good at."""
-    st.html(sizes.STYLE)
-    with st.container(key=sizes.TABLES):
-        sizes.cost(len(chosen.groups))
-        sizes.models()
-        habit(chosen)
 
 
 CODE = (

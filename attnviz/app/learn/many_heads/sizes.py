@@ -14,18 +14,6 @@ from attnviz.models import catalogue
 _sizes = computed(compute.known_sizes)
 _multiply_adds = computed(compute.multiply_adds)
 
-TABLES = "many-heads-tables"
-"""The key of the container that tables stand in."""
-
-# A narrow window has room for five columns of numbers, but not for Streamlit's margins around them.
-STYLE = """
-<style>
-@media (max-width: 1000px) {
-  .st-key-many-heads-tables :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; }
-}
-</style>
-"""
-
 _MODEL = catalogue.entry(MODEL)
 # A vector can only be shared out equally: these are the numbers that divide it.
 HEADS = tuple(heads for heads in range(1, _MODEL.heads + 1) if _MODEL.d_model % heads == 0)
@@ -40,7 +28,6 @@ def costs(tokens: int) -> tuple[compute.Cost, ...]:
 def cost(tokens: int) -> None:
     """Draw what each number of heads costs for so many tokens."""
     found = costs(tokens)
-    st.header(f"What do {_MODEL.heads} heads cost?", anchor=False)
     one, *_, many = found
     left, right = st.columns(2, gap="large")
     with left:
@@ -54,18 +41,15 @@ def cost(tokens: int) -> None:
     with right:
         st.markdown(
             f"Counted for one attention block and the {tokens} tokens of this sentence. A *multiply-add* is "
-            "one product, added to a sum; those of the matrices are counted.\n\n"
-            f"**Parameters and multiply-adds are the same**: {many.heads} × {many.d_head} = "
-            f"{one.d_head}.\n\n"
-            f"**What grows is the number of :violet[weights]**: {many.heads} heads give each token "
-            f"{many.heads} rows of them. Each weight costs its softmax one exponential: {many.weights:,} "
-            f"instead of {one.weights:,}, beside {many.multiply_adds:,} multiply-adds."
+            "one product, added to a sum.\n\n"
+            f"**Parameters and multiply-adds are the same**: {many.heads} × {many.d_head} = {one.d_head}. "
+            f"What grows is the number of :violet[weights]: {many.heads} heads give each token {many.heads} "
+            f"rows of them, {many.weights:,} in all."
         )
 
 
 def models() -> None:
     """Draw the sizes of real models side by side."""
-    st.header("How large are real models?", anchor=False)
     known = _sizes()
     left, right = st.columns(2, gap="large")
     with left:
@@ -117,11 +101,10 @@ def _count_of_multiply_adds() -> None:
         r"\ \textcolor{violet}{A}\,\textcolor{green}{V}}"
     )
     st.markdown(
-        "This is one attention block for $N$ tokens; the number of heads is not in it. A *layer* is such a "
-        "block and a feed-forward network (page 8), which adds "
-        "$2\\,N\\,d_{\\text{model}}\\,d_{\\text{ff}}$; the *encoder* is all layers that read a text. "
-        "Looking grows with the square of the length: beyond $N = 2\\,d_{\\text{model}}$ tokens "
-        f"({2 * _MODEL.d_model:,} in the bundled model) it costs more than the four projections."
+        "One attention block for $N$ tokens: the number of heads is not in it. A *layer* has a feed-forward "
+        "network, too (page 8): $2\\,N\\,d_{\\text{model}}\\,d_{\\text{ff}}$ more. Looking grows with the "
+        f"square of the length: beyond {2 * _MODEL.d_model:,} tokens it costs the bundled model more than "
+        "the four matrices."
     )
 
 

@@ -35,10 +35,7 @@ CODE = (("attnviz.app.learn.masks.compute", "own_masks", "shape_of"),)
 
 def draw(text: str) -> None:
     """Draw the section: the masks of a model of the visitor's choice, on the sentence of the page."""
-    told = (
-        "Which mask does a model of your choice come with? It reads the sentence above, and this is who was "
-        "allowed to look at whom, in each of its layers."
-    )
+    told = "A model of your choice reads the sentence, under its own masks."
     with in_your_model(told) as entry:
         if entry is None:
             return

@@ -26,12 +26,11 @@ _MOST_OUTPUTS = 60
 
 def draw(text: str) -> None:
     """Change one word, and show which outputs it reaches, in an encoder and in a decoder."""
-    st.header("Which outputs can one word change?", anchor=False)
     numbers = catalogue.entry(MODEL).d_model
     st.markdown(
-        "Replace one word. The model reads both sentences, and each token's **output** (its vector after the "
-        f"last layer, {numbers} numbers) is compared with itself: is it the same **to the bit**, the very "
-        "same zeros and ones in memory? If not, how far did it turn (1 − cosine: 0 is the same direction)?"
+        "Replace one word. The model reads both sentences: is each token's **output** (its vector after the "
+        f"last layer, {numbers} numbers) the same **to the bit**? If not, how far did it turn (1 − cosine: 0 "
+        "is the same direction)?"
     )
     word, other = st.columns(2)
     with word:
@@ -48,17 +47,14 @@ def draw(text: str) -> None:
         _outputs(text, changed, _reach(text, changed))
     why, difference = st.columns(2, gap="large")
     why.markdown(
-        "**Why a causal model's early tokens never change.** In the first layer a token's output is computed "
-        "from itself and the tokens before it, and from nothing else. If none of these changed, not one "
-        "number that goes into it changed, so its output is the same. The second layer reads only such "
-        "outputs, again of itself and of tokens before, and so on: from layer to layer nothing can come back "
-        "from behind the mask. Without a mask, one layer is enough for every token to read the new word."
+        "**Under a causal mask, early tokens never change.** In each layer a token reads only itself and the "
+        "tokens before it. If none of these changed, its output is the same, and so for the next layer: "
+        "nothing comes back from behind the mask."
     )
     difference.markdown(
-        "**Reading and writing.** *Bidirectional* models such as BERT look to both sides: they are for "
-        "finished sentences, where every word may change what every other one means. *Unidirectional* models "
-        "such as GPT look to one side only, so they can write: what they computed for the words so far stays "
-        "valid whatever comes next, and need not be computed again for each new word."
+        "**Reading and writing.** Models such as BERT look to both sides: every word may change what every "
+        "other one means. Models such as GPT look to one side only, so that they can write: what they "
+        "computed for the words so far need not be computed again for each new word."
     )
 
 

@@ -74,14 +74,9 @@ class MaskedHead(choosing.HeadSelection):
 
 
 def choose() -> MaskedHead:
-    """Draw the sentence, the word and the head that the page is about."""
-    text = choosing.sentence()
-    word, head_columns = st.columns([1, 2])
-    with word:
-        query = choosing.token(text, "Token that looks (query)")
-    with head_columns:
-        layer, head = choosing.head()
-    return MaskedHead(text, query, layer, head)
+    """Draw the sentence, the head and the word that the page is about."""
+    chosen = choosing.head_selection()
+    return MaskedHead(chosen.text, chosen.query, chosen.layer, chosen.head)
 
 
 def question(chosen: MaskedHead) -> None:
@@ -90,19 +85,18 @@ def question(chosen: MaskedHead) -> None:
     part, of, result = _divided(given, left, 100 * given / left)
     right = percent(share / 100, 1)
     deeper = (
-        "In this layer the scores have changed as well, since the layers before could not look ahead "
-        f"either: the model, run again, gives **{right}**."
+        "But the layers before could not look ahead either, so the scores changed, too: the model, run "
+        f"again, gives **{right}**."
         if chosen.layer
-        else "In deeper layers the scores change as well, since the layers before could not look ahead "
-        "either."
+        else "In deeper layers the scores change as well."
     )
     options = percent(given / 100, 1), result, right, percent(1 - (left - given) / 100, 1), percent(0, 1)
     guess(
         f"In head {chosen.head_name} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to "
-        f"all tokens up to itself. How much does it give {key} if nobody may look ahead?",
+        f"all tokens up to itself. How much does {key} get if nobody may look ahead?",
         list(dict.fromkeys(options)),
         right=right,
-        because="The cells that stay open share the 100 %: in the same proportions, "
+        because="The open cells share the 100 %: in the same proportions, "
         f"{part} / {of} = {result}. {deeper}",
     )
 
@@ -116,7 +110,7 @@ def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
             first stroke, and must not move the cells away from under the pointer.
     """
     groups = chosen.groups
-    st.header(f"The mask, and what head {chosen.head_name} does with it", anchor=False)
+    st.header(f"What head {chosen.head_name} does under a mask", anchor=False)
     kind = MASK.segments("Mask", _KINDS)
     # The sizes stand beside the rest: the first stroke over a window, which has no more use for them, must
     # not move the cells.
@@ -155,48 +149,43 @@ def picture(chosen: MaskedHead, drawn_as_text: DeltaGenerator) -> None:
         st.markdown(_in_words(chosen, mask.kind, masked))
 
 
-def text(chosen: MaskedHead) -> DeltaGenerator:
+def text() -> DeltaGenerator:
     """Say what a mask is, beside the picture; return the place below for a drawn mask as text."""
-    st.header("What a mask is", anchor=False)
     st.markdown(
         "A **mask** says for each pair of tokens whether the one (the :blue[query], a row) may look at the "
-        "other (the :red[key], a column). As a matrix $M$, it is added to the scores before the softmax: 0 "
-        "where a cell is open, −∞ where it is closed."
+        "other (the :red[key], a column). Click a cell to close it: it gets :violet[weight] **exactly 0**, "
+        "and the open cells of its row share the whole **100 %**. As a matrix $M$, it adds 0 to a score "
+        "where a cell is open and −∞ where it is closed:"
     )
     st.latex(
         r"\textcolor{violet}{A} = \operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{Q}\,\textcolor{red}{K}^\top}{\sqrt{d_\text{head}}} + M\right)"
     )
     st.markdown(
-        ":violet[$A$] has the weights, a row for each query. "
-        "The softmax takes $e$ to the power of each score, and $e^{-\\infty} = 0$: a closed cell gets "
-        ":violet[weight] **exactly 0**, and the open cells of its row share the whole **100 %**. "
-        "A row with every cell closed would be 0 divided by 0, so it is refused before anything is computed."
+        "The model is **run again** with your mask in all its layers and heads. So the numbers change for "
+        "two reasons: cells are closed here, and the layers before could not read everything either."
     )
-    st.markdown(
-        "The model is **run again** with your mask in all its layers and heads, so that the numbers change "
-        "for two reasons: some cells are closed here, and the layers before could not read everything either."
-    )
-    st.header("What a causal mask changes", anchor=False)
+    return st.container()
+
+
+def causal(chosen: MaskedHead) -> None:
+    """What a causal mask does to the head, and in the first layer, where it can be worked out."""
     st.markdown(
         f"If nobody may look ahead, {chosen.name} looks at {chosen.looks(chosen.causal)} "
         f"(head {chosen.head_name}); without a mask, at {chosen.looks(chosen.unmasked)}."
     )
     st.markdown(_first_layer_in_words(chosen))
-    st.header("Who uses which", anchor=False)
-    st.markdown(
-        "- **none**: BERT, and the *encoder* of 2017 (Vaswani et al.), which reads a finished text, look in "
-        "both directions.\n"
-        "- **causal**: GPT (Radford et al. 2018), and the *decoder* of 2017, learn from all words of a text "
-        "at once, and none may see the word that it is to predict (below).\n"
-        "- **padding**: sentences computed together are filled up to equal length; nobody looks at the "
-        "filling.\n"
-        "- **prefix**: a question that all may read, then an answer written from left to right "
-        "(Raffel et al. 2020).\n"
-        "- **window**: only neighbours, which makes long texts cheaper "
-        "(Beltagy et al. 2020)."
-    )
-    return st.container()
+
+
+USED_BY = (
+    "- **none**: BERT, and the *encoder* of 2017 (Vaswani et al.), read a finished text in both directions.\n"
+    "- **causal**: GPT (Radford et al. 2018), and the *decoder* of 2017, learn from all words of a text at "
+    "once, and none may see the word that it is to predict.\n"
+    "- **padding**: texts computed together are filled up to equal length; nobody looks at the filling.\n"
+    "- **prefix**: a question that all may read, then an answer written from left to right "
+    "(Raffel et al. 2020).\n"
+    "- **window**: only neighbours, which makes long texts cheaper (Beltagy et al. 2020)."
+)
 
 
 def code() -> None:

@@ -17,16 +17,14 @@ def draw() -> None:
     """Draw each place of a French sentence: what it may see, what it is to predict, and how it did."""
     found = _teacher_forced(OPENING)
     places = len(found.targets)
-    st.header("Why a causal mask? Training shows all words at once", anchor=False)
     told, drawn = st.columns([5, 7], gap="large")
     told.markdown(
-        "A decoder learns from finished texts: attnviz's translator was given the right French **all at "
-        "once**, and each place was to predict the word after it: **teacher forcing**. Without a mask, a "
-        "place could read its answer one place further on. The causal mask closes that, so that one pass "
-        f"trains all {places} places **in parallel** (Vaswani et al. 2017, sections 3.1 and 3.2.3).\n\n"
-        "When the decoder **writes**, later words do not exist yet: it takes a pass for each word. "
-        "Under the mask both ways give the same numbers: here their probabilities "
-        f"differ by at most {scientific(found.difference)}, which is rounding."
+        "In training, attnviz's translator gets the right French **all at once**, and each place predicts "
+        "the word after it (**teacher forcing**). Without a mask, it could read its answer one place further "
+        f"on. The mask closes that, and one pass trains all {places} places **in parallel** (Vaswani et al. "
+        "2017, sections 3.1 and 3.2.3).\n\n"
+        "When it **writes**, later words do not exist yet: it takes a pass for each word. Both ways give the "
+        f"same probabilities: they differ by at most {scientific(found.difference)}, which is rounding."
     )
     rows = [
         f"| {' '.join(map(markdown.code, found.read[: place + 1][-_SEEN:]))} | {markdown.code(target)} "

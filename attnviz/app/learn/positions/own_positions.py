@@ -37,10 +37,7 @@ CODE = (
 
 def draw(text: str) -> None:
     """Draw the section: what a model of the visitor's choice does about order, on the page's sentence."""
-    told = (
-        "Which way does a model of your choice go? Its own numbers, read from its own memory: its table, the "
-        "rates at which it turns, or what it adds to its scores."
-    )
+    told = "A model of your choice: its table, the rates at which it turns, or what it adds to its scores."
     with in_your_model(told) as entry:
         if entry is None:
             return

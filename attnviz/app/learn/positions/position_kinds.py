@@ -27,6 +27,9 @@ _table = computed(compute.table)
 _rotated = computed(compute.rotary)
 _biases = computed(compute.alibi)
 
+CHOICES = ENCODING, DIMENSION_PAIR, TURNING_PAIR, SLOPES, SLOPE
+"""What can be chosen among the kinds of positions, and nowhere else."""
+
 _KINDS = ("Sinusoidal", "Learned", "Rotary", "ALiBi")
 _CODE = {
     "Sinusoidal": (("attnviz.transformer.positions", "sinusoidal"),),
@@ -50,7 +53,6 @@ _SIDE_BY_SIDE = """
 
 def draw(text: str, word: int) -> None:
     """Draw the choice of a kind of positions, and what it is, with the token that is followed, from 0."""
-    st.header("Four ways to tell it where each token stands", anchor=False)
     groups = choosing.tokens(text)
     kind = ENCODING.segments("Kind of positions", _KINDS)
     {"Sinusoidal": _sinusoidal, "Learned": _learned, "Rotary": _rotary, "ALiBi": _alibi}[kind](
@@ -72,10 +74,9 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     with told:
         st.subheader("A clock with many hands", anchor=False)
         st.markdown(
-            "Why not add 1, 2, 3 …? Such numbers grow without end: they would drown the word, and in a long "
-            "text be larger than any seen in training. The paper of 2017 (Vaswani et al.) adds sines and "
-            "cosines, which stay between −1 and 1, as positional encoding $PE$. Each pair of numbers is the "
-            "hand of a clock: the first turns fastest, the last hardly at all."
+            "Why not add 1, 2, 3 …? Such numbers would soon be larger than the word's own. The paper of 2017 "
+            "(Vaswani et al.) adds sines and cosines, which stay between −1 and 1. Each pair of numbers is "
+            "the hand of a clock: the first turns fastest, the last hardly at all."
         )
         st.latex(r"PE(pos, 2i) = \sin \frac{pos}{10000^{2i/d}}")
         st.latex(r"PE(pos, 2i{+}1) = \cos \frac{pos}{10000^{2i/d}}")
@@ -94,9 +95,8 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         st.markdown(
             f"**It knows distances.** The dot product of two positions' vectors is **{here:.1f}** at "
             f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand, and the same "
-            "before and behind: it has no direction. $W_Q$ and $W_K$, which come between, can undo it (Yan "
-            f"et al. 2019), or learn a direction: for $k$ positions more, pair {pair + 1} turns by $k \\cdot "
-            f"{rate:.4f}$ radians, whatever the position, one fixed rotation."
+            "before and behind. $W_Q$ and $W_K$, which come between, can undo it (Yan et al. 2019), or learn "
+            "a direction."
         )
         _chart_of_encoding(found, groups, word, pair)
     with drawn:
@@ -168,9 +168,8 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         st.subheader("A table, learned like everything else", anchor=False)
         limit = len(found.lengths)
         st.markdown(
-            f"BERT has no formula. It has a table with one vector for each of {limit} places, found by "
-            "training like all its other numbers (Devlin et al. 2019). These are the very vectors that the "
-            "shuffle above leaves out."
+            f"BERT has a table with one vector for each of {limit} places, found by training (Devlin et al. "
+            "2019). These are the vectors that the shuffle above leaves out."
         )
         st.latex(r"x = \text{word} + \text{segment} + \text{table}[pos]")
         other = word + 1 if word + 1 < len(groups) else word - 1
@@ -180,13 +179,12 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             f"**{found.mean[1]:.2f}** on average, ten apart **{found.mean[10]:.2f}**. Between them it falls "
             f"and rises again, to **{found.mean[peak]:.2f}** at distance {peak}. Those of "
             f"{token(word, groups)} and {token(other, groups)} have "
-            f"**{decimal(found.cosines[word, other], 2)}**. Unlike the sine's, the "
-            "cosines depend on the place too: see the width of the band."
+            f"**{decimal(found.cosines[word, other], 2)}**."
         )
         st.markdown(
             f"**It ends.** There is no row {limit + 1}, so this model reads {limit} tokens and no more. "
-            f"The first row, where [CLS] always stands, is a mark of its own: its length is "
-            f"**{found.lengths[0]:.2f}**, the others' **{found.lengths[1:].mean():.2f}** on average."
+            f"The first row, where [CLS] always stands, has length **{found.lengths[0]:.2f}**, the others "
+            f"**{found.lengths[1:].mean():.2f}** on average."
         )
         chart_of_likeness(
             found,
@@ -230,9 +228,9 @@ def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     with told:
         st.subheader("Turn the query and the key", anchor=False)
         st.markdown(
-            "Nothing is added to the words. Instead each pair of numbers in a :blue[query] and a :red[key] "
-            "is turned by an angle that grows with its place, by the rule of the sinusoidal clock's hands "
-            "(Su et al. 2021). $R_m$ is the turn of place $m$. :green[Values] stay as they are."
+            "Nothing is added to the words. Each pair of numbers in a :blue[query] and a :red[key] is turned "
+            "by an angle that grows with its place (Su et al. 2021). $R_m$ is the turn of place $m$. "
+            ":green[Values] stay as they are."
         )
         st.latex(
             r"(R_m \textcolor{blue}{q}) \cdot (R_n \textcolor{red}{k}) = "
@@ -352,10 +350,9 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     with told:
         st.subheader("Far away counts less", anchor=False)
         st.markdown(
-            "No vectors and no turning: each score is lowered by the distance, in each head at its own rate, "
-            "the slope $m_h$ of head $h$ of $H$ (Press et al. 2022). Made for decoders, where nobody looks "
-            "ahead: the key $j$ never comes after the query $i$. There is no table to run out of, so texts "
-            "may be longer than those in training."
+            "Each score is lowered by the distance, in each head at its own rate, the slope $m_h$ of head "
+            "$h$ of $H$ (Press et al. 2022). Made for decoders: the key $j$ never comes after the query $i$. "
+            "Texts may be longer than those in training."
         )
         st.latex(
             r"\frac{\textcolor{blue}{q_i} \cdot \textcolor{red}{k_j}}{\sqrt{d}} - m_h\,(i - j), "

@@ -50,7 +50,7 @@ def choose() -> TokenSelection:
     with sentence_column:
         text = choosing.sentence()
     with word_column:
-        word = choosing.token(text, "Token to follow")
+        word = choosing.token(text, "Follow")
     return TokenSelection(text, word)
 
 
@@ -61,7 +61,7 @@ def question(chosen: TokenSelection) -> None:
     same = bool(found.without.differences[row] < _ROUNDING)
     guess(
         "Shuffle the words, and leave out the vectors that tell BERT where each token stands, its "
-        f"**positions**: what will the output of {chosen.name} (its vector after the last layer) be?",
+        f"**positions**: what will {chosen.name} come out as (its vector after the last layer)?",
         [_OTHER, _SAME, _MEAN] if len(chosen.groups) >= _SHUFFLED else [],
         right=_SAME if same else _OTHER,
         because=f"Without positions, its {found.without.after.shape[1]} numbers before and after the shuffle "
@@ -115,42 +115,43 @@ def in_words(read: TwoOrders) -> str:
 
 def text(read: TwoOrders) -> None:
     """Say why, beside the picture."""
-    st.header("Attention sees a set, not a sequence", anchor=False)
+    bare, placed = read.found.without, read.found.with_positions
     st.markdown(
-        "A token's output is a sum over all tokens, weight times value. **A sum does not ask in which order "
-        "its terms are added**, and each score comes from two vectors, not from two places. The rest of a "
-        "layer (adding, layer norm, feed-forward) treats every token alone. So attention $F$ without "
-        "a mask is **permutation-equivariant**; where $P$ puts the rows in another order:"
+        "A token's output is a sum over all tokens, weight times value, and **a sum does not ask in which "
+        "order its terms are added**. So attention $F$ sees a set, not a sequence: put the rows in another "
+        "order, $P$, and the same outputs come in that order."
     )
     st.latex(
         r"F(P\textcolor{blue}{Q}, P\textcolor{red}{K}, P\textcolor{green}{V})"
         r" = P F(\textcolor{blue}{Q}, \textcolor{red}{K}, \textcolor{green}{V})"
     )
-    bare, placed = read.found.without, read.found.with_positions
     st.markdown(
-        "The real BERT reads both orders here, as it is and without positions: one term less in its input, "
-        "$\\operatorname{LayerNorm}(\\text{word} + \\text{segment} + \\text{position})$. All its layers stay "
-        "as they are. (The segment, first or second text, is the same for all tokens here; [CLS] and [SEP] "
-        "keep their places at the ends.) Over **all tokens**, the outputs in the two orders differ\n\n"
+        "To such a model, *the dog bit the man* and *the man bit the dog* are one sentence. So BERT adds to "
+        "each token's vector another one, for its place. The picture has both: BERT as it is, and without "
+        "these vectors. Over **all tokens**, the outputs in the two orders differ\n\n"
         f"- without positions by at most **{written(bare.differences.max())}**,\n"
         f"- with positions by up to **{written(placed.differences.max())}**."
+    )
+
+
+def compared(read: TwoOrders) -> None:
+    """Say what is left out, what stays, and why the differences are not exactly 0."""
+    st.markdown(
+        "Without positions, one term is missing in BERT's input, "
+        "$\\operatorname{LayerNorm}(\\text{word} + \\text{segment} + \\text{position})$. All its layers stay "
+        "as they are; [CLS] and [SEP] keep their places at the ends."
     )
     if twins := read.found.twins:
         groups = read.chosen.groups
         st.markdown(
-            f"Without positions, even two {markdown.code(groups[twins.first].label)} of this sentence "
-            f"(tokens {twins.first + 1} and {twins.second + 1}) are one and the same to the model: the "
-            f"largest difference between their outputs is **{written(twins.without)}**. With positions, it "
-            f"is **{written(twins.with_positions)}**."
+            f"Then even two {markdown.code(groups[twins.first].label)} of this sentence (tokens "
+            f"{twins.first + 1} and {twins.second + 1}) are the same to the model: their outputs differ by "
+            f"at most **{written(twins.without)}**; with positions, by **{written(twins.with_positions)}**."
         )
-    st.markdown(
-        "To such a model, *the dog bit the man* and *the man bit the dog* are one sentence. Something must "
-        "tell each token where it stands: four ways follow below, and BERT's own is the second."
-    )
-    if bare.differences.any():
+    if read.found.without.differences.any():
         st.markdown(
-            ":small[**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and "
-            "rounds after every addition. In another order the same terms are rounded otherwise.]"
+            "**Why not exactly 0?** A computer keeps some 7 digits of each number (float32), and rounds "
+            "after every addition. In another order the same terms are rounded otherwise."
         )
 
 

@@ -123,22 +123,18 @@ def question(chosen: QueryAtWork) -> None:
     best, dot_products = chosen.by_weight[0], chosen.walk.dot_products
     answers = ", ".join(f"{chosen.shown(token)} {decimal(dot_products[token])}" for token in options)
     guess(
-        f"A **head** is one attention that a model has learned; head {chosen.head} is layer "
+        f"A **head** is one attention that a model has learned: {chosen.head} is layer "
         f"{chosen.walk.layer + 1}, head {chosen.walk.head + 1} of {chosen.attention.whose}. In it, "
-        f"{chosen.word} asks {chosen.attention.asked} a question, and compares it with what each of them "
-        "offers. Which of these fits best?",
+        f"{chosen.word} asks {chosen.attention.asked} a question. What fits best?",
         [chosen.name(token) for token in options],
         right=chosen.name(best),
-        because=f"The dot products of query and key are: {answers}. How these numbers come about is what "
-        "the picture shows.",
+        because=f"The dot products of query and key are: {answers}. The picture shows how they come about.",
     )
 
 
 def picture(chosen: QueryAtWork) -> None:
     """The six steps, which the visitor walks through."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Step**", width="content")
-        step = STEP.segments("Step", _STEPS)
+    step = STEP.segments("Step", _STEPS)  # out of sight: the picture has buttons of its own
     done, rows = chosen.walk, list(chosen.walk.rows)
     left_out = np.setdiff1d(np.arange(len(done.key_tokens)), rows)
     left_out_weight = float(done.weights[left_out].sum(dtype=np.float64))
@@ -172,10 +168,8 @@ def picture(chosen: QueryAtWork) -> None:
         if not done.crosses:
             most = f"{chosen.word} and the {len(rows) - 1} tokens of the largest weight"
         st.markdown(
-            f":small[Up to {len(rows)} tokens, each has a row with its numbers. This text has {len(tokens)}: "
-            f"the rows are {most}. The other "
-            f"{len(left_out)} are computed just the same; together they have "
-            f"{percent(left_out_weight)} of the weight.]"
+            f":small[This text has {len(tokens)} tokens: the rows are {most}. The other {len(left_out)} "
+            f"together have {percent(left_out_weight)} of the weight.]"
         )
 
 
@@ -273,52 +267,39 @@ def _mask(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
 
 
 def text(chosen: QueryAtWork) -> None:
-    """What the three are, and why there are three."""
+    """What the three are."""
     done = chosen.walk
-    itself = None if done.crosses else done.token
-    best = next((token for token in chosen.by_weight if token != itself), chosen.by_weight[0])
-    column = float(done.model_weights[:, best].sum())
-    st.header("A library, for vectors", anchor=False)
+    does, asks, found, gives = "every token does so", "its", "its", "its"
     if done.crosses:
         does = "every French token does so, and the books are the English ones"
-        asks, found, gives = "a French token’s", "an English token’s", "its"
-        vectors = "a French token with vector $x$ and English ones with vectors $s_j$"
-    else:
-        does = "every token does so"
-        asks, found, gives = "its", "its", "its"
-        vectors = "a token with vector $x$"
+        asks, found = "a French token’s", "an English token’s"
+    ends = f" The sums end at {chosen.word}: nobody looks ahead (page 5)." if chosen.forbidden else ""
     st.markdown(
-        "You come with a question, compare it with the titles on the spines, and take home what stands in "
-        f"the books that fit. In a head {does}:\n"
+        "You come to a library with a question, compare it with the titles on the spines, and take home what "
+        f"stands in the books that fit. In a head {does}:\n"
         f"- {asks} :blue[**query**] is the question: what it looks for;\n"
         f"- {found} :red[**key**] is the title: what others find it by;\n"
         f"- {gives} :green[**value**] is what it gives to those who look at it."
-        "\n\nUnlike in a library, one can take something of every book, most of the best fit. "
-        f"In formulas, for {vectors}, and with $d$ = {done.d_head} numbers in each query "
-        "(this is the $d_{\\text{head}}$ of later pages):"
+        "\n\nA learned matrix makes each of them from the token’s vector. And one takes something of every "
+        f"book, most of the best fit: the :violet[**weights**] are shares of 100 %.{ends}"
     )
     st.latex(_FORMULA.replace("x_j", "s_j") if done.crosses else _FORMULA)
-    if chosen.forbidden:
-        st.markdown(f"The sums end at {chosen.word}: a mask forbids to look at what comes later (page 5).")
-    st.header("Why three and not one?", anchor=False)
-    st.markdown(_why_three(chosen, best))
-    st.header("Why do the weights sum to 1?", anchor=False)
-    st.markdown(
-        "The softmax divides by the sum over all keys. So the :violet[weights] of *one query*, over all "
-        f"keys, are shares of 1. What *one key* gets from all queries need not sum to 1: "
-        f"{chosen.shown(best)} gets {decimal(column)} in all."
-    )
-    st.header("What is the output?", anchor=False)
-    st.markdown(
-        f"{done.d_head} numbers: what head {chosen.head} read for {chosen.word}. The layer’s "
-        f"{done.d_model // done.d_head} heads each do the same with matrices of their own; side by side, "
-        f"their outputs are {done.d_model} numbers again. In the original Transformer it was 512 numbers and "
-        "8 heads of 64 (Vaswani et al. 2017)."
-    )
 
 
-def _why_three(chosen: QueryAtWork, best: int) -> str:
+def why_three(chosen: QueryAtWork) -> None:
+    """Why a query, a key and a value, and not one vector; and what comes out."""
     done = chosen.walk
+    st.markdown(
+        f"{_why_three(chosen)}\n\n"
+        f"What comes out are {done.d_head} numbers. The layer’s {done.d_model // done.d_head} heads each "
+        f"have matrices of their own; side by side, their outputs are {done.d_model} numbers again. In the "
+        "original Transformer it was 512 numbers and 8 heads of 64 (Vaswani et al. 2017)."
+    )
+
+
+def _why_three(chosen: QueryAtWork) -> str:
+    done = chosen.walk
+    best = _most_read(chosen)
     value = "And what a token is found by need not be what it hands over: hence the :green[value]."
     if done.crosses:
         return (
@@ -345,22 +326,21 @@ def _why_three(chosen: QueryAtWork, best: int) -> str:
     )
 
 
-def more(chosen: QueryAtWork) -> None:
-    """The same for every token, as a matrix of weights in both conventions; and the six steps in words."""
-    table, in_words = st.columns([7, 5], gap="large")
-    with table:
-        _conventions(chosen)
-    with in_words:
-        _in_words(chosen)
+def _most_read(chosen: QueryAtWork) -> int:
+    """The token with the largest weight; not the one that looks, if there is another."""
+    itself = None if chosen.walk.crosses else chosen.walk.token
+    return next((token for token in chosen.by_weight if token != itself), chosen.by_weight[0])
 
 
-def _conventions(chosen: QueryAtWork) -> None:
-    st.header("All queries at once: rows or columns?", anchor=False)
+def all_queries(chosen: QueryAtWork) -> None:
+    """The same for every token, as a matrix of weights in both conventions."""
+    best = _most_read(chosen)
     st.markdown(
-        f"Steps 3 to 5 gave the weights of {chosen.word}. The same for every query gives a matrix. A query’s "
-        "weights can be a **row** of it, $w_{ij}$: from *i* to *j*, or a **column**, $w_{ji}$. The numbers "
-        "are the same, transposed: ask what sums to 1. If $A$ is the matrix of weights and $V$ has the "
-        "values, one row each, all outputs at once are $A V$ with rows, and $A^\\top V$ with columns."
+        "The weights of every query make a matrix. One query’s are a **row** of it, or in some books a "
+        "**column**: ask what sums to 1. What *one key* gets from all queries need not: "
+        f"{chosen.shown(best)} gets {decimal(float(chosen.walk.model_weights[:, best].sum()))} in all. With "
+        "the weights $A$ and the values $V$, one row each, all outputs are $A V$ with rows, and $A^\\top V$ "
+        "with columns."
     )
     convention = CONVENTION.segments("Convention", (_ROWS, _COLUMNS))
     done, rows, query_rows = chosen.walk, list(chosen.walk.rows), list(chosen.walk.query_rows)
@@ -389,8 +369,8 @@ def _left_out(rows: list[int], tokens: tuple[Token, ...], name: str) -> str:
     return f" {len(rows)} of {len(tokens)} {name} are shown." if len(rows) < len(tokens) else ""
 
 
-def _in_words(chosen: QueryAtWork) -> None:
-    st.header("The six steps in words", anchor=False)
+def in_words(chosen: QueryAtWork) -> None:
+    """The six steps in words."""
     st.markdown(
         "\n".join(
             f"{number}. **{step['title']}.** {''.join(_in_markdown(part) for part in step['sentence'])}"

@@ -117,13 +117,14 @@ LOOKING_ACROSS = (
 
 def choose() -> tuple[Attention, str, int, int, int]:
     """Draw the choices; return the attention, the sentence, and a layer, a head and a token, from 0."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Model**", width="content")
-        attention = ATTENTIONS[SIX_STEPS_OF.segments("Model", tuple(ATTENTIONS), BERT)]
-    if attention.model != MODEL:
-        return attention, *_ask_translator(attention)
-    chosen = choosing.head_selection()
-    return attention, chosen.text, chosen.layer, chosen.head, chosen.query
+    model, others = st.columns([2, 9])
+    with model:
+        attention = ATTENTIONS[SIX_STEPS_OF.select("Model", tuple(ATTENTIONS), BERT)]
+    with others.container(key="beside-model"):
+        if attention.model != MODEL:
+            return attention, *_ask_translator(attention)
+        chosen = choosing.head_selection()
+        return attention, chosen.text, chosen.layer, chosen.head, chosen.query
 
 
 def _ask_translator(attention: Attention) -> tuple[str, int, int, int]:

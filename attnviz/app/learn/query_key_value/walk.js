@@ -16,7 +16,7 @@ import {
   sumDigits,
   total,
 } from "../../../widgets/numbers.js";
-import { oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
+import { css, oklabFromRgb, rgbFromOklab } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -32,6 +32,7 @@ const FEWEST_DIGITS = 4; // decimals of a product that is printed
 const MOST_FACTOR_DIGITS = 8; // decimals of a number that it is worked out from, at most
 const FACTOR_DIGITS = [RESULT_DIGITS, MOST_FACTOR_DIGITS];
 const MOVE_MS = 450;
+const STRIP = 72; // pixels of the chosen token's vector in step 1, which is drawn in bars
 const WIDEST_SHARE = 0.98; // the colours end where this share of a matrix's numbers is contained
 
 /** Every matrix of the picture: the step that makes it, its role, and how it is called. */
@@ -119,9 +120,19 @@ class Block {
     else this.paint(theme);
   }
 
+  /** Whether it stands alone, large enough for bars. */
+  get inBars() {
+    return this.name === "vector" && this.walk.step === 1;
+  }
+
   /** One canvas pixel a cell: the browser stretches it, also while the matrix moves. */
   paint(theme) {
     const { rows, columns, cells, reach } = this;
+    this.painted = this.inBars;
+    if (this.inBars) {
+      this.paintBars(theme);
+      return;
+    }
     this.canvas.width = columns;
     this.canvas.height = rows;
     const low = oklabFromRgb(theme.background);
@@ -136,6 +147,18 @@ class Block {
       image.data[4 * at + 3] = 255;
     }
     this.canvas.getContext("2d").putImageData(image, 0, 0);
+    this.body.replaceChildren(this.canvas);
+  }
+
+  /** One bar a number: up is positive, down is negative. */
+  paintBars(theme) {
+    const most = Math.max(...this.cells.map(Math.abs)) || 1;
+    this.canvas.width = 4 * this.columns;
+    this.canvas.height = 2 * STRIP;
+    const context = this.canvas.getContext("2d");
+    context.fillStyle = css(theme.text);
+    this.cells.forEach((value, at) => context.fillRect(4 * at + 0.5, STRIP, 3, (-value / most) * STRIP));
+    context.fillRect(0, STRIP - 0.5, this.canvas.width, 1);
     this.body.replaceChildren(this.canvas);
   }
 
@@ -196,9 +219,11 @@ class Block {
     this.body.tabIndex = !hidden && (current ? !this.name.includes("_bias") : tellsProducts) ? 0 : -1;
     this.body.classList.toggle("current", current);
     if (hidden) return;
+    if (this.canvas && !this.column && this.painted !== this.inBars) this.paint(walk.theme);
+    this.body.classList.toggle("faint", box.faint === true);
     place(this.body, box);
     this.body.style.setProperty("--row", `${box.height / this.rows}px`);
-    if (this.canvas) this.canvas.style.imageRendering = box.height < this.rows || box.width < this.columns ? "auto" : "pixelated";
+    if (this.canvas) this.canvas.style.imageRendering = this.inBars || box.height < this.rows || box.width < this.columns ? "auto" : "pixelated";
     const size = this.column ? "" : `${this.row ? 1 : this.rows} × ${this.columns}`;
     const parts = [element("span", { class: "badge" }, String(this.step)), symbol(this.headSymbol(walk), this.role)];
     if (box.beside && walk.crosses) parts.unshift(element("bdi", { class: "asker", text: walk.data.across.token.label }));
@@ -340,7 +365,8 @@ class Walk extends View {
         return node;
       }),
     );
-    if (this.crosses) this.asker.replaceChildren(element("bdi", { text: this.data.across.token.label }));
+    const { across, tokens, query } = this.data;
+    this.asker.replaceChildren(element("bdi", { text: (across?.token ?? tokens[query]).label }));
     this.drawn = true;
     this.arrange(moves);
   }
@@ -402,13 +428,15 @@ class Walk extends View {
     return this.root.hasAttribute("data-teacher");
   }
 
-  /** Step 1: the vectors alone, as large as can be. */
+  /** Step 1: the vector of the token that looks, large, and those of all tokens, faint. */
   first(width) {
-    const [left, row] = [this.labelWidth(width), this.count > 16 || this.onProjector ? 15 : 20];
-    const top = this.crosses ? 22 + row + 30 : 22;
+    const [left, row] = [this.labelWidth(width), this.count > 16 || this.onProjector ? 12 : 14];
+    const top = 22 + STRIP + 30;
     const height = this.count * row;
-    const boxes = { vectors: { x: left, y: top, width: width - left, height } };
-    if (this.crosses) boxes.vector = { x: left, y: 22, width: width - left, height: row };
+    const boxes = {
+      vector: { x: left, y: 22, width: width - left, height: STRIP },
+      vectors: { x: left, y: top, width: width - left, height, faint: true },
+    };
     return {
       row,
       height: top + height,
@@ -537,8 +565,7 @@ class Walk extends View {
 
   /** The cell whose making is told while the visitor points at none. */
   get home() {
-    const vectors = this.crosses ? "vector" : "vectors";
-    const name = [vectors, "query", "dot_products", "scores", "weights", "output"][this.step - 1];
+    const name = ["vector", "query", "dot_products", "scores", "weights", "output"][this.step - 1];
     const block = this.blocks.get(name);
     return { block, ...block.home() };
   }
@@ -614,7 +641,7 @@ class Walk extends View {
         " = ",
         number("result", value, fixed(value, MOST_DIGITS), "outcome"),
       ),
-      element("p", { class: "muted" }, block.row ? this.data.across.origin : this.data.origin),
+      element("p", { class: "muted" }, (block.row && this.data.across?.origin) || this.data.origin),
       element(
         "p",
         { class: "muted" },

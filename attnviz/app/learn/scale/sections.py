@@ -12,7 +12,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.components.component import widget
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.learn.choosing import HeadSelection, head_selection
+from attnviz.app.learn.choosing import head_selection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import scale as compute
 from attnviz.app.learn.lesson import guess
@@ -49,12 +49,6 @@ class Draw:
     seed: int
 
 
-def choose() -> HeadSelection:
-    """Draw the title of the real model's section and the choice of its row; return the choice."""
-    st.header("The same in a real model: the bundled BERT", anchor=False)
-    return head_selection()
-
-
 def draw() -> Draw:
     """Draw the choice of d and of the random numbers; return it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -73,9 +67,9 @@ def question() -> None:
     """Ask how large dot products are."""
     measured = float(_variances(SIZES, DRAWS, FIRST_SEED)[0][SIZES.index(D_HEAD)])
     guess(
-        f"A :blue[query] and a :red[key] of {D_HEAD} random numbers, all independent, with mean 0 and "
-        "**variance** (mean squared distance from the mean) 1. "
-        "How large is the variance of their dot product :blue[$q$] · :red[$k$]?",
+        f"A :blue[query] and a :red[key] have {D_HEAD} independent random numbers each, with mean 0 and "
+        "**variance** 1 (the mean squared distance from the mean). How large is the variance of their dot "
+        "product :blue[$q$] · :red[$k$]?",
         ["1", f"√{D_HEAD} ≈ {sqrt(D_HEAD):.1f}", str(D_HEAD), f"{D_HEAD}² = {D_HEAD**2}"],
         right=str(D_HEAD),
         because=f"Each of the {D_HEAD} products brings a variance of 1, and they add up: {D_HEAD}. "
@@ -154,37 +148,30 @@ def _measures(row: compute.Row) -> list[Measure]:
 
 def text() -> None:
     """Say why the variance is d, and what the division mends."""
-    st.header("Sums of random numbers spread out", anchor=False)
     st.markdown(
-        "A dot product multiplies a :blue[query] and a :red[key] entry by entry and adds up the $d$ "
-        "products. If all entries are independent, with mean 0 and variance 1, each product has mean 0 and "
-        "variance 1 too, and variances of independent numbers add up:"
+        "A dot product adds up $d$ products. Each has variance 1, and the variances of independent numbers "
+        "add up, too:"
     )
     st.latex(
         r"\operatorname{Var}(\textcolor{blue}{q}\cdot\textcolor{red}{k})"
         r"=\sum_{i=1}^{d}\operatorname{Var}(\textcolor{blue}{q_i}\,\textcolor{red}{k_i})=d"
     )
-    st.markdown(
-        "Divide a number by $\\sqrt d$ and its variance is divided by $d$. So the **scores** keep variance 1:"
-    )
+    st.markdown("Divided by $\\sqrt d$, the **scores** have variance 1 again, however large $d$ is:")
     st.latex(
         r"\textcolor{violet}{w}=\operatorname{softmax}\!\left("
         r"\frac{\textcolor{blue}{q}\,\textcolor{red}{K}^\top}{\sqrt{d}}\right)"
     )
     st.markdown(
-        "**Softmax** turns scores into shares, the :violet[weights]: $e$ to the power of each score, divided "
-        "by the sum of all. Only *differences* count: a key that scores 10 more than another gets "
-        f"$e^{{10}}$ ≈ {exp(10):,.0f} times its weight. Without the division, at a large $d$ such "
-        "differences are common, and one key often takes nearly everything, by pure chance.\n\n"
-        "**Entropy**, $-\\sum w \\log_2 w$, tells how undecided a row is: 0 bits if one key gets everything, "
-        f"{log2(KEYS):.0f} bits if all {KEYS} get the same. **Gradient** is explained below."
+        "Why does that matter? **Softmax** turns scores into shares, the :violet[weights]. Only differences "
+        f"count: a key that scores 10 more than another gets $e^{{10}}$ ≈ {exp(10):,.0f} times its weight. "
+        "Without the division such differences are common at a large $d$: one key takes nearly everything, "
+        "by pure chance. Drag $d$, and see."
     )
 
 
 def learning(drawn: Draw) -> None:
     """Draw the quartiles of many rows: how undecided they are, and how much a query can learn from them."""
     entropy, gradient = _curves(SIZES, KEYS, ROWS, drawn.seed)
-    st.header("With the division, the gradient does not vanish", anchor=False)
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column:
         left, right = st.columns(2, gap="medium")
@@ -194,8 +181,10 @@ def learning(drawn: Draw) -> None:
             _quartiles_chart("Gradient", "size of the gradient", gradient, drawn.d)
     with text_column:
         st.markdown(
-            "A model learns by **gradients**: how much would the weights $w$ of a row move if its "
-            ":blue[query] moved a little? The query moves the scores $s$, and they move the weights:"
+            "**Entropy** says how undecided a row is: 0 bits if one key gets everything, "
+            f"{log2(KEYS):.0f} bits if all {KEYS} get the same.\n\n"
+            "A model learns by the **gradient**: how much would the weights $w$ move if the :blue[query] "
+            "moved a little?"
         )
         st.latex(
             r"\frac{\partial\,\textcolor{violet}{w}}{\partial\,\textcolor{blue}{q}}="
@@ -204,9 +193,9 @@ def learning(drawn: Draw) -> None:
             r"\frac{\textcolor{red}{K}}{\sqrt{d}}"
         )
         st.markdown(
-            "($\\operatorname{diag}(w)$ has $w$ on the diagonal, and 0 elsewhere; without the division, "
-            "$\\sqrt d$ is left out.) Where one weight is 1 and all others are 0, every cell is 0: the query "
-            "learns nothing. The size is the root of the sum of all squared cells (the Frobenius norm).\n\n"
+            "Where one weight is 1 and all others are 0, every cell is 0: the query learns nothing. The size "
+            "drawn is the root of the sum of all squared cells. (Without the division, $\\sqrt d$ is left "
+            "out; $\\operatorname{diag}(w)$ has $w$ on the diagonal, and 0 elsewhere.)\n\n"
             f"{gradient_in_words(gradient, drawn.d)}"
         )
 
@@ -260,8 +249,9 @@ def _quartiles_chart(what: str, label: str, quartiles: Floats, d: int) -> None:
     )
 
 
-def real(head: HeadSelection) -> None:
-    """Draw one row of the real model, and its numbers in words."""
+def real() -> None:
+    """Draw the choice of a row of the real model, the row, and its numbers in words."""
+    head = head_selection()
     found = _in_bert(head.text, head.layer, head.head, head.query)
     tokens = shown_tokens(found.tokens, head.text)
     row, name = found.row, head.head_name
@@ -279,16 +269,13 @@ def real(head: HeadSelection) -> None:
     plain, scaled = (_exact(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
     with text_column:
         st.markdown(
-            f"In head {name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries. Over "
-            f"all {len(tokens)} × {len(tokens)} pairs of tokens, :blue[$q$] · :red[$k$] has variance "
-            f"**{found.variance:.1f}**. Theory says {found.d_head} for independent entries of mean 0 and "
-            f"variance 1; these have variance {found.query_variance:.2f} and {found.key_variance:.2f}, and "
-            "are not independent.\n\n"
-            f"**Without** the division, {labels[head.query]} would give {labels[strongest]} **{plain}** and "
-            f"leave an entropy of **{row.plain.entropy:.2f}** of {log2(len(tokens)):.2f} bits. **With** it, "
-            f"as the model was trained, {labels[strongest]} gets **{scaled}** and the entropy is "
-            f"**{row.scaled.entropy:.2f}** bits. The gradient is **{row.plain.gradient:.4f}** without it and "
-            f"**{row.scaled.gradient:.4f}** with it."
+            f"**Without** the division, {labels[head.query]} would give {labels[strongest]} **{plain}**. "
+            f"**With** it, as the model was trained, {labels[strongest]} gets **{scaled}**. The gradient is "
+            f"**{row.plain.gradient:.4f}** without it and **{row.scaled.gradient:.4f}** with it.\n\n"
+            f"In head {name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries, and over "
+            f"all pairs of tokens :blue[$q$] · :red[$k$] has variance **{found.variance:.1f}**, not "
+            f"{found.d_head}: trained entries are not independent, and their variance is "
+            f"{found.query_variance:.2f} and {found.key_variance:.2f}."
         )
 
 

@@ -2,13 +2,14 @@
 
 import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
-import { fixed, number, percent, sumDigits } from "../../../widgets/numbers.js";
+import { fixed, number, percent, strongest, sumDigits } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import { timesTexts } from "../../components/worked.js";
 import styles from "./average.css";
 
 const FACTOR_DIGITS = [4, 8]; // decimals of a weight and of a number, at least and at most
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // weights at which the bars may end
 const FAINTEST = 0.12; // of a vector of which next to nothing is taken
 
 /** A vector as bars: up from the middle line is positive, down is negative; `most` reaches the edge. */
@@ -70,9 +71,10 @@ class Average extends View {
     this.foot = element("tfoot");
     this.productHead = element("th", { scope: "col", class: "product" });
     this.shownHead = element("th", { scope: "col" });
+    this.weightHead = element("th", { scope: "col", class: "weights" });
     const heads = [
       element("th", { scope: "col", class: "key" }, "looks at"),
-      element("th", { scope: "col", class: "weights" }, "weight w"),
+      this.weightHead,
       this.shownHead,
       this.productHead,
     ];
@@ -143,10 +145,11 @@ class Average extends View {
     this.row = this.focusedRow = -1;
     this.strips = parts.map(() => new Strip(mixed.length));
     this.bars = parts.map(() => element("span", { class: "bar" }));
+    this.evens = parts.map(() => element("span", { class: "even" }));
     this.shares = parts.map(() => element("span", { class: "share" }));
     this.products = parts.map(() => element("td", { class: "product" }));
     this.buttons = parts.map((_, at) =>
-      element("button", { type: "button", class: "weight" }, element("span", { class: "track" }, this.bars[at]), this.shares[at]),
+      element("button", { type: "button", class: "weight" }, element("span", { class: "track" }, this.bars[at], this.evens[at]), this.shares[at]),
     );
     this.rows = parts.map(({ label, name }, at) =>
       element(
@@ -189,8 +192,13 @@ class Average extends View {
     this.zoom.textContent = this.mostMixed < this.most ? `drawn ${times} × larger than the lines above` : "";
     // Several tokens together can have more than any single one has.
     const largest = Math.max(...parts.filter(({ single }) => single).map(({ weight }) => weight)) || 1;
-    parts.forEach(({ name, weight, vector }, at) => {
-      this.bars[at].style.width = `${100 * weight}%`;
+    const full = SCALES.find((scale) => scale >= Math.max(...parts.map(({ weight }) => weight))) ?? 1;
+    const even = 1 / words.length;
+    this.weightHead.replaceChildren("weight w", element("span", { class: "full" }, ` (up to ${100 * full} %)`));
+    parts.forEach(({ name, weight, vector, single }, at) => {
+      this.bars[at].style.width = `${(100 * weight) / full}%`;
+      this.evens[at].hidden = !single || even > full;
+      this.evens[at].style.left = `${(100 * even) / full}%`;
       this.shares[at].replaceChildren(number("weight", weight, percent(weight)));
       this.buttons[at].setAttribute("aria-label", `${name}: ${percent(weight)}`);
       this.strips[at].show(vector, this.most);
@@ -233,8 +241,13 @@ class Average extends View {
 
   pointAtRow(row) {
     this.row = row;
-    this.rows.forEach((line, at) => line.classList.toggle("shown", at === row));
-    const part = this.data.parts[row];
+    const { parts } = this.data;
+    const worked = row < 0 ? strongest(parts.map(({ weight }) => weight)) : row;
+    this.rows.forEach((line, at) => {
+      line.classList.toggle("shown", at === row);
+      line.classList.toggle("worked", at === worked);
+    });
+    const part = parts[row];
     this.total.give(part && part.vector.map((x) => part.weight * x), this.mostMixed);
     this.tell();
   }
@@ -245,9 +258,9 @@ class Average extends View {
     const looker = element("bdi", { class: "query", text: words[query].label });
     if (!part) {
       this.readout.replaceChildren(
-        "Each line’s vector is multiplied by its weight; the sum of all lines is the mixed vector of ",
+        "Each vector times its weight, added up, is the mixed vector of ",
         looker,
-        ". Point at a line, or move through the lines with the arrow keys, to see what it gives.",
+        `. The tick in each bar is the even share, ${percent(1 / words.length)}. Point at a line, or move through the lines with the arrow keys, to see what it gives.`,
       );
       return;
     }

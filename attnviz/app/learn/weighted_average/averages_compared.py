@@ -148,9 +148,9 @@ def meaning(chosen: WeighedToken) -> None:
             )
     with explanation:
         st.markdown(
-            "How alike two vectors are is told by the **cosine** of the angle between them: 1 is the same "
-            "direction, 0 a right angle. Before and after the mixing, the vector of "
-            f"{chosen.looker} has these cosines with the fixed vectors of the sentence's words."
+            "The **cosine** of the angle between two vectors says how alike they are: 1 is the same "
+            f"direction, 0 a right angle. Here is how alike the vector of {chosen.looker} is to each word, "
+            "before the mixing and after it."
         )
         if named:
             changes = " and ".join(
@@ -163,15 +163,12 @@ def meaning(chosen: WeighedToken) -> None:
                 for place in named
             )
             st.markdown(
-                f"The cosine {changes}. But nothing here has told {chosen.looker} which of these words "
-                "matters to it."
+                f"The cosine {changes}. But nothing has told {chosen.looker} which word matters to it."
             )
             st.markdown(
-                "For that, a model learns what to look for. BERT reads a sentence in several **layers**, one "
-                "after the other, each with several **heads**. A head is one attention that has learned what "
-                f"to compare. In layer 4, head 2, {chosen.looker} looks most, of the other words, at "
-                f"{looks}. "
-                "How it does that is what the next pages are about."
+                "That has to be learned. BERT has several **layers**, one after the other, each with several "
+                f"**heads**: attentions that have learned what to compare. In layer 4, head 2, "
+                f"{chosen.looker} looks most, of the other words, at {looks}. The next pages show how."
             )
 
 
@@ -226,18 +223,16 @@ def matrix(chosen: WeighedToken) -> None:
     explanation, drawn = st.columns([5, 7], gap="large")
     with explanation:
         st.markdown(
-            f"The picture on top is what {chosen.looker} reads: one query against all tokens. Every token "
-            "does the same, and a computer does all of them at once, as a **matrix**: one row for each token "
-            "that looks, one column for each that is looked at. Every row sums to 100 %."
+            f"The picture on top has one query: {chosen.looker}. A computer does all of them at once, as a "
+            "**matrix** with a row for each token that looks and a column for each that is looked at. Every "
+            "row sums to 100 %."
         )
         st.latex(r"\textcolor{violet}{A} = \operatorname{softmax}(S / T)")
         st.latex(r"X' = \textcolor{violet}{A} \, \textcolor{green}{X}")
         rounding = ", the rounding of the computer's numbers." if difference else "."
         st.markdown(
-            ":violet[$A$] has the weights, $S$ the scores, :green[$X$] the tokens' vectors, one row for each "
-            "token. Computed alone and as a "
-            f"row of the matrix, the numbers of {chosen.looker} differ by at most "
-            f"{_tiny(difference)}{rounding}"
+            "$S$ has the scores, :green[$X$] the vectors, one row for each token. Computed alone and as a "
+            f"row, the numbers of {chosen.looker} differ by at most {_tiny(difference)}{rounding}"
         )
 
     def pick(row: int | None, _: int | None) -> None:

@@ -33,6 +33,7 @@ TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", 
 
 _NUMBERS = 32  # of a vector that the picture has room for
 _LINES = 20  # of the sum that the picture has room for
+_COMPARED = 2  # tokens whose scores the answer tells
 _TOLD = 3  # tokens named in the picture's sentence
 _LARGE = 5  # the largest exponent that is raised as it is
 
@@ -57,13 +58,12 @@ def question(chosen: WeighedToken) -> None:
     scores = ", ".join(
         f"{markdown.token(place, chosen.tokens)} scores {decimal(plain.scores[chosen.query, place])} "
         f"and gets **{percent(row[place], 1)}**"
-        for place in sorted(options, key=lambda place: -row[place])
+        for place in sorted(options, key=lambda place: -row[place])[:_COMPARED]
     )
     lesson.guess(
-        "Each **token** (a word, a piece of one, a sign) has a **vector**, a list of numbers. "
-        f"{chosen.looker} compares its own with every token's by the **dot product**: multiply the two lists "
-        "number by number, and add up. It takes more of those that match better. Nothing in this comparison "
-        "is learned. **Of which one does it take most?**",
+        f"{chosen.looker} compares its **vector**, a list of numbers, with that of each **token** (a word, a "
+        "piece of one, a sign): it multiplies them number by number, and adds up. Nothing is learned. **From "
+        "which token does it take most?**",
         [name_of(place, chosen.tokens) for place in options],
         right=name_of(strongest, chosen.tokens),
         because=f"At temperature 1, {scores}. "
@@ -127,48 +127,40 @@ def in_words(chosen: WeighedToken) -> str:
     count, even = len(row), f"{compute.even_mix(row):.1f}"
     if count > 1 and np.all(row == row[0]):  # at T = ∞
         return f"{chosen.looker} takes the same from all {count} tokens: **{percent(row[0], 1)}** from each."
-    spread = (
-        f"; they are spread out like an even mix of {even} tokens (2 to the power of their entropy: page 2)"
-        if even != "1.0"
-        else ""
-    )
-    return (
-        f"{chosen.looker} takes {', '.join(told)}. "
-        f"All {count} weights sum to {percent(round(float(row.sum()), 6), 1)}{spread}."
-    )
+    spread = f" An even mix of {even} tokens would be as spread out." if even != "1.0" else ""
+    return f"{chosen.looker} takes {', '.join(told)}. All {count} weights sum to 100 %.{spread}"
 
 
 def text(chosen: WeighedToken) -> None:
-    """Explain the average and the lookup, with the chosen token's numbers."""
-    found = chosen.found
-    d_model = found.vectors.shape[1]
-    st.header("A weighted average", anchor=False)
+    """Explain the average and the lookup."""
+    d_model = chosen.found.vectors.shape[1]
     st.markdown(
-        "**Attention** lets a token look at other tokens, and take something from them.\n\n"
-        f"A token starts as a vector of {d_model} numbers, from a table of the bundled **BERT** (Devlin et "
-        f"al. 2019), here a small one, all-MiniLM-L6-v2, {catalogue.MINILM_LEARNED}. "
-        f"{chosen.looker} has the same numbers in every sentence: a *fixed embedding* :green[$x$]. Attention "
-        "makes a new vector for it out of the whole sentence, a *contextual embedding* $x'$:"
+        f"A token starts as a **vector**: {d_model} numbers, the same in every sentence. **Attention** gives "
+        f"{chosen.looker} a new one, mixed from the vectors of all tokens:"
     )
     st.latex(r"x'_i = \sum_j \textcolor{violet}{w_{ij}} \, \textcolor{green}{x_j}")
     st.markdown(
-        "Each **weight** :violet[$w_{ij}$] is the share of token $j$ in the mix for token $i$. It comes from "
-        "a **score** $s_{ij}$: how well the two vectors match. The **softmax** turns scores into shares: it "
-        "raises $e$ ≈ 2.718 to the power of each (first divided by $T$, the temperature below), so that all "
-        "are positive, and divides by the sum of all. That is why the weights with which one token looks, "
-        "its **row**, sum to 1."
+        "Each :violet[**weight**] $w$ is a share: together they are 100 %. The better two vectors match, the "
+        "higher their **score**, and the **softmax** turns all scores into shares. The **temperature** says "
+        "how sharply: at 0 the best match takes everything, at ∞ all tokens get the same.\n\n"
+        "It is a soft lookup: the :blue[**query**] is compared with every :red[**key**], and takes a mix of "
+        "their :green[**values**]. Here all three are the same vectors. On page 3 each has its own."
     )
-    st.latex(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
-    st.latex(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
-    st.markdown(_worked_out(chosen))
-    st.header("A lookup in a soft database", anchor=False)
+
+
+def formula(chosen: WeighedToken) -> None:
+    """Work one weight out, from the vectors to the share."""
     st.markdown(
-        "A database finds the :red[**key**] that fits your :blue[**query**], and returns its "
-        ":green[**value**]. Attention does the same, softly: it returns a mix of *all* values, more of those "
-        "whose keys fit better. The **temperature** $T$ says how softly. At 0, only the best match is read: "
-        "a hard lookup. At ∞, every token gives the same: the plain mean.\n\n"
-        "Here a token's query, key and value are all the same, its own vector: $Q = K = V = X$, where the "
-        "capitals hold one row for each token. On page 3 they become three different vectors."
+        "The **softmax** raises $e$ ≈ 2.718 to the power of each score $s$, divided by the temperature $T$, "
+        "and divides by the sum of all."
+    )
+    left, right = st.columns(2)
+    left.latex(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
+    right.latex(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
+    st.markdown(
+        f"{_worked_out(chosen)}\n\n"
+        f"The vectors are from the table of the bundled **BERT** (Devlin et al. 2019): a small one, "
+        f"all-MiniLM-L6-v2, {catalogue.MINILM_LEARNED}."
     )
 
 

@@ -24,29 +24,24 @@ _RARE_WORD = "tokenization"
 
 _ABOUT_SPLITS = {
     "Characters": "An alphabet is a small vocabulary. But a single letter says little, and the number of "
-    "weights grows with the square of the number of tokens. The ids are places in this sentence's own "
-    "alphabet.",
-    "Words": "A vocabulary without end: every name and every typing error can be a new word, and a word that "
-    "is not in the list has no vector of its own. The ids are places in this sentence's own list "
-    "of words. ␣ is a space: a token like the others, so that no character is lost.",
+    "weights grows with the square of the number of tokens.",
+    "Words": "A vocabulary without end: every name and every typing error is a new word, and a word that "
+    "is not in the list has no vector. ␣ is a space, a token like the others.",
     "Word pieces": "What BERT reads (WordPiece, Wu et al. 2016): a common word is one token, a rare one is "
-    "put together from pieces, and a piece inside a word begins with `##`: EXAMPLE. The ids are the model's "
-    "own. This vocabulary knows no capitals of the alphabet, no accents or spaces, so the ids do not give "
-    "those back. `[CLS]` and `[SEP]` are put at the ends by the tokenizer; the averages on this page "
-    "leave them out.\n\n"
-    "Other models merge the most frequent neighbours again and again, from letters up (**byte-pair "
-    "encoding**, Sennrich et al. 2016). GPT-2 begins at the 256 **bytes** instead of letters (Radford et al. "
-    "2019): no text is unknown to it, and its ids give back every character.",
+    "put together from pieces, and a piece inside a word begins with `##`: EXAMPLE. There are no capitals, "
+    "accents or spaces, so the ids do not give those back. The tokenizer puts `[CLS]` and `[SEP]` at the "
+    "ends; the averages on this page leave them out.\n\n"
+    "GPT-2 merges frequent neighbours again and again (**byte-pair encoding**, Sennrich et al. 2016), from "
+    "the 256 **bytes** up (Radford et al. 2019): no text is unknown to it.",
 }
 
 
 def draw(typed: str) -> None:
     """Draw the choice of splitting, the tokens, and what the ids give back."""
     st.markdown(
-        "A *tokenizer* cuts the text into **tokens** before anything can be averaged. Every token has an "
-        "**id**: its place in a *vocabulary*, the list of all tokens that exist. Below each token stand its "
-        "id and its **span**: the characters it stands for, counted from 0, up to the second number but "
-        "without it."
+        "A *tokenizer* cuts the text into **tokens**. Each has an **id**: its place in the *vocabulary*, the "
+        "list of all tokens. Below the id stand the characters of the text that it covers, counted from 0: "
+        "from the first number up to, not including, the second."
     )
     kind = SPLIT.segments("Split", SPLITS, SPLITS[2])
     found = _split(kind, typed)
