@@ -209,6 +209,11 @@ def _blocks(read: ComparedSide) -> tuple[Block, ...]:
     return caches.trace(read.model, read.given).of_kind(read.kind)
 
 
+def first_groups(compared: Comparison) -> tuple[DisplayToken, ...]:
+    """The first side's tokens that look, as they are shown."""
+    return _shown(compared, "first")[0].groups
+
+
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     """The words of one side: of queries and keys, or once for both."""
     read = compared.of(side)

@@ -1,0 +1,174 @@
+"""The word that differs, turned step by step into the other: what the chosen token reads on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import visible_text
+from attnviz.app import caches, markdown
+from attnviz.app.components.component import widget
+from attnviz.app.heads.compare.compared import Comparison
+from attnviz.app.state import link
+from attnviz.app.state.choices import TURNED
+from attnviz.capture import loading
+from attnviz.text import head_name, percent
+from attnviz.trace import Floats
+
+if TYPE_CHECKING:
+    from attnviz.capture.between import Between
+
+
+@caches.cached(caches.named, spinner="Reading every step between the two words …")
+def _between(model: str, first: str, second: str, query: int) -> Between:
+    with loading.gate:
+        from attnviz.capture.between import between
+
+    return between(model, first, second, query)
+
+
+def draw(compared: Comparison, layer: int, head: int, query: int) -> None:
+    """Draw the sentence with the slider between the two words.
+
+    Args:
+        layer, head: from 0.
+        query: the token of the first sentence that looks, from 0.
+
+    Raises:
+        AttnvizError: the sentences do not differ in one token alone.
+    """
+    first = compared.first
+    found = _between(first.model, first.given.text, compared.second.given.text, query)
+    rows = found.rows[:, layer, head]
+    words = [visible_text(token.text) for token in found.tokens]
+    other, looker = visible_text(found.other.text), markdown.code(words[query])
+    overtaking = _overtaking(rows, query)
+    marks: list[Mark] = []
+    if overtaking:
+        marks.append({"step": overtaking[2], "text": f"{words[overtaking[1]]} > {words[overtaking[0]]}"})
+    outcome: list[Written] = []
+    if found.outcome:
+        outcome = [
+            {"word": word, "probabilities": probabilities.tolist()}
+            for word, probabilities in zip(found.outcome.words, found.outcome.probabilities, strict=True)
+        ]
+    hinge(
+        "hinge",
+        title=f"From {words[found.place]} to {other}",
+        words=words,
+        query=query,
+        place=found.place,
+        other=other,
+        rows=rows,
+        marks=marks,
+        outcome=outcome,
+        step=_step(),
+        on_change=_choose,
+    )
+    st.markdown(
+        f"{_turns(found, words, looker, overtaking)} This is head {head_name(layer, head)}. Each of the "
+        f"{len(rows)} steps is a forward pass of its own. **Between words**, the model reads a mix of the two "
+        "words' vectors, which is no word's vector."
+    )
+
+
+def _turns(found: Between, words: Sequence[str], looker: str, overtaking: tuple[int, int, int] | None) -> str:
+    """Where on the way something turns, in Markdown."""
+    said = f"{looker} reads the same word most all the way."
+    if overtaking:
+        before, after, crossed = overtaking
+        said = (
+            f"{looker} reads {markdown.code(words[after])} more than {markdown.code(words[before])} from "
+            f"**{percent(float(found.shares[crossed]))}** of the way on."
+        )
+    if not found.outcome:
+        return said
+    step = turning_point(*found.outcome.probabilities)
+    one, other = map(markdown.code, found.outcome.words)
+    if step is None:
+        return said
+    return f"{said} {other} becomes likelier than {one} at **{percent(float(found.shares[step]))}**."
+
+
+def _overtaking(rows: Floats, query: int) -> tuple[int, int, int] | None:
+    """The key that is read most with the first word, the one with the second, and the step of the change.
+
+    None where they are the same. The token itself does not count.
+    """
+    others = np.delete(np.arange(rows.shape[1]), query)
+    before, after = (int(others[rows[step, others].argmax()]) for step in (0, -1))
+    step = turning_point(rows[:, before], rows[:, after])
+    return None if step is None else (before, after, step)
+
+
+def _step() -> int:
+    """Where the slider stands; what a link says must be a step."""
+    if not TURNED.stands:
+        with suppress(ValueError, IndexError):
+            TURNED.set(TURNED.parse(link.in_address(TURNED)))
+    TURNED.mend(0, lambda step: TURNED.least <= step <= TURNED.most)
+    return int(TURNED.get(0))
+
+
+def _choose(step: int) -> None:
+    TURNED.set(step)
+    link.write(TURNED, TURNED.written())
+
+
+def turning_point(first: Floats, second: Floats) -> int | None:
+    """The first step at which the second series is the larger one, if it was not at first; None: at none.
+
+    Args:
+        first, second: [step].
+    """
+    if second[0] > first[0]:
+        return None
+    later = np.flatnonzero(second > first)
+    return int(later[0]) if later.size else None
+
+
+class Mark(TypedDict):
+    """A step at which something turns, and what."""
+
+    step: int
+    text: str
+
+
+class Written(TypedDict):
+    """A word that the model may write, and how probable it is at each step."""
+
+    word: str
+    probabilities: list[float]
+
+
+@widget
+def hinge(
+    key: str,
+    /,
+    *,
+    title: str,
+    words: Sequence[str],
+    query: int,
+    place: int,
+    other: str,
+    rows: Floats,
+    marks: Sequence[Mark],
+    outcome: Sequence[Written],
+    step: int,
+    on_change: Callable[[int], None],
+) -> None:
+    """Draws a sentence, the lines of the token that looks, and a slider from one word to the other.
+
+    Args:
+        query: the token that looks, a place in `words`, from 0.
+        place, other: where the word stands that turns, and into what.
+        rows: [step, key], the weights.
+        marks: what stands below the slider.
+        outcome: what the model may write.
+        step: where the slider stands.
+        on_change: called with the step at which the visitor left it.
+    """
