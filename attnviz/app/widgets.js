@@ -27,6 +27,7 @@ export { default as room_bar } from "./classroom/room_bar.js";
 export { default as shares } from "./learn/many_heads/shares.js";
 export { default as shuffle } from "./learn/positions/shuffle.js";
 export { default as softmax_bars } from "./learn/scale/softmax_bars.js";
+export { default as spend } from "./learn/spend.js";
 export { default as store } from "../widgets/store.js";
 export { default as stream } from "./learn/block/stream.js";
 export { default as stretched } from "./learn/long_distances/stretched.js";

@@ -32,7 +32,9 @@ def test_the_lines_and_words_follow_the_slider_and_python_hears_where_it_stays(w
     expect(page.get_by_text(said)).to_be_visible()
     expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", said)
     expect(page.get_by_role("listitem")).to_have_text("il50.0 %")
-    widths = [line.evaluate("one => parseFloat(one.style.strokeWidth)") for line in page.locator("path").all()]
+    widths = [
+        line.evaluate("one => parseFloat(one.style.strokeWidth)") for line in page.locator("path").all()
+    ]
     assert widths == (1 + 9 * ROWS[1]).tolist()
     weights = [float(word.get_attribute("data-weight") or -1) for word in page.locator(".word").all()]
     assert weights == ROWS[1].tolist()

@@ -71,8 +71,8 @@ def draw(compared: Comparison, layer: int, head: int, query: int) -> None:
     )
     st.markdown(
         f"{_turns(found, words, looker, overtaking)} This is head {head_name(layer, head)}. Each of the "
-        f"{len(rows)} steps is a forward pass of its own. **Between words**, the model reads a mix of the two "
-        "words' vectors, which is no word's vector."
+        f"{len(rows)} steps is a forward pass of its own. **Between words**, the model reads a mix of the "
+        "two words' vectors, which is no word's vector."
     )
 
 
