@@ -13,7 +13,7 @@ export { default as effects } from "./learn/cause/effects.js";
 export { default as encoding } from "./learn/positions/encoding.js";
 export { default as head_map } from "./components/head_map.js";
 export { default as head_view } from "../widgets/head_view.js";
-export { default as hinge } from "./heads/compare/hinge.js";
+export { default as hinge } from "./components/hinge.js";
 export { default as mask_editor } from "./learn/masks/mask_editor.js";
 export { default as measures } from "./heads/beyond_weights/measures.js";
 export { default as moved_outputs } from "./learn/masks/moved_outputs.js";

@@ -3,7 +3,7 @@
 import numpy as np
 from playwright.sync_api import expect
 
-from attnviz.app.heads.compare.between import hinge
+from attnviz.app.components.hinge import hinge, turning_point
 from tests.browser.widgets import Widgets, sent_by
 
 ROWS = np.array([[0.75, 0.25, 0, 0], [0.5, 0.375, 0, 0.125], [0.125, 0.75, 0, 0.125]])
@@ -17,7 +17,7 @@ def test_the_lines_and_words_follow_the_slider_and_python_hears_where_it_stays(w
         words=["<b>dog</b>", "road", "it", "tired"],
         query=2,
         place=3,
-        other="narrow",
+        ends=("tired", "narrow"),
         rows=ROWS,
         marks=[{"step": 2, "text": "road > dog"}],
         outcome=[{"word": "il", "probabilities": [0.9, 0.5, 0.0625]}],
@@ -39,3 +39,10 @@ def test_the_lines_and_words_follow_the_slider_and_python_hears_where_it_stays(w
     weights = [float(word.get_attribute("data-weight") or -1) for word in page.locator(".word").all()]
     assert weights == ROWS[1].tolist()
     assert widgets.said() == [["change", {"step": 1}]]
+
+
+def test_the_turning_point_by_hand() -> None:
+    falls, rises = np.array([0.75, 0.5, 0.25], np.float32), np.array([0.125, 0.5, 0.625], np.float32)
+    assert turning_point(falls, rises) == 2  # at 0.5 neither is the larger one
+    assert turning_point(rises, falls) is None  # it was the larger one at first
+    assert turning_point(falls, np.zeros_like(falls)) is None

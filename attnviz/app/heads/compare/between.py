@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import caches, markdown
-from attnviz.app.components.component import widget
+from attnviz.app.components.hinge import Mark, hinge, keeps, step_of, turning_point, written
 from attnviz.app.heads.compare.compared import Comparison
-from attnviz.app.state import link
 from attnviz.app.state.choices import TURNED
 from attnviz.capture import loading
 from attnviz.text import head_name, percent
@@ -50,24 +48,18 @@ def draw(compared: Comparison, layer: int, head: int, query: int) -> None:
     marks: list[Mark] = []
     if overtaking:
         marks.append({"step": overtaking[2], "text": f"{words[overtaking[1]]} > {words[overtaking[0]]}"})
-    outcome: list[Written] = []
-    if found.outcome:
-        outcome = [
-            {"word": word, "probabilities": probabilities.tolist()}
-            for word, probabilities in zip(found.outcome.words, found.outcome.probabilities, strict=True)
-        ]
     hinge(
         "hinge",
         title=f"From {words[found.place]} to {other}",
         words=words,
         query=query,
         place=found.place,
-        other=other,
+        ends=(words[found.place], other),
         rows=rows,
         marks=marks,
-        outcome=outcome,
-        step=_step(),
-        on_change=_choose,
+        outcome=written(found.outcome.words, found.outcome.probabilities) if found.outcome else (),
+        step=step_of(TURNED),
+        on_change=keeps(TURNED),
     )
     st.markdown(
         f"{_turns(found, words, looker, overtaking)} This is head {head_name(layer, head)}. Each of the "
@@ -103,72 +95,3 @@ def _overtaking(rows: Floats, query: int) -> tuple[int, int, int] | None:
     before, after = (int(others[rows[step, others].argmax()]) for step in (0, -1))
     step = turning_point(rows[:, before], rows[:, after])
     return None if step is None else (before, after, step)
-
-
-def _step() -> int:
-    """Where the slider stands; what a link says must be a step."""
-    if not TURNED.stands:
-        with suppress(ValueError, IndexError):
-            TURNED.set(TURNED.parse(link.in_address(TURNED)))
-    TURNED.mend(0, lambda step: TURNED.least <= step <= TURNED.most)
-    return int(TURNED.get(0))
-
-
-def _choose(step: int) -> None:
-    TURNED.set(step)
-    link.write(TURNED, TURNED.written())
-
-
-def turning_point(first: Floats, second: Floats) -> int | None:
-    """The first step at which the second series is the larger one, if it was not at first; None: at none.
-
-    Args:
-        first, second: [step].
-    """
-    if second[0] > first[0]:
-        return None
-    later = np.flatnonzero(second > first)
-    return int(later[0]) if later.size else None
-
-
-class Mark(TypedDict):
-    """A step at which something turns, and what."""
-
-    step: int
-    text: str
-
-
-class Written(TypedDict):
-    """A word that the model may write, and how probable it is at each step."""
-
-    word: str
-    probabilities: list[float]
-
-
-@widget
-def hinge(
-    key: str,
-    /,
-    *,
-    title: str,
-    words: Sequence[str],
-    query: int,
-    place: int,
-    other: str,
-    rows: Floats,
-    marks: Sequence[Mark],
-    outcome: Sequence[Written],
-    step: int,
-    on_change: Callable[[int], None],
-) -> None:
-    """Draws a sentence, the lines of the token that looks, and a slider from one word to the other.
-
-    Args:
-        query: the token that looks, a place in `words`, from 0.
-        place, other: where the word stands that turns, and into what.
-        rows: [step, key], the weights.
-        marks: what stands below the slider.
-        outcome: what the model may write.
-        step: where the slider stands.
-        on_change: called with the step at which the visitor left it.
-    """

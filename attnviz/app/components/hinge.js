@@ -1,17 +1,17 @@
-/* hinge: one word of a sentence turns into another, and what a token reads turns with it. */
+/* hinge: a slider between two ends, and the row of weights that was computed for each step. */
 
-import { bar, boxIn, drawing, element } from "../../../widgets/dom.js";
-import { percent } from "../../../widgets/numbers.js";
-import { View, widget } from "../../../widgets/widget.js";
+import { bar, boxIn, drawing, element } from "../../widgets/dom.js";
+import { percent } from "../../widgets/numbers.js";
+import { View, widget } from "../../widgets/widget.js";
 import styles from "./hinge.css";
 
 const LINE_LEAST = 0.01; // a smaller weight has no line
 const TOLD = 3; // words that the sentence names
 
 /**
- * @typedef {{ title: string, words: string[], query: number, place: number, other: string, rows: number[][],
+ * @typedef {{ title: string, words: string[], query: number, place: number | null, ends: [string, string], rows: number[][],
  *   marks: { step: number, text: string }[], outcome: { word: string, probabilities: number[] }[], step: number }}
- *   Message what between.py sends, and describes
+ *   Message what hinge.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -44,13 +44,12 @@ class Hinge extends View {
 
   update(data) {
     this.data = data;
-    const { title, words, query, place, other, rows, marks, outcome, step } = data;
+    const { title, words, query, place, ends, rows, marks, outcome, step } = data;
     this.slider.setAttribute("aria-label", title);
     [this.slider.max, this.slider.value] = [String(rows.length - 1), String(step)];
-    this.ends[0].textContent = words[place];
-    this.ends[1].textContent = other;
+    this.ends.forEach((node, at) => (node.textContent = ends[at]));
     this.nodes = words.map((text, key) => {
-      const word = key === place ? [element("bdi", { text }), element("bdi", { text: other })] : [element("bdi", { text })];
+      const word = key === place ? ends.map((end) => element("bdi", { text: end })) : [element("bdi", { text })];
       const name = key === query ? "word query" : key === place ? "word turning" : "word";
       return element("span", { class: name }, element("span", { class: "of" }, ...word), element("small"));
     });
@@ -84,7 +83,7 @@ class Hinge extends View {
 
   /** Shows the step at which the slider stands: each is a forward pass of its own. */
   draw() {
-    const { words, query, place, other, rows, outcome } = this.data;
+    const { words, query, place, ends, rows, outcome } = this.data;
     const step = Number(this.slider.value);
     const [row, share] = [rows[step], step / (rows.length - 1)];
     row.forEach((weight, key) => {
@@ -94,7 +93,7 @@ class Hinge extends View {
       this.nodes[key].dataset.weight = String(weight);
       this.nodes[key].lastChild.textContent = weight < 0.005 ? "" : percent(weight, 0);
     });
-    this.nodes[place].style.setProperty("--share", String(share));
+    this.root.style.setProperty("--share", String(share));
     outcome.forEach(({ probabilities }, at) => {
       const [, track, number] = this.outcome.children[at].children;
       /** @type {HTMLElement} */ (track.firstChild).style.width = `${100 * probabilities[step]}%`;
@@ -102,7 +101,7 @@ class Hinge extends View {
     });
     const strongest = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, TOLD);
     const told = strongest.map((key) => `${key === place && share ? "the word between" : words[key]} ${percent(row[key], 0)}`);
-    const mix = { 0: words[place], 1: other }[share] ?? `${percent(1 - share, 0)} ${words[place]}, ${percent(share, 0)} ${other}`;
+    const mix = { 0: ends[0], 1: ends[1] }[share] ?? `${percent(1 - share, 0)} ${ends[0]}, ${percent(share, 0)} ${ends[1]}`;
     this.said.textContent = `${mix}: ${words[query]} reads ${told.join(", ")}.`;
     this.slider.setAttribute("aria-valuetext", this.said.textContent);
   }
