@@ -48,7 +48,7 @@ def draw(chosen: ArrowSelection) -> None:
     said = (
         f"*{first}* stays the likelier one, however the weight is shared."
         if turns is None
-        else f"*{second}* is likelier from **{percent(float(torn.shares[turns]))}** for {chosen.key(target)} on."
+        else f"With **{percent(float(torn.shares[turns]))}** on {chosen.key(target)}, *{second}* is likelier."
     )
     st.markdown(
         f"{chosen.reader} gives **{percent(float(found.row_before[source]))}** to {chosen.key(source)}. Here "
