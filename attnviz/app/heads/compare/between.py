@@ -11,9 +11,11 @@ import streamlit as st
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import caches, markdown
 from attnviz.app.components.hinge import Mark, hinge, keeps, step_of, turning_point, written
-from attnviz.app.heads.compare.compared import Comparison
-from attnviz.app.state.choices import TURNED
+from attnviz.app.heads.compare.compared import Comparison, aligned, first_token
+from attnviz.app.state.choice import option
+from attnviz.app.state.choices import HEAD, LAYER, QUERY, TURNED
 from attnviz.capture import loading
+from attnviz.errors import AttnvizError
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 
@@ -29,16 +31,27 @@ def _between(model: str, first: str, second: str, query: int) -> Between:
     return between(model, first, second, query)
 
 
-def draw(compared: Comparison, layer: int, head: int, query: int) -> None:
-    """Draw the sentence with the slider between the two words.
+def draw(compared: Comparison) -> None:
+    """Draw the first sentence with a slider between the two words, for the open head and the chosen token.
 
-    Args:
-        layer, head: from 0.
-        query: the token of the first sentence that looks, from 0.
-
-    Raises:
-        AttnvizError: the sentences do not differ in one token alone.
+    What cannot be shown so is said: sentences that do not differ in one token alone, or another attention
+    than the first text's own.
     """
+    first, grid = compared.first, aligned(compared)
+    layer, head = LAYER.get(1) - 1, HEAD.get(1) - 1
+    chosen = next(at for at in grid.shared if option(grid.queries[at]) == QUERY.get(""))
+    query = first_token(compared, chosen)
+    entry = caches.entry(first.model)
+    if first.kind != entry.kinds[0]:
+        st.info("Choose the encoder's attention: it is the English word that turns.")
+        return
+    try:
+        _draw(compared, layer, head, query)
+    except AttnvizError as error:
+        st.info(markdown.plain(str(error)), icon=":material/edit:")
+
+
+def _draw(compared: Comparison, layer: int, head: int, query: int) -> None:
     first = compared.first
     found = _between(first.model, first.given.text, compared.second.given.text, query)
     rows = found.rows[:, layer, head]

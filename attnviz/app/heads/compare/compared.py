@@ -209,9 +209,11 @@ def _blocks(read: ComparedSide) -> tuple[Block, ...]:
     return caches.trace(read.model, read.given).of_kind(read.kind)
 
 
-def first_groups(compared: Comparison) -> tuple[DisplayToken, ...]:
-    """The first side's tokens that look, as they are shown."""
-    return _shown(compared, "first")[0].groups
+def first_token(compared: Comparison, row: int) -> int:
+    """The first token, from 0, of what stands in a shared row of the grid, in the first sentence."""
+    shown = aligned(compared).rows[row].of("first")
+    assert shown is not None  # noqa: S101 - both sides have it
+    return _shown(compared, "first")[0].groups[shown].positions[0]
 
 
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
