@@ -1,8 +1,9 @@
 """Is the picture the cause? One arrow is dragged elsewhere, and the model translates again."""
 
 from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
-from attnviz.app.learn.cause import choices, sections, tried
+from attnviz.app.learn.cause import choices, sections, tearing, tried
 from attnviz.app.learn.lesson import lesson, the_code
+from attnviz.app.state.choices import TORN
 
 with lesson("cause") as places:
     sentence, model, beside = places.controls(choices.choose_sentence)
@@ -14,6 +15,7 @@ with lesson("cause") as places:
     places.picture(sections.picture, chosen)
     prose(sections.text, chosen)
     places.folded(
+        section("Tear the arrow", tearing.draw, chosen).with_choices(TORN),
         section("A picture just as good", tried.beside, chosen),
         section("Every arrow, tried", tried.tried, chosen),
         section("Many sentences", tried.many),

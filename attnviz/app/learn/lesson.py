@@ -89,9 +89,7 @@ class Places:
             the answer, covered until the visitor asks for it.
         picture: the picture, its main control, and its sentence in words: the teacher's view's second part.
         text: below the question. Not in the teacher's view, and so all that follow.
-        more: further pictures.
-        code: the functions that computed the picture.
-        limits: what the picture does not show.
+        more: below all that: the headings of further sections.
     """
 
     controls: Place
@@ -99,8 +97,6 @@ class Places:
     picture: Place
     text: Place
     more: Place
-    code: Place
-    limits: Place
 
     def folded(self, *sections: Section) -> None:
         """Draw the headings of further sections, and the one that the visitor opened."""
@@ -225,8 +221,8 @@ def _places() -> Places:
             question = st.container()
         text = st.container(key="answer-text")
     with st.container(key="answer-more"):
-        more, code, limits = st.container(), st.container(), st.container()
-    return Places(*map(Place, (controls, question, picture, text, more, code, limits)))
+        more = st.container()
+    return Places(*map(Place, (controls, question, picture, text, more)))
 
 
 def _way_on(number: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from attnviz.app.learn.cause import compute
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.trained.translator.translator import Translator
-from tests.translator_reference import Change, move, nothing, reference, silence
+from tests.translator_reference import Array, Change, move, nothing, reference, silence
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -117,3 +117,25 @@ def test_without_a_pronoun_there_is_nothing_to_decide() -> None:
     text = "The dog crossed the road."
     assert compute.effects(MODEL, text) is None
     assert compute.experiment(MODEL, text, "encoder", 1, 0, 1).gender is None
+
+
+@pytest.mark.parametrize("step", [0, 7, 10, 20])
+def test_a_weight_that_two_words_share_is_the_change_by_hand(step: int) -> None:
+    share = step / 20
+
+    def share_it(here: str, weights: Array) -> None:
+        if here == TAUGHT:
+            weights[0, IT, ROAD] += share * weights[0, IT, DOG]
+            weights[0, IT, DOG] *= 1 - share
+
+    found, before = compute.shared(MODEL, SENTENCE, 1, 0, IT, DOG, ROAD), run("")
+    assert found is not None
+    by_hand = reference().choice(ENGLISH, before.words_before, share_it)
+    assert (found.il[step], found.elle[step]) == pytest.approx(by_hand, abs=1e-5)
+    assert found.shares[step] == pytest.approx(share)
+    assert found.rows[step, DOG] == pytest.approx((1 - share) * before.row_before[DOG], abs=1e-6)
+    assert found.rows[step].sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_without_a_pronoun_nothing_is_shared() -> None:
+    assert compute.shared(MODEL, "The dog crossed the road.", 1, 0, 1, 1, 4) is None

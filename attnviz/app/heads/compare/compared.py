@@ -209,6 +209,13 @@ def _blocks(read: ComparedSide) -> tuple[Block, ...]:
     return caches.trace(read.model, read.given).of_kind(read.kind)
 
 
+def first_token(compared: Comparison, row: int) -> int:
+    """The first token, from 0, of what stands in a shared row of the grid, in the first sentence."""
+    shown = aligned(compared).rows[row].of("first")
+    assert shown is not None  # noqa: S101 - both sides have it
+    return _shown(compared, "first")[0].groups[shown].positions[0]
+
+
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     """The words of one side: of queries and keys, or once for both."""
     read = compared.of(side)

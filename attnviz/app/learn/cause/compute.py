@@ -16,13 +16,15 @@ from attnviz.app.learn.translate.compute import PRONOUNS, attention_of, il_and_e
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.errors import InvalidEdit
-from attnviz.interventions.edit import Edit
+from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.trace import Floats, Kind, Mask
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import START
+
+SHARED_STEPS = 21
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,60 @@ def experiment(
         words_now=words_now,
         gender=gender,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """One weight, shared between two words, from all on the first to all on the second.
+
+    Attributes:
+        shares: [step], of the weight, that the second word has.
+        rows: [step, key], the weights of the row.
+        il, elle: [step], how probable each is where the unchanged model writes one of them.
+    """
+
+    shares: Floats
+    rows: Floats
+    il: Floats
+    elle: Floats
+
+
+def shared(
+    model: str, text: str, layer: int, head: int, query: int, source: int, target: int
+) -> Shared | None:
+    """Share what a word of an encoder head's row gives to one word with another; None without a pronoun.
+
+    What the head puts out for the row is weights · values, so a row between two rows puts out what lies
+    between their outputs. Each step is a forward pass with that in its place.
+
+    Args:
+        model: a translator's name in the catalogue.
+        layer, head, query: whose row, from 0.
+        source, target: the words, places of the English sentence, from 0.
+
+    Raises:
+        InvalidEdit: the model or the sentence has no such place.
+    """
+    translating = loading.load_translator(model).translator
+    words = _source(text)[:-1]
+    french = _translate(translating, words)
+    step = pronoun_step(french)
+    if step is None:
+        return None
+    moved = Edit("encoder", layer, head, query, source, target)
+    ends = [
+        attention_of(translating.steps(words, french, edits), "encoder", layer).attention
+        for edits in ((), (moved,))
+    ]
+    shares = torch.linspace(0, 1, SHARED_STEPS)
+    rows, outputs = (
+        torch.lerp(one[head, query], other[head, query], shares[:, None])
+        for one, other in zip(*[(end.weights, end.output) for end in ends], strict=True)
+    )
+    mixed = [(HeadOutput("encoder", layer, head, owned(each[None]), query),) for each in outputs]
+    passed = translating.steps_all([words] * SHARED_STEPS, [french] * SHARED_STEPS, mixed)
+    il, elle = (owned(passed.probabilities[:, step, number]) for number in FRENCH.ids(PRONOUNS))
+    return Shared(owned(shares), owned(rows), il, elle)
 
 
 def effects(model: str, text: str) -> Effects | None:

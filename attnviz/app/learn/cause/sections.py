@@ -26,7 +26,7 @@ _WORTH_TELLING = 0.05  # smaller weights are left out of a sentence
 def question(chosen: ArrowSelection) -> None:
     """Ask what the translation says if the arrow goes to another noun; without one, if the head is silent."""
     gender = chosen.experiment.gender
-    other = _other_noun(chosen)
+    other = other_noun(chosen)
     if other is None or gender is None:
         _question_of_silence(chosen)
         return
@@ -300,7 +300,7 @@ def _turned(found: compute.Experiment) -> bool:
     return before == now and found.words_before != found.words_now
 
 
-def _other_noun(chosen: ArrowSelection) -> int | None:
+def other_noun(chosen: ArrowSelection) -> int | None:
     """The noun nearest to the word that looks, but for the one that it looks at; None if there is none."""
     found = chosen.experiment
     nouns = [

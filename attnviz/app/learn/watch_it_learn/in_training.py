@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
@@ -67,8 +68,19 @@ def says(probe: Probe, glance: ProbeAnswer) -> None:
     )
 
 
-def weights(name: str, shown: Head, probe: Probe, glance: ProbeAnswer, step: int, view: str) -> None:
-    """Draw where a head looks in a sentence after so many steps, as LINES or MATRIX."""
+def weights(
+    name: str,
+    shown: Head,
+    probe: Probe,
+    glance: ProbeAnswer,
+    step: int,
+    view: str,
+    on_pick: Callable[[int | None, int | None], None] | None = None,
+) -> None:
+    """Draw where a head looks in a sentence after so many steps, as LINES or MATRIX.
+
+    `on_pick` is called with the query and the key, from 0, that the visitor pins.
+    """
     queries, keys, row = rows_and_columns(shown.kind, probe)
     weights_picture(
         f"{name} weights",
@@ -83,7 +95,22 @@ def weights(name: str, shown: Head, probe: Probe, glance: ProbeAnswer, step: int
         note="Weights are kept to a tenth of a percent, so a row may not sum to exactly 100 %.",
         caption=f"“{written(probe.source)}” · {shown.name} after {step} steps of training",
         filename=f"attnviz-{name}-step{step}",
+        on_pick=on_pick,
     )
+
+
+def first_read_most(snapshots: Sequence[Snapshot], number: int, shown: Head, row: int) -> dict[int, int]:
+    """For each word that a row ever reads most, from 0, the first stored step at which it does.
+
+    Args:
+        number: of the watched sentence, from 0.
+        row: which token looks, from 0.
+    """
+    first: dict[int, int] = {}
+    for snapshot in snapshots:
+        weights_there = snapshot.glances[number].weights[shown.kind][shown.layer, shown.head, row]
+        first.setdefault(int(weights_there.argmax()), snapshot.step)
+    return first
 
 
 def rows_and_columns(kind: Kind, probe: Probe) -> tuple[list[ShownToken], list[ShownToken], int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import controls, markdown
 from attnviz.app.learn.film import headed, over_steps, slide
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.watch_it_learn.in_training import (
@@ -15,10 +16,12 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     TAUGHT,
     TAUGHT_CROSS,
     Head,
+    first_read_most,
     heads_of,
     looks,
     measured,
     progress,
+    rows_and_columns,
     says,
     weights,
 )
@@ -106,9 +109,31 @@ def picture(chosen: ShownTraining) -> None:
     glance = snapshot.glances[chosen.number]
     says(chosen.probe, glance)
     view = headed(chosen.head.name, step, LEARNING_VIEW, (LINES, MATRIX))
-    weights("learning", chosen.head, chosen.probe, glance, step, view)
+    weights("learning", chosen.head, chosen.probe, glance, step, view, on_pick=_pull(chosen))
+    _moments(chosen)
     st.markdown(f"{looks(chosen.head, chosen.probe, glance, step)} {measured(snapshot)}")
     progress("learning", "What is learned when", chosen.learning.snapshots, step, steps[-1])
+
+
+def _moments(chosen: ShownTraining) -> None:
+    """Draw a button for each word that the pronoun's row ever reads most: it leads to the first such step."""
+    queries, keys, row = rows_and_columns(chosen.head.kind, chosen.probe)
+    first = first_read_most(chosen.learning.snapshots, chosen.number, chosen.head, row)
+    offered = {f"{keys[key]['name']} · step {step:,}": step for key, step in first.items()}
+    label = f"{queries[row]['name']} reads most, for the first time (or pull its line: click a word)"
+    controls.buttons(label, offered, "first read most", TRAINING_STEP.set)
+
+
+def _pull(chosen: ShownTraining) -> Callable[[int | None, int | None], None]:
+    """What leads to the first stored step at which the clicked word is read most, if there is one."""
+
+    def pull(query: int | None, key: int | None) -> None:
+        if query is None or key is None:
+            return
+        first = first_read_most(chosen.learning.snapshots, chosen.number, chosen.head, query)
+        TRAINING_STEP.set(first.get(key, TRAINING_STEP.get(chosen.learning.steps[0])))
+
+    return pull
 
 
 def text(chosen: ShownTraining) -> None:

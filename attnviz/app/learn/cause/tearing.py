@@ -1,0 +1,57 @@
+"""Tear the arrow: one weight, shared between two nouns, and the pronoun that the model then writes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.analysis.display_tokens import visible_text
+from attnviz.app.components.hinge import Mark, hinge, keeps, step_of, turning_point, written
+from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection
+from attnviz.app.learn.cause.sections import other_noun
+from attnviz.app.learn.computed import cause as compute
+from attnviz.app.learn.computed import translated
+from attnviz.app.state.choices import TORN
+from attnviz.text import percent
+
+_shared = translated(compute.shared)
+
+
+def draw(chosen: ArrowSelection) -> None:
+    """Draw the slider from the word that is read most to the other noun."""
+    place, found = chosen.place, chosen.experiment
+    source, target = chosen.strongest, other_noun(chosen)
+    if place.kind != "encoder" or target is None:
+        st.info("Choose an encoder head and a sentence with two nouns: the weight is shared between them.")
+        return
+    torn = _shared(chosen.model, chosen.text, place.layer, place.head, place.query, source, target)
+    if torn is None:
+        st.info("The model writes no *il* and no *elle* here, so there is nothing to watch turn.")
+        return
+    words = [visible_text(word) for word in found.keys]
+    one, other = ((torn.il, torn.elle), (torn.elle, torn.il))[bool(torn.elle[0] > torn.il[0])]
+    first, second = PRONOUNS if one is torn.il else PRONOUNS[::-1]
+    turns = turning_point(one, other)
+    marks: list[Mark] = [] if turns is None else [{"step": turns, "text": f"{second} > {first}"}]
+    hinge(
+        "tear",
+        title=f"How much of the weight goes from {words[source]} to {words[target]}",
+        words=words,
+        query=place.query,
+        place=None,
+        ends=(words[source], words[target]),
+        rows=torn.rows,
+        marks=marks,
+        outcome=written(PRONOUNS, (torn.il, torn.elle)),
+        step=step_of(TORN),
+        on_change=keeps(TORN),
+    )
+    said = (
+        f"*{first}* stays the likelier one, however the weight is shared."
+        if turns is None
+        else f"With **{percent(float(torn.shares[turns]))}** on {chosen.key(target)}, *{second}* is likelier."
+    )
+    st.markdown(
+        f"{chosen.reader} gives **{percent(float(found.row_before[source]))}** to {chosen.key(source)}. Here "
+        f"that weight is shared with {chosen.key(target)}. {said} Each step is a forward pass; nothing else "
+        "is changed."
+    )

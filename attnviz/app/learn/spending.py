@@ -1,0 +1,136 @@
+"""Spend your own 100 %: a visitor's attention over the words, and then the head's beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from attnviz.analysis.display_tokens import visible_text
+from attnviz.analysis.sentence import name_of
+from attnviz.app import caches, markdown
+from attnviz.app.components.component import widget
+from attnviz.app.learn.choosing import HeadSelection
+from attnviz.app.learn.computed import MODEL
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import SPENT
+from attnviz.capture.model import ModelInput
+from attnviz.text import percent
+from attnviz.trace import Floats
+
+Shares = NDArray[np.floating]
+
+MOST_WORDS = 30
+WHOLE = 100
+"""What there is to spend, in percent."""
+
+_COMPARED = "what was spent, and what the head gave instead"
+
+
+def draw(chosen: HeadSelection) -> None:
+    """Draw a slider for each word; once all is spent, the head's own weights beside them."""
+    given = ModelInput(chosen.text)
+    (words, *_) = caches.shown(MODEL, given, "encoder", True, False)
+    groups, looker = words.groups, chosen.groups[chosen.query]
+    at = next((place for place, group in enumerate(groups) if group.number == looker.number), None)
+    if at is None or len(groups) > MOST_WORDS:
+        st.info(
+            "Choose a word that looks: [CLS] and [SEP] are left out here."
+            if at is None
+            else f"This sentence has {len(groups)} tokens. Shorten it to {MOST_WORDS}: each has a slider."
+        )
+        return
+    row = caches.weights(MODEL, given, "encoder", True, False)[chosen.layer, chosen.head, at]
+    spent = _spent(len(row))
+    done = sum(spent) == WHOLE
+    st.markdown(
+        f"You are {chosen.name}. You have 100 %: give more to the words that matter more to you. "
+        f"Then see what head {chosen.head_name} gives. ([CLS] and [SEP] are left out, the rest is rescaled.)"
+    )
+    spend(
+        "spend",
+        title=f"What {visible_text(looker.label)} gives",
+        words=[visible_text(name_of(place, groups)) for place in range(len(groups))],
+        query=at,
+        spent=spent,
+        given=row if done else None,
+        on_change=_spend,
+    )
+    if done:
+        _compare((chosen.text, chosen.layer, chosen.head, chosen.query), np.array(spent) / WHOLE, row)
+        strongest = int(row.argmax())
+        even = overlap(np.full(len(row), 1 / len(row)), row)
+        st.markdown(
+            f"**You and the head agree on {percent(overlap(np.array(spent) / WHOLE, row))}** of the 100 %; "
+            f"whoever gives every word the same agrees on {percent(even)}. It gives most to "
+            f"{markdown.token(strongest, groups)}, {percent(row[strongest])}.{_so_far()}"
+        )
+
+
+def overlap(one: Shares, other: Shares) -> float:
+    """How much of two rows of shares is the same: Σ min(a, b), 1 minus their total variation.
+
+    Args:
+        one, other: [key], each sums to 1.
+    """
+    return float(np.minimum(one, other).sum())
+
+
+def _so_far() -> str:
+    """The mean over all sentences and heads of the visit, if there are several."""
+    compared: dict[object, tuple[float, float]] = memory.get(_COMPARED, {})
+    if len(compared) < 2:
+        return ""
+    yours, even = np.mean(list(compared.values()), axis=0)
+    return (
+        f" Over your {len(compared)} first tries so far, that is {percent(yours)} on average, "
+        f"against {percent(even)}."
+    )
+
+
+def _compare(about: object, spent: Shares, row: Shares) -> None:
+    """Remember the first try of each row: after that one has seen the answer."""
+    even = np.full(len(row), 1 / len(row))
+    memory.put(_COMPARED, {about: (overlap(spent, row), overlap(even, row)), **memory.get(_COMPARED, {})})
+
+
+def _spent(words: int) -> list[int]:
+    """What was given to each word, in percent; of another sentence, nothing."""
+    said = link.said(SPENT)
+    try:
+        spent = [int(share) for share in said.split("-")]
+    except ValueError:
+        spent = []
+    if len(spent) != words or min(spent) < 0 or sum(spent) > WHOLE:
+        SPENT.set("")
+        return [0] * words
+    return spent
+
+
+def _spend(spent: list[int]) -> None:
+    SPENT.set("-".join(map(str, spent)))
+    link.write(SPENT, SPENT.written())
+
+
+@widget
+def spend(
+    key: str,
+    /,
+    *,
+    title: str,
+    words: Sequence[str],
+    query: int,
+    spent: Sequence[int],
+    given: Floats | None,
+    on_change: Callable[[list[int]], None],
+) -> None:
+    """Draws a slider for each word. Together they cannot be above 100.
+
+    Args:
+        query: the word that looks, a place in `words`, from 0.
+        spent: what each got so far, in percent.
+        given: [word], the head's weights, drawn beside them; None until all is spent.
+        on_change: called with what each word has, when 100 is reached, or left.
+    """

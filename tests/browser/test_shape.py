@@ -1,0 +1,50 @@
+"""How long a page is, how many words stand beside its picture, and what a screen reader finds on it.
+
+The trees are kept in `trees/`, one file for each page, with # for digits. After a change that is meant:
+python -m pytest tests/browser/test_shape.py --write-trees
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from attnviz.app.heads.contents import TOOLS
+from attnviz.app.learn.contents import LESSONS
+from tests.browser.server import Server
+from tests.browser.visit import DESKTOP, PHONE, box_of, reveal, visit, wait_idle
+
+TREES = Path(__file__).with_name("trees")
+LEARN, HEADS = [each.name for each in LESSONS], [each.name for each in TOOLS]
+MOST_WORDS = 120
+FIGURE_BEGINS = 200  # pixels from the top
+SCREENS = {"wide": 2, "phone": 5}
+
+_HEIGHT = "one => one.scrollHeight"
+
+
+def height(page: Page) -> int:
+    return int(page.get_by_test_id("stMain").evaluate(_HEIGHT))
+
+
+@pytest.mark.parametrize("name", [*LEARN, *HEADS])
+def test_the_main_part_is_short_and_its_tree_is_as_kept(
+    page: Page, server: Server, name: str, request: pytest.FixtureRequest
+) -> None:
+    server.forget_visitors()
+    visit(page, f"{server.url}/{name}")
+    if name in LEARN:
+        reveal(page)
+        beside = page.locator(".st-key-answer-text").inner_text()
+        assert len(beside.split()) <= MOST_WORDS, beside
+        assert box_of(page.locator(".st-key-slide-picture"))["y"] <= FIGURE_BEGINS
+    assert height(page) <= SCREENS["wide"] * DESKTOP["height"]
+    tree = re.sub(r"\d+", "#", page.get_by_role("main").aria_snapshot()) + "\n"
+    kept = TREES / f"{name}.yml"
+    if request.config.getoption("--write-trees"):
+        kept.write_text(tree, "utf-8")
+    assert tree == kept.read_text("utf-8")
+    page.set_viewport_size(PHONE)
+    wait_idle(page)
+    assert height(page) <= SCREENS["phone"] * PHONE["height"]
