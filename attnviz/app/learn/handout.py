@@ -65,7 +65,7 @@ from attnviz.trained.translator import distance, learning, variants
 _LAYER, _HEAD = (number - 1 for number in choosing.HEAD_AT_FIRST)
 _MOST_ROWS = 18
 _BERT = catalogue.entry("minilm").title  # whose weights these are, whatever runs them
-_ON_SCREEN = re.compile(r" (?:How these numbers come|Drag)\b[^.]*\.$")  # what a sheet of paper does not have
+_ON_SCREEN = re.compile(r" Drag\b[^.]*\.$")  # what a sheet of paper does not have
 _HOT = 2.0  # so that likely and unlikely words come nearer to each other
 _TRANSLATED = ("translate", "cause")
 _NOTHING = Question("", (), "", "")

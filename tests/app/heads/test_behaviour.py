@@ -30,7 +30,7 @@ from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import percent
 from attnviz.trace import Floats
-from tests.app.shown import charts, clean, finished, press, sent, visit, words
+from tests.app.shown import charts, clean, finished, opened, press, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LINES = [TIRED, "The ferry was late again.", "Who left the gate open?", "Bees dance, and bears dance, too."]
@@ -174,8 +174,12 @@ def test_opening_a_head_shows_its_verdict(page: str) -> None:
     known = verdicts_file.stored(resolve.entry("minilm"))
     assert known is not None
     assert known.told(1, 8) in words(app)
+    if page == "explore":
+        app = opened(app, "what was measured")
     assert known.evidence(1, 8) in words(app)
     app = visit(page, text=TIRED, layer="1", head="7")
+    if page == "explore":
+        app = opened(app, "what was measured")
     assert "gives the first token, \\[CLS\\], **" in words(app)
     assert "If the first token, \\[CLS\\] is replaced, a token’s output turns (1 − cosine" in words(app)
     told = words(visit(page, text=TIRED, model="translator", layer="1", head="1"))

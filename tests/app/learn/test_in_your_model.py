@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.examples import OPENING
+from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.learn.positions import compute
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -114,7 +115,7 @@ def test_sines_that_turn_are_not_called_a_table_that_is_added(opened: Open) -> N
     told = said(visit("positions", in_your_model="true", model=opened("roformer")))
     assert "turns all 10 numbers of each :blue[query] and :red[key]" in told
     assert "to the base" not in told  # its table does not say it
-    assert "adds to each token's vector" not in told
+    assert "adds to each token's vector the vector of its place" not in told
 
 
 @pytest.mark.parametrize("family", ["bloom", "mpt", "t5"])
@@ -142,7 +143,7 @@ def test_a_vector_for_each_distance(opened: Open) -> None:
 def test_a_model_that_cannot_read_the_sentence_says_so_and_the_page_stays() -> None:
     app = visit("positions", text="Xylophones sing.", in_your_model="true", model="translator")
     assert any("has never seen" in warning.value for warning in app.warning)
-    assert any(header.value == "What this picture does not show" for header in app.header)
+    assert any(header.value == NOT_SHOWN for header in app.header)
 
 
 def test_a_link_cannot_name_a_model_that_is_not_here() -> None:

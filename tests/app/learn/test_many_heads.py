@@ -57,7 +57,7 @@ def test_what_a_head_is_good_at_leads_to_the_filter_on_explore() -> None:
     (previous,) = (habit for habit in compute.habits(TEXT) if habit.name == "previous")
     layer, head = (1 + np.argwhere(previous.found)[0]).tolist()
     told = words(visit("many_heads", layer=str(layer), head=str(head)))
-    raw, score = (percent(float(share[layer - 1, head - 1])) for share in (previous.raw, previous.score))
-    assert f"{raw} of its attention, {score} of what goes to words" in told
+    raw = percent(float(previous.raw[layer - 1, head - 1]))
+    assert f"| yes | {raw} of its attention" in told
     assert f"**previous** ({previous.found.sum()} of 72 heads)" in told
     assert re.search(rf"head {layer}-{head} counts as \*\*previous", told)

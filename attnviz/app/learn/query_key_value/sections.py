@@ -128,7 +128,7 @@ def question(chosen: QueryAtWork) -> None:
         f"{chosen.word} asks {chosen.attention.asked} a question. What fits best?",
         [chosen.name(token) for token in options],
         right=chosen.name(best),
-        because=f"The dot products of query and key are: {answers}. The picture shows how they come about.",
+        because=f"The dot products of query and key are: {answers}.",
     )
 
 
