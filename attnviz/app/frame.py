@@ -31,7 +31,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
-# A phone is no projector.
+# A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
@@ -47,6 +47,7 @@ _STYLE = """
 }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
+.stCode .token { color: inherit !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {
   .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }

@@ -277,7 +277,10 @@ export class Lines {
         buttons[now[side][what]]?.classList.add(what);
       }
       if (before.pinned !== now[side].pinned || !this.marked || this.marked.buttons !== this.buttons) {
-        buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === now[side].pinned)));
+        buttons.forEach((button, at) => {
+          button.setAttribute("aria-pressed", String(at === now[side].pinned));
+          button.toggleAttribute("data-followed", at === now[side].pinned);
+        });
         if (!buttons.includes(this.view.focused)) tabStop(buttons, now[side].pinned ?? 0);
       }
     }

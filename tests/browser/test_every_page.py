@@ -125,8 +125,8 @@ def test_the_menu_leads_to_the_lessons_and_one_to_the_next_and_the_sentence_goes
     page.get_by_role("link", name="Learn").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Learn")
     for number, lesson in enumerate(LESSONS, start=1):
-        expect(page.get_by_role("link", name=f"{number} · {lesson.title}", exact=True)).to_be_visible()
-    page.get_by_role("link", name=f"1 · {LESSONS[0].title}", exact=True).press("Enter")
+        expect(page.get_by_role("link", name=f"{number} · {lesson.question}", exact=True)).to_be_visible()
+    page.get_by_role("link", name=f"1 · {LESSONS[0].question}", exact=True).press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].question)
     wait_idle(page)
     type_into(page, "Sentence", sentence)
@@ -138,4 +138,5 @@ def test_the_menu_leads_to_the_lessons_and_one_to_the_next_and_the_sentence_goes
     wait_idle(page)
     assert page.url.split("?")[0].endswith(f"/{LESSONS[1].name}")
     reveal(page)
+    page.get_by_role("radio", name="In the bundled BERT").click()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(sentence)

@@ -634,7 +634,7 @@ def test_cause(page: Page, server: Server) -> None:
 
 def test_who_gets_the_book(page: Page, server: Server) -> None:
     text = "When Lena and Hugo went to the park, Hugo gave a kite to"
-    lesson(page, server, "who_gets_the_book", unfinished=text, book_head="2-2", open="Many texts")
+    lesson(page, server, "who_gets_the_book", unfinished=text, book_head="2-2")
     picture = page.locator(".root.arrow")
     lena, hugo, end = 2, 4, 14
     exchanged = f"decoder 2-2 {end + 1} {lena + 1}<>{hugo + 1}"
@@ -668,8 +668,7 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
 
 def test_long_distances(page: Page, server: Server) -> None:
     text = "The cow did not cross the field because it was too muddy."
-    opened = "Measured on many sentences"
-    lesson(page, server, "long_distances", clauses=1, english="The road was narrow.", open=opened)
+    lesson(page, server, "long_distances", clauses=1, english="The road was narrow.")
     expect(page.get_by_text("This sentence cannot be stretched here.")).to_be_visible()
     expect(page.get_by_role("button", name="SVG").first).to_be_visible()  # what was measured is still drawn
     type_into(page, "English sentence", text)
@@ -694,7 +693,7 @@ def test_long_distances(page: Page, server: Server) -> None:
 
 
 def test_write(page: Page, server: Server) -> None:
-    lesson(page, server, "write", write=2, temperature="0.8", seed=4, open="What each head read")
+    lesson(page, server, "write", write=2, temperature="0.8", seed=4)
     story = page.locator(".root.passage")
     bars = page.locator(".root.candidates")
 

@@ -170,6 +170,18 @@ def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Serv
     check()
 
 
+def test_all_lines_of_explore_stand_on_one_screen(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/?teacher=true")
+    for part in ("heads", "tokens", "head"):
+        press(page, "PageDown")
+        expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
+    for token in page.get_by_role("group", name="query (looks)").get_by_role("button").all():
+        expect(token).to_be_in_viewport(ratio=0.95)
+    press(page, "PageDown")  # what else there is to press is no screen
+    expect(page.locator(".st-key-slide-arithmetic[data-shown]")).to_be_visible()
+
+
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
     for name, parts in {"": "sentences", **{tool.name: "tool" for tool in TOOLS}}.items():

@@ -42,7 +42,8 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedAr
     block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
     if view.kind != "cross" and (seen := window(block.mask)):
         st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
-    verdict.draw(view.model, view.kind, heads.layer - 1, heads.head - 1)
+    with st.container(key="verdict"):
+        verdict.draw(view.model, view.kind, heads.layer - 1, heads.head - 1)
 
 
 def _reach(before: int, after: int) -> str:
