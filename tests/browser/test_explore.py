@@ -218,7 +218,7 @@ def test_a_visitors_own_model_is_opened_and_writes_on(explore: Explore, tmp_path
     visit(page, f"{explore.url}/?{urlencode({'model': folder, 'text': prompt, 'layer': 2, 'head': 3})}")
     expect(page.get_by_test_id("stAlert")).to_contain_text(f"model cannot be {str(folder)[:60]}")
     page.get_by_role("link", name="on this server …").click()
-    expect(page.get_by_role("textbox", name="Folder or Hugging Face id")).to_have_value(str(folder))
+    expect(page.get_by_role("textbox", name=re.compile("^Your own model"))).to_have_value(str(folder))
     page.get_by_role("button", name="Look").click()
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)

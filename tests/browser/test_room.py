@@ -185,7 +185,7 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
     press(second, "Point")  # at the page: nothing can be chosen on it
     bar(phone, "Look: ")
     menu(second).filter(has_text="Heads").click()
-    expect(phone.get_by_role("heading", name="Seven questions, seven tools")).to_be_visible()
+    expect(phone.get_by_role("heading", name="Heads at work")).to_be_visible()
     bar(phone, re.compile(r"teacher\.$"))
     assert lesson.faults.seen == []
     lesson.close()
@@ -230,7 +230,7 @@ def follow(lesson: Lesson) -> None:
     teacher, students = lesson.teacher, lesson.students
     menu(teacher).filter(has_text="Learn").click()
     lesson.everybody_sees("Attention, one question a page")
-    teacher.get_by_role("link", name=re.compile("Weighted average")).first.click()
+    teacher.get_by_role("link", name="What is attention?").click()
     lesson.everybody_sees("1 · What is attention?")
     reveal(teacher)
     for page in students[:2]:
@@ -238,7 +238,7 @@ def follow(lesson: Lesson) -> None:
     menu(teacher).filter(has_text="About").click()
     lesson.everybody_sees("How to read a picture")
     menu(teacher).filter(has_text="Heads").click()
-    lesson.everybody_sees("Seven questions, seven tools")
+    lesson.everybody_sees("Heads at work")
     menu(teacher).filter(has_text="Models").click()
     lesson.everybody_sees("Models")
     menu(teacher).filter(has_text="Explore").click()
@@ -360,7 +360,7 @@ def come_back(lesson: Lesson) -> None:
     votes(lesson.teacher, "first 2now 0", "first 3now 5")
     wait_idle(lesson.teacher)
     menu(lesson.teacher).filter(has_text="Heads").click()
-    lesson.everybody_sees("Seven questions, seven tools")
+    lesson.everybody_sees("Heads at work")
     end = lesson.teacher.get_by_role("region", name="Live room").get_by_role("button", name="End room")
     end.dblclick()  # the second click is soon enough on a busy machine, too
     for page in lesson.students:
