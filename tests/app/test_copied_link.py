@@ -81,7 +81,7 @@ IN_NO_LINK = (
     "pairs alike",
     "ranked",
     "ranking",
-    "first read most",
+    "first majority",
 )
 
 

@@ -13,6 +13,7 @@ def test_no_word_gets_more_than_is_left(widgets: Widgets) -> None:
         title="What it gives",
         words=["<b>dog</b>", "road", "it"],
         query=2,
+        head="head 4-2",
         spent=[70, 0, 0],
         given=None,
         on_change=None,

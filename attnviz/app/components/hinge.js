@@ -2,6 +2,7 @@
 
 import { bar, boxIn, drawing, element } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
+import { Choice } from "../../widgets/selection.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./hinge.css";
 
@@ -18,13 +19,17 @@ const TOLD = 3; // words that the sentence names
 class Hinge extends View {
   constructor() {
     super();
+    this.choice = new Choice();
     this.arcs = drawing("svg", { "aria-hidden": "true" });
     this.sentence = element("div", { class: "sentence" });
     this.slider = element("input", {
       type: "range",
       min: 0,
       oninput: () => this.draw(),
-      onchange: () => this.trigger("change", { step: Number(this.slider.value) }),
+      onchange: () => {
+        this.choice.choose(Number(this.slider.value));
+        this.trigger("change", { step: this.choice.value });
+      },
     });
     this.marks = element("div", { class: "marks" });
     this.ends = [element("bdi"), element("bdi")];
@@ -45,8 +50,16 @@ class Hinge extends View {
   update(data) {
     this.data = data;
     const { title, words, query, place, ends, rows, marks, outcome, step } = data;
+    this.choice.tell(step);
+    const picture = JSON.stringify({ ...data, step: 0 });
+    if (picture === this.picture) {
+      if (this.choice.answered) this.slider.value = String(step);
+      this.draw();
+      return;
+    }
+    this.picture = picture;
     this.slider.setAttribute("aria-label", title);
-    [this.slider.max, this.slider.value] = [String(rows.length - 1), String(step)];
+    [this.slider.max, this.slider.value] = [String(rows.length - 1), String(this.choice.value)];
     this.ends.forEach((node, at) => (node.textContent = ends[at]));
     this.nodes = words.map((text, key) => {
       const word = key === place ? ends.map((end) => element("bdi", { text: end })) : [element("bdi", { text })];

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TypedDict
 
 import numpy as np
@@ -16,10 +15,15 @@ from attnviz.trace import Floats
 
 def step_of(choice: Number) -> int:
     """Where the slider stands that this choice keeps: at the beginning, where a link names no step."""
-    if not choice.stands:
-        with suppress(ValueError, IndexError):
-            choice.set(choice.parse(link.in_address(choice)))
+    if not choice.stands and (asked := link.in_address(choice)):
+        try:
+            choice.set(choice.parse(asked))
+        except ValueError:
+            choice.set(-1)  # no step, and told as such
+    before = choice.get(0)
     choice.mend(0, lambda step: choice.least <= step <= choice.most)
+    if choice.get(0) != before:
+        link.write(choice, choice.written())
     return int(choice.get(0))
 
 

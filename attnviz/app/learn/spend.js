@@ -2,13 +2,14 @@
 
 import { bar, element } from "../../widgets/dom.js";
 import { percent, total } from "../../widgets/numbers.js";
+import { Choice } from "../../widgets/selection.js";
 import { View, widget } from "../../widgets/widget.js";
 import styles from "./spend.css";
 
 const WHOLE = 100;
 
 /**
- * @typedef {{ title: string, words: string[], query: number, spent: number[], given: number[] | null }} Message what
+ * @typedef {{ title: string, words: string[], query: number, head: string, spent: number[], given: number[] | null }} Message what
  *   spending.py sends, and describes
  */
 
@@ -16,13 +17,22 @@ const WHOLE = 100;
 class Spend extends View {
   constructor() {
     super();
+    this.choice = new Choice();
     this.left = element("p", { class: "left", "aria-live": "polite" });
     this.list = element("ol");
     this.root = element("div", { class: "root spend" }, this.left, this.list);
   }
 
-  update({ title, words, query, spent, given }) {
-    this.spent = [...spent];
+  update({ title, words, query, head, spent, given }) {
+    this.choice.tell(spent);
+    const picture = JSON.stringify([title, words, query, given]);
+    if (picture === this.picture) {
+      if (this.choice.answered) this.spent = [...spent];
+      this.draw();
+      return;
+    }
+    this.picture = picture;
+    this.spent = [...this.choice.value];
     this.list.setAttribute("aria-label", title);
     this.sliders = words.map((word, at) =>
       element("input", {
@@ -48,7 +58,9 @@ class Spend extends View {
     );
     const at = this.focusedSlider;
     this.list.classList.toggle("compared", given !== null);
-    this.list.replaceChildren(...rows);
+    const names = ["", "you", "", ...(given ? [head, ""] : [])];
+    const titles = element("li", { class: "titles", "aria-hidden": "true" }, ...names.map((text) => element("span", { text })));
+    this.list.replaceChildren(titles, ...rows);
     if (at >= 0) this.sliders[at]?.focus();
     this.draw();
   }
@@ -72,10 +84,11 @@ class Spend extends View {
       this.numbers[at].textContent = share ? `${share} %` : "";
     });
     const left = WHOLE - total(this.spent);
-    this.left.textContent = left ? `${left} % left to spend` : "All is spent.";
+    this.left.textContent = left ? `${left} % left to spend: then the head's own come beside yours.` : "All is spent.";
   }
 
   tell() {
+    this.choice.choose([...this.spent]);
     this.trigger("change", { spent: this.spent });
   }
 }

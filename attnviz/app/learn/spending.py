@@ -26,6 +26,7 @@ MOST_WORDS = 30
 WHOLE = 100
 """What there is to spend, in percent."""
 
+_ABOUT = "the sentence and the token that were spent for"
 _COMPARED = "what was spent, and what the head gave instead"
 
 
@@ -43,7 +44,7 @@ def draw(chosen: HeadSelection) -> None:
         )
         return
     row = caches.weights(MODEL, given, "encoder", True, False)[chosen.layer, chosen.head, at]
-    spent = _spent(len(row))
+    spent = _spent((chosen.text, chosen.query), len(row))
     done = sum(spent) == WHOLE
     st.markdown(
         f"You are {chosen.name}. You have 100 %: give more to the words that matter more to you. "
@@ -54,6 +55,7 @@ def draw(chosen: HeadSelection) -> None:
         title=f"What {visible_text(looker.label)} gives",
         words=[visible_text(name_of(place, groups)) for place in range(len(groups))],
         query=at,
+        head=f"head {chosen.head_name}",
         spent=spent,
         given=row if done else None,
         on_change=_spend,
@@ -64,7 +66,7 @@ def draw(chosen: HeadSelection) -> None:
         even = overlap(np.full(len(row), 1 / len(row)), row)
         st.markdown(
             f"**You and the head agree on {percent(overlap(np.array(spent) / WHOLE, row))}** of the 100 %; "
-            f"whoever gives every word the same agrees on {percent(even)}. It gives most to "
+            f"whoever gives every word the same agrees on {percent(even)}. The head gives most to "
             f"{markdown.token(strongest, groups)}, {percent(row[strongest])}.{_so_far()}"
         )
 
@@ -96,15 +98,19 @@ def _compare(about: object, spent: Shares, row: Shares) -> None:
     memory.put(_COMPARED, {about: (overlap(spent, row), overlap(even, row)), **memory.get(_COMPARED, {})})
 
 
-def _spent(words: int) -> list[int]:
-    """What was given to each word, in percent; of another sentence, nothing."""
+def _spent(about: object, words: int) -> list[int]:
+    """What was given to each word, in percent; of another sentence or token, nothing."""
+    if memory.get(_ABOUT, about) != about:
+        _spend([0] * words)
+    memory.put(_ABOUT, about)
     said = link.said(SPENT)
     try:
         spent = [int(share) for share in said.split("-")]
     except ValueError:
         spent = []
     if len(spent) != words or min(spent) < 0 or sum(spent) > WHOLE:
-        SPENT.set("")
+        if said:
+            _spend([0] * words)
         return [0] * words
     return spent
 
@@ -122,6 +128,7 @@ def spend(
     title: str,
     words: Sequence[str],
     query: int,
+    head: str,
     spent: Sequence[int],
     given: Floats | None,
     on_change: Callable[[list[int]], None],
@@ -130,6 +137,7 @@ def spend(
 
     Args:
         query: the word that looks, a place in `words`, from 0.
+        head: what the head is called.
         spent: what each got so far, in percent.
         given: [word], the head's weights, drawn beside them; None until all is spent.
         on_change: called with what each word has, when 100 is reached, or left.

@@ -51,7 +51,7 @@ def draw(chosen: ArrowSelection) -> None:
         else f"With **{percent(float(torn.shares[turns]))}** on {chosen.key(target)}, *{second}* is likelier."
     )
     st.markdown(
-        f"{chosen.reader} gives **{percent(float(found.row_before[source]))}** to {chosen.key(source)}. Here "
-        f"that weight is shared with {chosen.key(target)}. {said} Each step is a forward pass; nothing else "
-        "is changed."
+        f"Unchanged, {chosen.reader} gives **{percent(float(found.row_before[source]))}** to "
+        f"{chosen.key(source)}. Here that weight is shared with {chosen.key(target)}. {said} Each step is a "
+        "forward pass; nothing else is changed."
     )

@@ -20,6 +20,7 @@ from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
 _LISTED = 3  # words that a row is said to look at, at most
+_HALF = 500  # thousandths
 _LEAST = 10  # thousandths: less is not worth telling
 _CHANCE = 1 / len(("il", "elle"))
 _MOST_WORDS = 16  # of a translation that does not end
@@ -99,8 +100,8 @@ def weights(
     )
 
 
-def first_read_most(snapshots: Sequence[Snapshot], number: int, shown: Head, row: int) -> dict[int, int]:
-    """For each word that a row ever reads most, from 0, the first stored step at which it does.
+def first_majority(snapshots: Sequence[Snapshot], number: int, shown: Head, row: int) -> dict[int, int]:
+    """For each word that a row ever gives more than half to, from 0, the first stored step at which it does.
 
     Args:
         number: of the watched sentence, from 0.
@@ -109,7 +110,8 @@ def first_read_most(snapshots: Sequence[Snapshot], number: int, shown: Head, row
     first: dict[int, int] = {}
     for snapshot in snapshots:
         weights_there = snapshot.glances[number].weights[shown.kind][shown.layer, shown.head, row]
-        first.setdefault(int(weights_there.argmax()), snapshot.step)
+        if weights_there.max() > _HALF:
+            first.setdefault(int(weights_there.argmax()), snapshot.step)
     return first
 
 

@@ -16,7 +16,7 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     TAUGHT,
     TAUGHT_CROSS,
     Head,
-    first_read_most,
+    first_majority,
     heads_of,
     looks,
     measured,
@@ -116,21 +116,22 @@ def picture(chosen: ShownTraining) -> None:
 
 
 def _moments(chosen: ShownTraining) -> None:
-    """Draw a button for each word that the pronoun's row ever reads most: it leads to the first such step."""
+    """Draw a button for each word that ever gets more than half: it leads to the first such step."""
     queries, keys, row = rows_and_columns(chosen.head.kind, chosen.probe)
-    first = first_read_most(chosen.learning.snapshots, chosen.number, chosen.head, row)
+    first = first_majority(chosen.learning.snapshots, chosen.number, chosen.head, row)
     offered = {f"{keys[key]['name']} · step {step:,}": step for key, step in first.items()}
-    label = f"{queries[row]['name']} reads most, for the first time (or pull its line: click a word)"
-    controls.buttons(label, offered, "first read most", TRAINING_STEP.set)
+    if offered:
+        label = f"{queries[row]['name']} gives more than half, for the first time (or click a word), to"
+        controls.buttons(label, offered, "first majority", TRAINING_STEP.set)
 
 
 def _pull(chosen: ShownTraining) -> Callable[[int | None, int | None], None]:
-    """What leads to the first stored step at which the clicked word is read most, if there is one."""
+    """What leads to the first stored step at which the clicked word gets more than half, if there is one."""
 
     def pull(query: int | None, key: int | None) -> None:
         if query is None or key is None:
             return
-        first = first_read_most(chosen.learning.snapshots, chosen.number, chosen.head, query)
+        first = first_majority(chosen.learning.snapshots, chosen.number, chosen.head, query)
         TRAINING_STEP.set(first.get(key, TRAINING_STEP.get(chosen.learning.steps[0])))
 
     return pull
