@@ -27,7 +27,7 @@ def summary(chosen: QueryInHead, common: Sequence[Common], found: int) -> str:
         f"{_value(chosen, each)}; of all tokens {percent(each.base, 1)}"
         for each in sure
     ]
-    return "\n".join([f"{where} More often than tokens at random,", "", *told])
+    return "\n".join([f"{where} What they share more often than tokens at random:", "", *told])
 
 
 def looks(neighbour: Neighbour, groups: Sequence[DisplayToken]) -> str:

@@ -36,7 +36,7 @@ def draw(chosen: Intervention, place: int | None, by: str) -> None:
         return
     st.markdown(
         "Silence is not additive: heads can stand in for each other. So they are silenced **together**, one "
-        "more each time, in the order of the ranking above; from its end, and from its head."
+        "more each time, in the order of the ranking above: the weakest first, and the strongest first."
     )
     heads, size = ranking.each_alone(chosen, alone.found, by)
     rising = np.argsort(size, kind="stable")

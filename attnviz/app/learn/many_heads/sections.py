@@ -111,8 +111,8 @@ def text(chosen: HeadSelection) -> None:
     )
     st.latex(r"\text{output} = \sum_{i=1}^{h} \text{head}_i\,W_{O,i}")
     st.markdown(
-        "A head's **share** is how far its summand reaches along the whole sum, in percent; below 0 it pulls "
-        "the other way."
+        "A head's **share** is the part of what it adds that points along the whole sum, in percent of that "
+        "sum's length; below 0 it points the other way."
     )
 
 

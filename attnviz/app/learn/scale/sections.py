@@ -209,8 +209,9 @@ def gradient_in_words(gradient: Floats, d: int) -> str:
     return (
         f"At $d$ = {d}, the middle half of {ROWS:,} random rows has a gradient from {low:.3f} to {high:.3f} "
         f"(median **{median:.3f}**) **without** the division, and from {low_with:.3f} to {high_with:.3f} "
-        f"(median **{median_with:.3f}**) **with** it. Without it the median grows up to $d$ = {SIZES[most]}; "
-        f"from $d$ = {SIZES[below]} on it is the smaller one, and falls to {gradient[1, 0, -1]:.3f}: in most "
+        f"(median **{median_with:.3f}**) **with** it. Without the division, the median grows until $d$ = "
+        f"{SIZES[most]}, then shrinks: from {SIZES[below]} on it is below the other, and falls to "
+        f"{gradient[1, 0, -1]:.3f}: in most "
         "of these rows the gradient vanishes, as the authors suspected (Vaswani et al. 2017, section 3.2.1). "
         f"With it, the median stays between {gradient[1, 1].min():.2f} and {gradient[1, 1].max():.2f}."
     )

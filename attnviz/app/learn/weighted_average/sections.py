@@ -127,7 +127,7 @@ def in_words(chosen: WeighedToken) -> str:
     count, even = len(row), f"{compute.even_mix(row):.1f}"
     if count > 1 and np.all(row == row[0]):  # at T = ∞
         return f"{chosen.looker} takes the same from all {count} tokens: **{percent(row[0], 1)}** from each."
-    spread = f" An even mix of {even} tokens would be as spread out." if even != "1.0" else ""
+    spread = f" They are as spread out as equal shares for {even} tokens." if even != "1.0" else ""
     return f"{chosen.looker} takes {', '.join(told)}. All {count} weights sum to 100 %.{spread}"
 
 
