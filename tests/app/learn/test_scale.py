@@ -44,7 +44,7 @@ def test_the_gradient_in_words_says_where_the_medians_cross() -> None:
     told = sections.gradient_in_words(gradient, 8)
     assert "from 0.125 to 2.000 (median **1.000**) **without**" in told
     assert "from 0.250 to 0.500 (median **0.375**) **with**" in told
-    assert "grows up to $d$ = 8; from $d$ = 64 on it is the smaller one, and falls to 0.250" in told
+    assert "grows until $d$ = 8, then shrinks: from 64 on it is below the other, and falls to 0.250" in told
 
 
 def test_draw_again_draws_other_numbers_and_the_seed_says_which() -> None:
