@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -96,13 +97,22 @@ def nearest(
     Returns:
         Their places and cosines, at most so many; the cosine of a vector of zeros is 0.
     """
+    return _largest(_alike(vectors, vector), most, among)
+
+
+def _alike(vectors: NDArray[np.floating], vector: Floats) -> Floats:
+    """[token], how alike each vector is to one."""
     cosines = np.empty(len(vectors), np.float32)
     unit = vector.astype(np.float32) / max(float(np.linalg.norm(vector)), 1e-12)
     for start in range(0, len(vectors), _BLOCK):
         block = np.asarray(vectors[start : start + _BLOCK], np.float32)
         lengths = np.sqrt(np.einsum("td,td->t", block, block))
         cosines[start : start + _BLOCK] = block @ unit / np.maximum(lengths, 1e-12)
-    places = np.arange(len(vectors)) if among is None else np.flatnonzero(among)
+    return cosines
+
+
+def _largest(cosines: Floats, most: int, among: Mask | None) -> tuple[Places, Floats]:
+    places = np.arange(len(cosines)) if among is None else np.flatnonzero(among)
     if most < len(places):  # a whole sort would take longer than all products
         bound = np.partition(cosines[places], -most)[-most]
         places = places[cosines[places] >= bound]
@@ -146,7 +156,7 @@ class Search:
     def neighbours(self, half: int | None = None, most: int = MOST) -> list[Neighbour]:
         """The nearest tokens of the lines that are read: of all, or of every second line, from `half`."""
         index, at = self.index, (self.index.layer(self.layer), self.head)
-        places, cosines = self._nearest(half, most)
+        places, cosines = _largest(self._cosines, most, self._half(half))
         found = []
         for token, cosine in zip(places.tolist(), cosines.tolist(), strict=True):
             line, place = index.line_of(token)
@@ -163,7 +173,7 @@ class Search:
         """
         codes = self._codes()
         halves = [self._half(half) for half in (0, 1)]
-        near = [self._nearest(half, MOST)[0] for half in (0, 1)]
+        near = [_largest(self._cosines, MOST, half)[0] for half in halves]
         if not len(near[0]) or not len(near[1]):
             return ()
         found = []
@@ -178,9 +188,11 @@ class Search:
             found.append(Common(name, value, count, total, base, sure))
         return tuple(found)
 
-    def _nearest(self, half: int | None, most: int) -> tuple[Places, Floats]:
+    @cached_property
+    def _cosines(self) -> Floats:
+        """[token], of the lines that are read: compared once for all neighbours and both halves."""
         vectors = self.index.vectors(self.by)[self.index.layer(self.layer), self.head]
-        return nearest(vectors[: self.index.tokens], self.vector, most, self._half(half))
+        return _alike(vectors[: self.index.tokens], self.vector)
 
     def _half(self, half: int | None) -> Mask:
         """[token], which tokens of the lines that are read belong to this half; the same sentence to none."""

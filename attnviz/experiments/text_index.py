@@ -222,7 +222,7 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
         special += [token.special for token in tokens]
         marks += punctuation(tokens, [line]).tolist()
     need_some(len(lines), "lines", skipped)
-    nothing = np.zeros((0, 0, 0), np.float16)
+    nothing: dict[str, Any] = dict.fromkeys((*_IN_HEADS, *_VECTORS), np.zeros((0, 0, 0)))
     return TextIndex(
         key=key,
         lines=tuple(lines),
@@ -230,7 +230,7 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
         ids=np.array(ids, np.int32),
         special=np.array(special),
         marks=np.array(marks),
-        **dict.fromkeys((*_IN_HEADS, *_VECTORS), nothing),  # type: ignore[arg-type]  # filled by `_with_room`
+        **nothing,  # filled by `_with_room`
         done=0,
         skipped=tuple(skipped),
     )
@@ -265,23 +265,27 @@ def _with_room(found: TextIndex, like: Block, folder: Path | None, most_bytes: i
     """The index with arrays for what its tokens do, all 0."""
     heads, tokens = len(like.query), len(found.ids)
     shape = (len(found.key.layers), heads, tokens)
-    shapes = {name: (shape, dtype) for name, dtype in _IN_HEADS.items()}
+    shapes: dict[str, tuple[tuple[int, ...], Any]] = {
+        name: (shape, dtype) for name, dtype in _IN_HEADS.items()
+    }
     for name, vectors in zip(_VECTORS, (like.value, like.query, like.key), strict=True):
-        shapes[name] = ((*shape, vectors.shape[-1]), np.float16)  # type: ignore[assignment]
+        shapes[name] = ((*shape, vectors.shape[-1]), np.float16)
     size = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
     if most_bytes is not None and size > most_bytes:
         raise AttnvizError(
             f"Of this text {size / 1e6:,.0f} MB would be kept, and here are {most_bytes / 1e6:,.0f} MB. Take "
             f"about {max(1, int(len(found.lines) * most_bytes / size)):,} of its lines."
         )
+    arrays: dict[str, Any]
     if folder is None:
-        return replace(found, **{name: np.zeros(*each) for name, each in shapes.items()})  # type: ignore[arg-type]
+        arrays = {name: np.zeros(*each) for name, each in shapes.items()}
+        return replace(found, **arrays)
     folder.mkdir(exist_ok=True)
     try:
         for name in _TOKENS:
             np.save(folder / f"{name}.npy", getattr(found, name), allow_pickle=False)
         arrays = {name: _file(folder / f"{name}.npy", *each) for name, each in shapes.items()}
-        found = replace(found, **arrays)  # type: ignore[arg-type]  # arrays alone
+        found = replace(found, **arrays)
         _keep(found, folder)
     except OSError:
         shutil.rmtree(folder)  # which was empty, or not there

@@ -35,7 +35,7 @@ class Hinge extends View {
     this.ends = [element("bdi"), element("bdi")];
     this.scale = element("div", { class: "scale" }, this.ends[0], element("div", { class: "way" }, this.slider, this.marks), this.ends[1]);
     this.said = element("p", { class: "said" });
-    this.outcome = element("ul", { class: "outcome" });
+    this.outcome = element("ul", { class: "outcome tracks" });
     this.root = element(
       "div",
       { class: "root hinge" },

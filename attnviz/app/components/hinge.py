@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypedDict
 
 import numpy as np
@@ -20,21 +21,14 @@ def step_of(choice: Number) -> int:
             choice.set(choice.parse(asked))
         except ValueError:
             choice.set(-1)  # no step, and told as such
-    before = choice.get(0)
-    choice.mend(0, lambda step: choice.least <= step <= choice.most)
-    if choice.get(0) != before:
-        link.write(choice, choice.written())
+    if not choice.least <= choice.get(0) <= choice.most:
+        link.choose(choice, 0)
     return int(choice.get(0))
 
 
 def keeps(choice: Number) -> Callable[[int], None]:
     """What keeps the step in this choice, and in the address."""
-
-    def keep(step: int) -> None:
-        choice.set(step)
-        link.write(choice, choice.written())
-
-    return keep
+    return partial(link.choose, choice)
 
 
 def turning_point(first: Floats, second: Floats) -> int | None:

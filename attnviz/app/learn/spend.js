@@ -19,7 +19,7 @@ class Spend extends View {
     super();
     this.choice = new Choice();
     this.left = element("p", { class: "left", "aria-live": "polite" });
-    this.list = element("ol");
+    this.list = element("ol", { class: "tracks" });
     this.root = element("div", { class: "root spend" }, this.left, this.list);
   }
 

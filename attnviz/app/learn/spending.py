@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import visible_text
+from attnviz.analysis.distance import total_variation
 from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, markdown
 from attnviz.app.components.component import widget
@@ -19,8 +19,6 @@ from attnviz.app.state.choices import SPENT
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Floats
-
-Shares = NDArray[np.floating]
 
 MOST_WORDS = 30
 WHOLE = 100
@@ -61,23 +59,24 @@ def draw(chosen: HeadSelection) -> None:
         on_change=_spend,
     )
     if done:
-        _compare((chosen.text, chosen.layer, chosen.head, chosen.query), np.array(spent) / WHOLE, row)
+        mine = np.array(spent, np.float32) / np.float32(WHOLE)
+        _compare((chosen.text, chosen.layer, chosen.head, chosen.query), mine, row)
         strongest = int(row.argmax())
-        even = overlap(np.full(len(row), 1 / len(row)), row)
+        even = overlap(np.full_like(row, 1 / len(row)), row)
         st.markdown(
-            f"**You and the head agree on {percent(overlap(np.array(spent) / WHOLE, row))}** of the 100 %; "
+            f"**You and the head agree on {percent(overlap(mine, row))}** of the 100 %; "
             f"whoever gives every word the same agrees on {percent(even)}. The head gives most to "
             f"{markdown.token(strongest, groups)}, {percent(row[strongest])}.{_so_far()}"
         )
 
 
-def overlap(one: Shares, other: Shares) -> float:
-    """How much of two rows of shares is the same: Σ min(a, b), 1 minus their total variation.
+def overlap(one: Floats, other: Floats) -> float:
+    """How much of two rows of shares is the same, Σ min(a, b): what their total variation leaves of 1.
 
     Args:
         one, other: [key], each sums to 1.
     """
-    return float(np.minimum(one, other).sum())
+    return 1 - float(total_variation(one, other))
 
 
 def _so_far() -> str:
@@ -92,7 +91,7 @@ def _so_far() -> str:
     )
 
 
-def _compare(about: object, spent: Shares, row: Shares) -> None:
+def _compare(about: object, spent: Floats, row: Floats) -> None:
     """Remember the first try of each row: after that one has seen the answer."""
     even = np.full(len(row), 1 / len(row))
     memory.put(_COMPARED, {about: (overlap(spent, row), overlap(even, row)), **memory.get(_COMPARED, {})})
@@ -116,8 +115,7 @@ def _spent(about: object, words: int) -> list[int]:
 
 
 def _spend(spent: list[int]) -> None:
-    SPENT.set("-".join(map(str, spent)))
-    link.write(SPENT, SPENT.written())
+    link.choose(SPENT, "-".join(map(str, spent)))
 
 
 @widget

@@ -72,6 +72,12 @@ def write(choice: Choice[Any], values: list[str]) -> None:
     st.query_params[choice.name] = values
 
 
+def choose(choice: Choice[Any], value: object) -> None:
+    """Choose a value that no widget of Streamlit's draws, and let the address say so."""
+    choice.set(value)
+    write(choice, choice.written())
+
+
 def given() -> dict[str, list[str]]:
     """The choices of this page that have a value, as a link writes them."""
     here = of_page(page()).items()

@@ -11,18 +11,18 @@ from attnviz.app.learn.spending import MOST_WORDS, overlap
 from tests.app.shown import sent, visit, words
 
 SPENT = "0-70-0-0-0-0-30-0-0-0-0-0-0"
-ROWS = arrays(np.float64, 7, elements=st.floats(0.01, 1)).map(lambda row: row / row.sum())
+ROWS = arrays(np.float32, 7, elements=st.floats(0.0625, 1, width=32)).map(lambda row: row / row.sum())
 
 
 def test_the_overlap_by_hand() -> None:
-    assert overlap(np.array([0.5, 0.5, 0]), np.array([0.25, 0.25, 0.5])) == 0.5
-    assert overlap(np.array([1.0, 0]), np.array([0, 1.0])) == 0
+    assert overlap(np.array([0.5, 0.5, 0], np.float32), np.array([0.25, 0.25, 0.5], np.float32)) == 0.5
+    assert overlap(np.array([1, 0], np.float32), np.array([0, 1], np.float32)) == 0
 
 
 @given(ROWS, ROWS)
 def test_what_is_not_common_is_the_total_variation(
-    one: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    other: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    one: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+    other: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
 ) -> None:
     assert overlap(one, other) == pytest.approx(1 - np.abs(one - other).sum() / 2)
     assert overlap(one, one) == pytest.approx(1)
@@ -36,7 +36,7 @@ def test_the_heads_own_row_comes_when_all_is_spent_and_not_before() -> None:
     row = attnviz.trace("The dog did not cross the road as it was too tired.").stack("encoder")[3, 1, 9, 1:-1]
     row = row / row.sum()
     assert sent(app, "spend")["given"] == pytest.approx(row.tolist(), abs=1e-6)
-    mine = np.array([int(share) for share in SPENT.split("-")]) / 100
+    mine = np.array([int(share) for share in SPENT.split("-")], np.float32) / np.float32(100)
     assert f"You and the head agree on {100 * overlap(mine, row):.0f} %" in words(app)
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.app import caches, markdown
 from attnviz.app.folded import folded, section
-from attnviz.app.heads.behaviour import alike, rules, shapes, table
+from attnviz.app.heads.behaviour import alike, rules, shapes, table, texts
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
@@ -17,7 +17,6 @@ from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
-from attnviz.text import plural
 
 _NOTHING_READ = (
     "The model could read none of these lines. Choose another model, or give it words that it knows."
@@ -43,7 +42,9 @@ def on_many(corpus: Corpus, chosen: RuledHead) -> None:
         now = link.along(MODEL, TEXT, LAYER, HEAD)
         if drawn.setdefault("link", now) != now:
             st.rerun()
-        _skipped(progress.found)
+        found = progress.found
+        named = [f"line {each.line:,}: {markdown.plain(each.why)}" for each in found.named]
+        texts.tell_unread(found.skipped, named)
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
@@ -65,13 +66,3 @@ def _draw(findings: Findings, chosen: RuledHead) -> None:
     if findings.alike.sentences and len(findings.names) > 1:  # of a long text, only some lines are compared
         sections.append(section("Which heads look at the same words?", alike.draw, findings, chosen))
     folded(*sections, section("How this is counted", rules.counted, findings, chosen))
-
-
-def _skipped(found: BehaviourFindings) -> None:
-    """Name the lines that could not be read."""
-    if not found.skipped:
-        return
-    with st.expander(f"{plural(found.skipped, 'line')} could not be read", icon=":material/warning:"):
-        st.markdown("\n".join(f"- line {each.line:,}: {markdown.plain(each.why)}" for each in found.named))
-        if found.skipped > len(found.named):
-            st.markdown(f"… and {found.skipped - len(found.named):,} more.")

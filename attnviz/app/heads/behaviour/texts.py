@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from attnviz.app import markdown
@@ -82,6 +84,16 @@ def _pasted() -> Corpus | None:
         st.info(f"Paste some sentences, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
         return None
     return Corpus.from_text(text, "the pasted text", MOST_LINES)
+
+
+def tell_unread(lines: int, named: Sequence[str]) -> None:
+    """Draw how many lines could not be read, and behind a click why: `named`, in Markdown."""
+    if not lines:
+        return
+    with st.expander(f"{plural(lines, 'line')} could not be read", icon=":material/warning:"):
+        st.markdown("\n".join(f"- {each}" for each in named))
+        if lines > len(named):
+            st.markdown(f"… and {lines - len(named):,} more.")
 
 
 def _uploaded() -> Corpus | None:

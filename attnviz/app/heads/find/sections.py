@@ -80,7 +80,7 @@ def find(chosen: TokenSelection, corpus: Corpus) -> None:
 
 def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     index = progress.found
-    _skipped(index)
+    texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[:MOST]])
     place = chosen.queries[chosen.query].positions[0]
     search = Search.of(index, chosen.block, chosen.head, place, chosen.by, chosen.given.text)
     neighbours = search.neighbours()
@@ -108,11 +108,3 @@ def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     listing.draw("neighbours", neighbours, draw_one)
     words.table(chosen, common)
     words.method(index)
-
-
-def _skipped(index: TextIndex) -> None:
-    """Name the lines that could not be read."""
-    if not index.skipped:
-        return
-    with st.expander(f"{plural(len(index.skipped), 'line')} could not be read", icon=":material/warning:"):
-        st.markdown("\n".join(f"- {markdown.plain(each.why)}" for each in index.skipped[:MOST]))
