@@ -8,6 +8,7 @@ import torch
 
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
+from attnviz.capture.model import GRADES
 from attnviz.capture.stack import Stack, StackForward, stack_of
 from attnviz.capture.translator import TranslatorModel, words
 from attnviz.errors import AttnvizError
@@ -15,9 +16,6 @@ from attnviz.text import plural
 from attnviz.trace import Floats, Token, checked_place
 from attnviz.trained.translator.translator import target_of
 from attnviz.trained.translator.vocabulary import FRENCH
-
-STEPS = 21
-"""From one word to the other, both included: every twentieth of the way."""
 
 MOST_TOKENS = 128
 
@@ -57,7 +55,7 @@ class Between:
 
 
 def between(model: str, first: str, second: str, query: int) -> Between:
-    """Read the sentence with (1 − t) · x + t · y in place of one word's vector, for `STEPS` values of t.
+    """Read the sentence with (1 − t) · x + t · y in place of one word's vector, for `GRADES` values of t.
 
     x and y are the two words' vectors in the model's own table. At t = 0 and t = 1 the model reads the first
     sentence and the second one; in between it reads a vector that is no word's.
@@ -72,8 +70,8 @@ def between(model: str, first: str, second: str, query: int) -> Between:
     here, there = stack_of(loaded, first), stack_of(loaded, second)
     checked_place(query, len(here.tokens))
     place = _changed(here, there)
-    shares = torch.linspace(0, 1, STEPS)
-    vectors = here.words.repeat(STEPS, 1, 1)
+    shares = torch.linspace(0, 1, GRADES)
+    vectors = here.words.repeat(GRADES, 1, 1)
     vectors[:, place] = torch.lerp(here.words[place], there.words[place], shares[:, None])
     with torch.inference_mode():
         found = here.run(vectors)
@@ -95,7 +93,8 @@ def _changed(here: Stack, there: Stack) -> int:
     one, other = here.tokens, there.tokens
     if len(one) > MOST_TOKENS:
         raise AttnvizError(
-            f"The sentence has {len(one)} tokens, and is read {STEPS} times here: {MOST_TOKENS} are the most."
+            f"The sentence has {plural(len(one), 'token')}, and is read {GRADES} times: {MOST_TOKENS} are "
+            "the most."
         )
     if len(one) != len(other):
         raise AttnvizError(
@@ -117,10 +116,8 @@ def _translated(model: TranslatorModel, here: Stack, there: Stack, encoded: torc
     shared = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     if shared is None:
         return None
-    network = model.translator.model
-    target = network.target_embedding(torch.tensor(target_of(one[:shared]))).output
-    decoded = network.decoder(target.expand(len(encoded), *target.shape), encoded, None, None).output[:, -1]
-    probabilities = (decoded @ network.target_embedding.table.weight.T).softmax(-1)
+    target = torch.tensor(target_of(one[:shared])).expand(len(encoded), -1)
+    probabilities = model.translator.model.decode(target, encoded)[-1][:, -1].softmax(-1)
     first, second = FRENCH.ids([one[shared], other[shared]])
     return Outcome(
         (one[shared], other[shared]), (owned(probabilities[:, first]), owned(probabilities[:, second]))

@@ -119,7 +119,23 @@ class EncoderDecoder(nn.Module):
         """
         source = self.source_embedding(source_ids)
         encoder = self.encoder(source.output, source_mask)
+        return EncoderDecoderSteps(
+            source, encoder, *self.decode(target_ids, encoder.output, target_mask, cross_mask)
+        )
+
+    def decode(
+        self,
+        target_ids: Int[Tensor, "*batch target"],
+        encoded: Float[Tensor, "*batch source d_model"],
+        target_mask: Bool[Tensor, "*#batch target target"] | None = None,
+        cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
+    ) -> tuple[EmbeddingSteps, DecoderSteps, Float[Tensor, "*batch target vocabulary"]]:
+        """The second half of a pass: the target's vectors, the decoder's steps and the logits.
+
+        Args:
+            encoded: what the encoder has put out for the source.
+            target_mask, cross_mask: as `forward` takes them.
+        """
         target = self.target_embedding(target_ids)
-        decoder = self.decoder(target.output, encoder.output, target_mask, cross_mask)
-        logits = decoder.output @ self.target_embedding.table.weight.T
-        return EncoderDecoderSteps(source, encoder, target, decoder, logits)
+        decoder = self.decoder(target.output, encoded, target_mask, cross_mask)
+        return target, decoder, decoder.output @ self.target_embedding.table.weight.T

@@ -11,7 +11,8 @@ const TOLD = 3; // words that the sentence names
 
 /**
  * @typedef {{ title: string, words: string[], query: number, place: number | null, ends: [string, string], rows: number[][],
- *   marks: { step: number, text: string }[], outcome: { word: string, probabilities: number[] }[], step: number }}
+ *   marks: { step: number, text: string }[], outcome: { word: string, probabilities: number[] }[],
+ *   texts: string[], step: number }}
  *   Message what hinge.py sends, and describes
  */
 
@@ -35,6 +36,7 @@ class Hinge extends View {
     this.ends = [element("bdi"), element("bdi")];
     this.scale = element("div", { class: "scale" }, this.ends[0], element("div", { class: "way" }, this.slider, this.marks), this.ends[1]);
     this.said = element("p", { class: "said" });
+    this.text = element("p", { class: "text" });
     this.outcome = element("ul", { class: "outcome tracks" });
     this.root = element(
       "div",
@@ -42,6 +44,7 @@ class Hinge extends View {
       element("div", { class: "stage" }, this.arcs, this.sentence),
       this.scale,
       this.said,
+      this.text,
       this.outcome,
     );
     this.onResize(() => this.data && this.layout());
@@ -96,7 +99,7 @@ class Hinge extends View {
 
   /** Shows the step at which the slider stands: each is a forward pass of its own. */
   draw() {
-    const { words, query, place, ends, rows, outcome } = this.data;
+    const { words, query, place, ends, rows, outcome, texts } = this.data;
     const step = Number(this.slider.value);
     const [row, share] = [rows[step], step / (rows.length - 1)];
     row.forEach((weight, key) => {
@@ -112,6 +115,7 @@ class Hinge extends View {
       /** @type {HTMLElement} */ (track.firstChild).style.width = `${100 * probabilities[step]}%`;
       number.textContent = percent(probabilities[step], 1);
     });
+    this.text.replaceChildren(element("bdi", { text: texts[step] ?? "" }));
     const strongest = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, TOLD);
     const told = strongest.map((key) => `${key === place && share ? "the word between" : words[key]} ${percent(row[key], 0)}`);
     const mix = { 0: ends[0], 1: ends[1] }[share] ?? `${percent(1 - share, 0)} ${ends[0]}, ${percent(share, 0)} ${ends[1]}`;

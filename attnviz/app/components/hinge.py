@@ -78,6 +78,7 @@ def hinge(
     rows: Floats,
     marks: Sequence[Mark],
     outcome: Sequence[Written],
+    texts: Sequence[str] = (),
     step: int,
     on_change: Callable[[int], None],
 ) -> None:
@@ -90,6 +91,7 @@ def hinge(
         rows: [step, key], the weights.
         marks: what stands below the slider.
         outcome: what the model may write.
+        texts: for each step, all that it then writes.
         step: where the slider stands.
         on_change: called with the step at which the visitor left it.
     """

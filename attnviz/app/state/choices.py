@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnviz.app.state.choice import Choice, Flag, Number, OneOf, Real, Several, Text, Token
-from attnviz.capture.model import MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
+from attnviz.capture.model import GRADES, MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
 
 
 def _on(*pages: str) -> frozenset[str]:
@@ -119,7 +119,7 @@ AGAINST_HEAD = Number(name="against_head", pages=_COMPARE)
 RESCALE = Flag(name="rescale", pages=_COMPARE)
 DISTANCE = OneOf(name="distance", pages=_COMPARE)
 ROWS = OneOf(name="rows", pages=_COMPARE)
-TURNED = Number(name="turned", pages=_COMPARE, least=0, most=20, default=0)
+TURNED = Number(name="turned", pages=_COMPARE, least=0, most=GRADES - 1, default=0)
 EDITS = Several(name="edits", pages=_INTERVENE, always=True)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
 ASKED_AT = Token(name="asked", pages=_INTERVENE)
@@ -152,7 +152,7 @@ SCORING = OneOf(name="scoring", pages=_AVERAGE)
 SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE, former=("temperature",))
 DRAW = Number(name="draw", pages=_AVERAGE, most=99)
 SPENT = Text(name="spent", pages=_MANY_HEADS)
-TORN = Number(name="torn", pages=_CAUSE, least=0, most=20, default=0)
+TORN = Number(name="torn", pages=_CAUSE, least=0, most=GRADES - 1, default=0)
 SPLIT = OneOf(name="split", pages=_AVERAGE)
 D_HEAD = OneOf(name="d", pages=_SCALE, numbers=True)
 VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, least=0, most=9999, default=8, former=("seed",))

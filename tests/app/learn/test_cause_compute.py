@@ -135,6 +135,9 @@ def test_a_weight_that_two_words_share_is_the_change_by_hand(step: int) -> None:
     assert found.shares[step] == pytest.approx(share)
     assert found.rows[step, DOG] == pytest.approx((1 - share) * before.row_before[DOG], abs=1e-6)
     assert found.rows[step].sum() == pytest.approx(1, abs=1e-5)
+    assert found.french[0] == before.words_before
+    likelier = "il" if found.il[step] > found.elle[step] else "elle"
+    assert likelier in found.french[step]
 
 
 def test_without_a_pronoun_nothing_is_shared() -> None:

@@ -58,8 +58,9 @@ def _draw(compared: Comparison, layer: int, head: int, query: int) -> None:
     words = [visible_text(token.text) for token in found.tokens]
     other, looker = visible_text(found.other.text), markdown.code(words[query])
     overtaking = _overtaking(rows, query)
+    step = step_of(TURNED)
     marks: list[Mark] = []
-    if overtaking:
+    if overtaking and step:
         marks.append({"step": overtaking[2], "text": f"{words[overtaking[1]]} > {words[overtaking[0]]}"})
     hinge(
         "hinge",
@@ -71,11 +72,12 @@ def _draw(compared: Comparison, layer: int, head: int, query: int) -> None:
         rows=rows,
         marks=marks,
         outcome=written(found.outcome.words, found.outcome.probabilities) if found.outcome else (),
-        step=step_of(TURNED),
+        step=step,
         on_change=keeps(TURNED),
     )
+    turns = _turns(found, words, looker, overtaking) if step else f"Drag, and watch what {looker} reads."
     st.markdown(
-        f"{_turns(found, words, looker, overtaking)} This is head {head_name(layer, head)}. Each of the "
+        f"{turns} This is head {head_name(layer, head)}. Each of the "
         f"{len(rows)} steps is a forward pass of its own. **Between words**, the model reads a mix of the "
         "two words' vectors, which is no word's vector."
     )

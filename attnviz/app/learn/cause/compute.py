@@ -15,6 +15,7 @@ import torch
 from attnviz.app.learn.translate.compute import PRONOUNS, attention_of, il_and_elle
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
+from attnviz.capture.model import GRADES
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.trace import Floats, Kind, Mask
@@ -23,8 +24,6 @@ from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import START
-
-SHARED_STEPS = 21
 
 
 @dataclass(frozen=True)
@@ -157,12 +156,14 @@ class Shared:
         shares: [step], of the weight, that the second word has.
         rows: [step, key], the weights of the row.
         il, elle: [step], how probable each is where the unchanged model writes one of them.
+        french: for each step, the words that the model then writes.
     """
 
     shares: Floats
     rows: Floats
     il: Floats
     elle: Floats
+    french: tuple[tuple[str, ...], ...]
 
 
 def shared(
@@ -192,15 +193,17 @@ def shared(
         attention_of(translating.steps(words, french, edits), "encoder", layer).attention
         for edits in ((), (moved,))
     ]
-    shares = torch.linspace(0, 1, SHARED_STEPS)
+    shares = torch.linspace(0, 1, GRADES)
     rows, outputs = (
         torch.lerp(one[head, query], other[head, query], shares[:, None])
         for one, other in zip(*[(end.weights, end.output) for end in ends], strict=True)
     )
     mixed = [(HeadOutput("encoder", layer, head, owned(each[None]), query),) for each in outputs]
-    passed = translating.steps_all([words] * SHARED_STEPS, [french] * SHARED_STEPS, mixed)
+    passed = translating.steps_all([words] * GRADES, [french] * GRADES, mixed)
     il, elle = (owned(passed.probabilities[:, step, number]) for number in FRENCH.ids(PRONOUNS))
-    return Shared(owned(shares), owned(rows), il, elle)
+    return Shared(
+        owned(shares), owned(rows), il, elle, tuple(translating.translate_all([words] * GRADES, mixed))
+    )
 
 
 def effects(model: str, text: str) -> Effects | None:

@@ -12,6 +12,7 @@ from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.state.choices import TORN
 from attnviz.text import percent
+from attnviz.trained.translator import grammar
 
 _shared = translated(compute.shared)
 
@@ -28,10 +29,11 @@ def draw(chosen: ArrowSelection) -> None:
         st.info("The model writes no *il* and no *elle* here, so there is nothing to watch turn.")
         return
     words = [visible_text(word) for word in found.keys]
-    one, other = ((torn.il, torn.elle), (torn.elle, torn.il))[bool(torn.elle[0] > torn.il[0])]
-    first, second = PRONOUNS if one is torn.il else PRONOUNS[::-1]
-    turns = turning_point(one, other)
-    marks: list[Mark] = [] if turns is None else [{"step": turns, "text": f"{second} > {first}"}]
+    (first, one), (second, other) = sorted(
+        zip(PRONOUNS, (torn.il, torn.elle), strict=True), key=lambda each: -each[1][0]
+    )
+    turns, step = turning_point(one, other), step_of(TORN)
+    marks: list[Mark] = [] if turns is None or not step else [{"step": turns, "text": f"{second} > {first}"}]
     hinge(
         "tear",
         title=f"How much of the weight goes from {words[source]} to {words[target]}",
@@ -42,14 +44,17 @@ def draw(chosen: ArrowSelection) -> None:
         rows=torn.rows,
         marks=marks,
         outcome=written(PRONOUNS, (torn.il, torn.elle)),
-        step=step_of(TORN),
+        texts=[grammar.written(each) for each in torn.french],
+        step=step,
         on_change=keeps(TORN),
     )
-    said = (
-        f"*{first}* stays the likelier one, however the weight is shared."
-        if turns is None
-        else f"With **{percent(float(torn.shares[turns]))}** on {chosen.key(target)}, *{second}* is likelier."
-    )
+    if not step:
+        said = "Drag, and watch the pronoun."
+    elif turns is None:
+        said = f"*{first}* stays the likelier one, however the weight is shared."
+    else:
+        share = percent(float(torn.shares[turns]))
+        said = f"With **{share}** on {chosen.key(target)}, *{second}* is likelier."
     st.markdown(
         f"Unchanged, {chosen.reader} gives **{percent(float(found.row_before[source]))}** to "
         f"{chosen.key(source)}. Here that weight is shared with {chosen.key(target)}. {said} Each step is a "
