@@ -47,16 +47,20 @@ def section(
     return Section(heading, partial(draw, *args, **kwargs))
 
 
-def folded(*sections: Section) -> None:
+def folded(*sections: Section, key: str = "section") -> None:
     """Draw the headings side by side, and below them the section that is chosen; the link says which.
 
     What was chosen or typed in a section is there again when it is opened the next time.
+
+    Args:
+        sections: all that there are.
+        key: Streamlit's key of what is open; with "slide-" in front it is a part of the teacher's view.
     """
     asked = [each.heading for each in sections if any(map(_asked, each.choices))]
     if asked and not OPEN.stands and not link.named(OPEN):
         OPEN.set(asked[0] if len(asked) == 1 else EVERYTHING)
-    with st.container(key="folded"):
-        chosen = OPEN.perhaps("More about this", [*(each.heading for each in sections), EVERYTHING])
+    chosen = OPEN.perhaps("More about this", [*(each.heading for each in sections), EVERYTHING])
+    with st.container(key=key):
         for each in sections:
             if chosen in (each.heading, EVERYTHING):
                 st.header(each.heading, anchor=False)

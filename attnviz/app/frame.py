@@ -39,6 +39,7 @@ _STYLE = """
 [data-pointed] { outline: 2px solid var(--spotlight); outline-offset: 4px; border-radius: 4px; }
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
+.st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {
   :is(.stTextInput, .stSelectbox, .stNumberInput) { display: flex; align-items: center; gap: 0.5rem; }

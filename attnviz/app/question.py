@@ -138,12 +138,12 @@ def ask(question: Question) -> None:
         st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
     else:
         st.html(_COVERED)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):
         if shown:
             rest = revealed() - {name}
             st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
         elif kept_covered():
-            st.caption("Your class is voting: *Reveal* comes back when the vote is closed.")
+            st.caption("*Reveal* comes back when the vote is closed.")
         else:
             look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
             st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))

@@ -1,6 +1,7 @@
 """The teacher's view on a projector: large type, nothing below the screen, and the keys of a clicker."""
 
-from urllib.parse import urlsplit
+import re
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -150,6 +151,26 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
     followed = page.locator(".st-key-mask-editor [data-followed]")
     expect(followed.get_by_role("rowheader")).to_be_in_viewport()
     assert seen(page) == "picture"
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "picture"),
+    [("many_heads", "Spend your own 100 %", ".spend"), ("cause", "Tear the arrow", ".hinge")],
+)
+def test_the_section_that_is_open_is_a_part_of_its_own(
+    page: Page, server: Server, name: str, section: str, picture: str
+) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/{name}?{urlencode({'teacher': 'true', 'open': section})}")
+    shown = page.locator(f".st-key-slide-section[data-shown] {picture}")
+    expect(shown).to_have_count(0)
+    for _ in range(3):  # the answer, the picture, the section
+        press(page, "PageDown")
+        wait_idle(page)
+    expect(shown).to_be_visible()
+    assert seen(page) == "section"
+    press(page, "PageDown")
+    expect(page).not_to_have_url(re.compile(f"/{name}"))
 
 
 def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Server) -> None:

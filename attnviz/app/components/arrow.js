@@ -214,7 +214,7 @@ class Arrow extends View {
 
   /** How far a bow over this distance reaches, as its control points say: longer ones pass over shorter ones. */
   bow(distance, whole) {
-    const most = this.across ? 150 : Math.min(190, this.stage.clientWidth - this.from[0] - 70);
+    const most = this.across ? this.from[1] - 3 : Math.min(190, this.stage.clientWidth - this.from[0] - 70);
     return 62 + (most - 62) * Math.sqrt(Math.min(1, (1.6 * distance) / whole));
   }
 

@@ -153,7 +153,7 @@ class TeachersView {
     }
     const over = () => part.scrollHeight - part.clientHeight;
     this.screens = over() > 0 ? divided([...part.children], over) : [[]];
-    if (this.screens.length > 1 && part.matches(".st-key-slide-picture")) {
+    if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
       // Words alone are no screen: the page has them, and who stands before it says them.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) one.setAttribute("data-not-now", "");

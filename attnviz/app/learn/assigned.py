@@ -154,7 +154,7 @@ def _result(about: Assigned, tasks: Sequence[Task], answers: Sequence[str]) -> N
     right = sum(answer == task.right for task, answer in zip(tasks, answers, strict=True))
     st.header(f"{right} of {COUNT}", anchor=False)
     st.markdown("Hand in this code, and your sentence:")
-    st.code(f"{about.code(right)}\n{about.text}", language=None)
+    st.code(f"{about.code(right)}\n{about.text}", language=None, wrap_lines=True)
 
 
 def _rows(about: Assigned) -> tuple[list[Row], str, list[tuple[str, str]]]:

@@ -22,6 +22,7 @@ from attnviz.text import decimal, percent, plural
 from attnviz.trace import Floats
 
 COUNT = 5
+_VERSION = "2"  # of the questions: raise it where the same lesson, number and sentence lead to other ones
 _TRIES = 40  # tokens and keys to draw, until five questions differ
 _NOTICED = 0.02  # a smaller weight is not asked about, nor one that leaves the others less
 _APART = 2  # places, at least, between tokens whose distance is asked for
@@ -29,7 +30,9 @@ _BASE = 10_000  # of the sinusoidal encoding (Vaswani et al. 2017, §3.5)
 _CHECK = 6  # letters of a code's check sum
 _DASH = r"\s*[-–—]\s*"  # as phones write it
 _CODE = re.compile(
-    rf"(\w+){_DASH}(\d+){_DASH}(\d+){_DASH}([A-Z2-7]{{{_CHECK}}})(.*)", re.ASCII | re.DOTALL | re.IGNORECASE
+    # The first codes had no version.
+    rf"(\w+){_DASH}(\d+){_DASH}(\d+){_DASH}(?:(\d){_DASH})?([A-Z2-7]{{{_CHECK}}})(.*)",
+    re.ASCII | re.DOTALL | re.IGNORECASE,
 )
 
 
@@ -602,8 +605,8 @@ def tasks(lesson: str, seed: int, text: str, rows: Sequence[Row]) -> tuple[Task,
 
 
 def code(lesson: str, seed: int, score: int, text: str) -> str:
-    """What a student hands in: lesson, seed, score, and a check sum of these and of the sentence."""
-    told = f"{lesson}-{seed}-{score}"
+    """What a student hands in: lesson, seed, score, version, and a check sum of these and of the sentence."""
+    told = f"{lesson}-{seed}-{score}-{_VERSION}"
     # Spaces, and a stop at the end, come and go as a sentence is copied.
     digest = sha256(f"{told} {''.join(text.split()).rstrip('.')}".encode()).digest()
     return f"{told}-{b32encode(digest).decode()[:_CHECK]}"
@@ -613,16 +616,21 @@ def read(handed_in: str) -> tuple[str, int, int]:
     """Lesson, seed and score of a code with the sentence behind it.
 
     Raises:
-        InvalidCode: it has no code, or not one for this sentence.
+        InvalidCode: it has no code, one of another version, or not one for this sentence.
     """
     found = _CODE.fullmatch(handed_in.strip())
     lesson = found[1].lower() if found else ""
     if found is None or lesson not in KINDS:
-        raise InvalidCode("This is no result code. One looks like masks-1-4-ABCDEF: copy the whole of it.")
-    seed, score = int(found[2]), int(found[3])
-    if not found[5].strip():
+        raise InvalidCode("This is no result code. One looks like masks-1-4-2-ABCDEF: copy the whole of it.")
+    if found[4] != _VERSION:
+        raise InvalidCode(
+            "This code comes from another version of attnviz, which asked other questions. It may be right, "
+            "but cannot be checked here: let the student answer the questions of this version."
+        )
+    if not found[6].strip():
         raise InvalidCode("The student's sentence is missing: it stands behind the code. Paste both.")
-    if code(lesson, seed, score, found[5]) != f"{lesson}-{found[2]}-{found[3]}-{found[4].upper()}":
+    seed, score = int(found[2]), int(found[3])
+    if code(lesson, seed, score, found[6]).rpartition("-")[2] != found[5].upper():
         raise InvalidCode(
             "This code does not fit this sentence. Compare both with what the student sent, letter by "
             "letter: spaces and a stop at the end do not matter."

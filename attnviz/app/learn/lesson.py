@@ -37,7 +37,7 @@ _STYLE = """
 .stMain .katex [style*="color: red"] { color: light-dark(#b91c1c, #fca5a5) !important; }
 .stMain .katex [style*="color: green"] { color: light-dark(#15803d, #86efac) !important; }
 .stMain .katex [style*="color: violet"] { color: light-dark(#6d28d9, #c4b5fd) !important; }
-.st-key-slide-picture:empty { display: none; }
+:is(.st-key-slide-picture, .st-key-slide-section):empty { display: none; }
 .stMain :is(.st-key-step_of_six, .st-key-stage_in_block) { display: none; }
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: 1.1rem; padding: 0; }
@@ -88,8 +88,8 @@ class Places:
         question: to be guessed; beside the picture once the answer is not covered any more. What follows is
             the answer, covered until the visitor asks for it.
         picture: the picture, its main control, and its sentence in words: the teacher's view's second part.
-        text: below the question. Not in the teacher's view, and so all that follow.
-        more: below all that: the headings of further sections.
+        text: below the question. Not in the teacher's view.
+        more: below all that: the headings of further sections. What is open is in the teacher's view, too.
     """
 
     controls: Place
@@ -100,7 +100,7 @@ class Places:
 
     def folded(self, *sections: Section) -> None:
         """Draw the headings of further sections, and the one that the visitor opened."""
-        self.more(folded, *sections)
+        self.more(folded, *sections, key="slide-section")
 
 
 @contextmanager

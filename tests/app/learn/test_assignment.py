@@ -173,7 +173,7 @@ def test_seed_and_sentence_make_the_questions_and_a_sentence_can_be_too_short() 
         tasks("masks", 1, "dog", [row(place=4, weights=(0, 1, 0, 0, 0))])
 
 
-def test_a_code_is_read_again_and_a_slip_in_it_or_in_the_sentence_is_found() -> None:
+def test_a_code_is_read_again_and_a_slip_or_another_version_is_told() -> None:
     handed_in = code("masks", 42, 4, SENTENCE)
     for said in (f" {handed_in}\n{SENTENCE} ", f"{handed_in}{SENTENCE}"):
         assert read(said) == ("masks", 42, 4)
@@ -195,6 +195,9 @@ def test_a_code_is_read_again_and_a_slip_in_it_or_in_the_sentence_is_found() -> 
     ]:
         with pytest.raises(InvalidCode, match="does not fit this sentence"):
             read(f"{slip} {sentence}")
+    for other in ("masks-42-4-ABCDEF", "Masks – 42 – 4 – ABCDEF", "masks-42-4-9-ABCDEF"):
+        with pytest.raises(InvalidCode, match="another version of attnviz"):
+            read(f"{other} {SENTENCE}")
     for nonsense in ("", "masks", "masks-x-4-ABCDEF", "gardening-1-4-ABCDEF", "masks-1-²-ABCDEF"):
         with pytest.raises(InvalidCode, match="no result code"):
             read(nonsense)
