@@ -481,8 +481,7 @@ def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Pa
     share = read.weights[3, 1, read.tokens.index("it"), read.tokens.index("train")]
     told = page.get_by_role("paragraph").filter(has_text=f"it looks at train {100 * share:.0f} %").first
     expect(told).to_be_visible(timeout=COMPUTED_MS)
-    for folded in ("All that was asked of them", "How they are found"):
-        page.get_by_text(folded).click()
+    page.get_by_role("radio", name="Everything").click()
     wait_idle(page)
     everybody_can_use(page)
     page.get_by_role("radio", name="Head output").click()
