@@ -33,6 +33,7 @@ from attnviz.errors import AttnvizError
 from attnviz.trace import Kind
 
 _CHOICES: tuple[Choice[Any], ...] = MODEL, TEXT, OTHER, KIND, LAYER, HEAD, QUERY
+_CHOOSES_KIND = ("compare", "explore", "intervene", "plane")
 _OWN = "what the heads of this page read"
 _ASKED = "a head was asked for by its name"
 
@@ -84,12 +85,12 @@ def linked(text: str) -> str:
     def opens(found: re.Match[str]) -> str:
         if found["layer"] is None:
             return found[0]
-        kind = (found["kind"] or whose.kind or entry.kinds[0]).lower()
-        if kind not in entry.kinds:
+        of_kind = (found["kind"] or whose.kind or entry.kinds[0]).lower()
+        if of_kind not in entry.kinds:
             return found[0]
-        if int(found["layer"]) > entry.layers_of(kind) or int(found["head"]) > entry.heads:
+        if int(found["layer"]) > entry.layers_of(of_kind) or int(found["head"]) > entry.heads:
             return found[0]
-        query = {**_along(whose), KIND.name: kind, LAYER.name: found["layer"], HEAD.name: found["head"]}
+        query = {**_along(whose), KIND.name: of_kind, LAYER.name: found["layer"], HEAD.name: found["head"]}
         if len(entry.kinds) == 1:
             del query[KIND.name]
         name = f"{found['layer']}-{found['head']}"
@@ -105,9 +106,14 @@ def _of_page() -> Read | None:
     if said == page:
         return Read(*own)
     if page in MODEL.pages - IN_YOUR_MODEL.pages and MODEL.stands:
-        kind: Kind | None = KIND.get(None) if page in KIND.pages else None
-        return Read(str(MODEL.get("")), str(TEXT.get("") or ""), kind)
+        return Read(str(MODEL.get("")), str(TEXT.get("") or ""), kind())
     return None
+
+
+def kind() -> Kind | None:
+    """Of which attention the page's open head is, where that can be chosen on the page."""
+    chosen: Kind | None = KIND.get(None) if link.page() in _CHOOSES_KIND else None
+    return chosen
 
 
 def _along(whose: Read) -> dict[str, str]:
