@@ -41,7 +41,7 @@ _ASKED = "a head was asked for by its name"
 _NAME = re.compile(
     rf"{CODE_OR_LINK}|\$[^$]*+\$|"
     r"(?P<before>(?:\b(?P<kind>[Ee]ncoder|[Dd]ecoder|[Cc]ross)(?:-attention)?(?: heads?)? )?\(?[*]{0,2})"
-    r"(?<![\w.–/\\-])(?P<layer>[1-9]\d{0,2})-(?P<head>[1-9]\d{0,2})(?![\w–-]|\.\d)",
+    r"(?<![\w.–/\\-])(?P<of_layer>[1-9]\d{0,2})-(?P<number>[1-9]\d{0,2})(?![\w–-]|\.\d)",
     re.DOTALL,
 )
 
@@ -83,17 +83,22 @@ def linked(text: str) -> str:
         return text
 
     def opens(found: re.Match[str]) -> str:
-        if found["layer"] is None:
+        if found["of_layer"] is None:
             return found[0]
         of_kind = (found["kind"] or whose.kind or entry.kinds[0]).lower()
         if of_kind not in entry.kinds:
             return found[0]
-        if int(found["layer"]) > entry.layers_of(of_kind) or int(found["head"]) > entry.heads:
+        if int(found["of_layer"]) > entry.layers_of(of_kind) or int(found["number"]) > entry.heads:
             return found[0]
-        query = {**_along(whose), KIND.name: of_kind, LAYER.name: found["layer"], HEAD.name: found["head"]}
+        query = {
+            **_along(whose),
+            KIND.name: of_kind,
+            LAYER.name: found["of_layer"],
+            HEAD.name: found["number"],
+        }
         if len(entry.kinds) == 1:
             del query[KIND.name]
-        name = f"{found['layer']}-{found['head']}"
+        name = f"{found['of_layer']}-{found['number']}"
         return f"{found['before']}[{name}](./?{urlencode(query)})"
 
     return _NAME.sub(opens, text)
