@@ -41,7 +41,7 @@ _ASKED = "a head was asked for by its name"
 _NAME = re.compile(
     rf"{CODE_OR_LINK}|\$[^$]*+\$|"
     r"(?P<before>(?:\b(?P<kind>[Ee]ncoder|[Dd]ecoder|[Cc]ross)(?:-attention)?(?: heads?)? )?\(?[*]{0,2})"
-    r"(?<![\w.–/\\-])(?P<of_layer>[1-9]\d{0,2})-(?P<number>[1-9]\d{0,2})(?![\w–-]|\.\d)",
+    r"(?<![\w.–/\\-])(?P<of_layer>[1-9]\d?\d?)-(?P<number>[1-9]\d?\d?)(?![\w–-]|\.\d)",
     re.DOTALL,
 )
 
