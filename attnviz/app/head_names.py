@@ -40,7 +40,7 @@ _ASKED = "a head was asked for by its name"
 # "2-1", "encoder head 2-1", "cross-attention head (1-1)"; no range of numbers, and no part of a formula.
 _NAME = re.compile(
     rf"{CODE_OR_LINK}|\$[^$]*+\$|"
-    r"(?P<before>(?:\b(?P<kind>[Ee]ncoder|[Dd]ecoder|[Cc]ross)(?:-attention)?(?: heads?)? )?\(?[*]{0,2})"
+    r"(?P<before>(?:\b(?P<kind>[Ee]ncoder|[Dd]ecoder|[Cc]ross)(?:-attention)?(?: heads?)? )?\(?[*]?[*]?)"
     r"(?<![\w.–/\\-])(?P<of_layer>[1-9]\d?\d?)-(?P<number>[1-9]\d?\d?)(?![\w–-]|\.\d)",
     re.DOTALL,
 )
