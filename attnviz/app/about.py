@@ -4,6 +4,7 @@ from math import isqrt
 
 import streamlit as st
 
+from attnviz.app import head_names
 from attnviz.app.caches import MOST_WEIGHTS
 from attnviz.models import catalogue
 
@@ -28,7 +29,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 - In a **decoder** such as GPT-2 no token looks ahead. What the model expects next is computed at the
   last token: what was read for a word stands in the row of the token before it.
 - Of two sentences that are **read together**, ᴬ and ᴮ behind a token tell whose it is.
-- Heads are called layer-head, counted from 1: *4-2* is the second head of the fourth layer.
+- Heads are called layer-head, counted from 1: `4-2` is the second head of the fourth layer.
 - A weight is a share of its row: the softmax of the scores. In BERT and GPT-2 a score is
   :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The card *Why does … look at …?* on the Explore page works it
   out, with the model's own vectors; the **Learn** pages explain the steps.
@@ -68,12 +69,13 @@ def models() -> None:
     for name in catalogue.names():
         entry = catalogue.entry(name)
         decoder = f" (encoder), {entry.decoder_layers} (decoder)" if entry.decoder_layers else ""
-        st.markdown(
-            f"**{entry.title}** (`{name}`): {entry.description} "
-            f"{entry.layers}{decoder} layers × {entry.heads} heads, "
-            f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}, "
-            f"texts of up to {entry.token_limit} tokens."
-        )
+        with head_names.of(name, ""):
+            st.markdown(
+                f"**{entry.title}** (`{name}`): {entry.description} "
+                f"{entry.layers}{decoder} layers × {entry.heads} heads, "
+                f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}, "
+                f"texts of up to {entry.token_limit} tokens."
+            )
 
 
 def limits() -> None:

@@ -1,7 +1,7 @@
 /* app: what the app brings to the browser once, for all its pages. */
 
 import { room } from "./classroom/room.js";
-import { mendBrowsing } from "./components/browsing.js";
+import { mendBrowsing, openHeads } from "./components/browsing.js";
 import { mendPrinting } from "./components/printing.js";
 import { withFile } from "./components/saved_picture.js";
 import { addTeachersView } from "./components/teachers_view.js";
@@ -19,4 +19,4 @@ if (!window.attnvizCode) {
 }
 window.dispatchEvent(new CustomEvent("attnviz:code"));
 
-export default () => {};
+export default ({ setTriggerValue }) => openHeads((query) => setTriggerValue("head", query));

@@ -17,7 +17,7 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
 
-from attnviz.app.references import linked
+from attnviz.app import head_names, references
 
 MOST_UPLOADS = 8
 """The most files of one visit; a page has one box for one file."""
@@ -45,8 +45,8 @@ def apply() -> None:
 
 
 def _with_links(body: object) -> str:
-    """What `st.markdown` and `st.caption` draw: what it cites is linked, so that no page need do it."""
-    return linked(clean_text(body))
+    """What `st.markdown` and `st.caption` draw: what it cites and the heads that it names are linked."""
+    return head_names.linked(references.linked(clean_text(body)))
 
 
 def _no_address() -> None:

@@ -20,8 +20,8 @@ CITATION = re.compile(
 """Who and when: "Clark et al. 2019", "Abnar & Zuidema (2020)", "Lin 1991"."""
 
 # Code and what is a link already stay as they are.
-_CODE_OR_LINK = r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)|\[[^\[\]]*+\]\([^()]*+\)"
-_LINKED = re.compile(f"{_CODE_OR_LINK}|{CITATION.pattern}", re.DOTALL)
+CODE_OR_LINK = r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)|\[[^\[\]]*+\]\([^()]*+\)"
+_LINKED = re.compile(f"{CODE_OR_LINK}|{CITATION.pattern}", re.DOTALL)
 _SITES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/", "https": "https:"}
 
 

@@ -1,6 +1,7 @@
 """A visit to the app without a browser, logic only: pages are opened by a link, pictures are data."""
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,8 @@ from attnviz.app.state.choices import OPEN
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
+HEAD_LINK = re.compile(r"\[(\d+-\d+)\]\(\./\?([^)]*)\)")
+"""A head's name that opens it: the name, and what the link asks for."""
 
 
 def try_page(
@@ -81,9 +84,9 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 def words(app: AppTest) -> str:
-    """All Markdown on the page, without the marks that keep numbers behind right-to-left words."""
+    """All Markdown on the page, heads' names not as links, without the marks behind right-to-left words."""
     assert not app.exception, app.exception[0].value
-    return "\n".join(element.value for element in app.markdown).replace("\u200e", "")
+    return HEAD_LINK.sub(r"\1", "\n".join(element.value for element in app.markdown)).replace("\u200e", "")
 
 
 def warnings(app: AppTest) -> str:

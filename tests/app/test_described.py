@@ -91,4 +91,5 @@ def told(app: AppTest) -> set[str]:
 
 
 def told_in(text: str) -> set[str]:
-    return {name for name, variant in VARIANTS.items() if markdown.plain(variant.told) in text}
+    text = text.replace("\\", "")
+    return {name for name, each in VARIANTS.items() if markdown.plain(each.told).replace("\\", "") in text}

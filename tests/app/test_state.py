@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.app.state.choices import TABLE, of_page
+from attnviz.app.heads.contents import TOOLS
+from attnviz.app.state.choices import MOVED, TABLE, of_page
 from tests.app.shown import visit
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +48,16 @@ def test_a_link_made_earlier_opens_the_same_view(
     app = visit(page, {former: asked})
     assert app.session_state[name] == value
     assert former not in app.query_params
+    assert not app.warning
+
+
+@pytest.mark.parametrize(("asked", "page"), MOVED.items())
+def test_a_link_to_a_part_that_has_become_a_page_opens_that(asked: tuple[str, str, str], page: str) -> None:
+    before, part, value = asked
+    app = visit(before, {part: value, "layer": "3", "head": "9", "text": "A cat sat."})
+    assert app.title[0].value == next(tool.question for tool in TOOLS if tool.name == page)
+    assert [app.session_state[name] for name in ("layer", "head", "text")] == [3, 9, "A cat sat."]
+    assert part not in app.query_params
     assert not app.warning
 
 

@@ -93,11 +93,11 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
     expect(read).to_be_visible()
 
     page.get_by_role("gridcell", name="Head 5-6:").click()
-    expect(page.get_by_role("link", name="Open 5-6 in Explore")).to_be_visible()
+    expect(page.get_by_role("link", name="See whether head 5-6 matters: silence it")).to_be_visible()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=re.compile(r"^first\b")))
     expect(row).to_contain_text(f"{100 * mean[4, 5]:.0f} % ±")
     expect(page).to_have_url(re.compile(r"layer=5&head=6"))
-    page.get_by_role("link", name="Open 5-6 in Explore").click()
+    page.get_by_role("link", name="5-6", exact=True).first.click()
     expect(chosen).to_have_accessible_name(re.compile("Layer 5, head 6"))
     wait_idle(page)
 
@@ -423,7 +423,7 @@ def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) 
     expect(cell).to_be_visible(timeout=COMPUTED_MS)
     wait_idle(page)  # while pairs are read, the lines above the map grow and move it
     cell.click()
-    expect(page.get_by_role("link", name="Silence head 4-4 and see what changes").first).to_be_visible()
+    expect(page.get_by_role("link", name="See whether head 4-4 matters: silence it")).to_be_visible()
     expect(page).to_have_url(re.compile("head=4"))
     page.get_by_role("radio", name="Successes").click()
     wait_idle(page)
@@ -468,7 +468,7 @@ def test_pronouns_of_ones_own_pair(page: Page, server: Server) -> None:
 def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Page, server: Server) -> None:
     first_visit(page, server, "", text=TIRED, layer=4, head=2, query="10 it")
     page.get_by_role("button", name="More about this head").click()
-    page.get_by_role("link", name="Where else does it do this?").click()
+    page.get_by_role("link", name="Where else does head 4-2 do this?").click()
     expect(page.get_by_role("heading", name="Where else does a head do this?")).to_be_visible()
     expect(page.get_by_role("combobox", name=re.compile("Token"))).to_have_value("10 it")
     page.get_by_role("radio", name="Paste").click()
@@ -481,8 +481,7 @@ def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Pa
     share = read.weights[3, 1, read.tokens.index("it"), read.tokens.index("train")]
     told = page.get_by_role("paragraph").filter(has_text=f"it looks at train {100 * share:.0f} %").first
     expect(told).to_be_visible(timeout=COMPUTED_MS)
-    for folded in ("All that was asked of them", "How they are found"):
-        page.get_by_text(folded).click()
+    page.get_by_role("radio", name="Everything").click()
     wait_idle(page)
     everybody_can_use(page)
     page.get_by_role("radio", name="Head output").click()

@@ -15,7 +15,7 @@ from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
-from attnviz.app.heads.contents import TOOLS
+from attnviz.app.heads import offers
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
@@ -123,15 +123,6 @@ def _traces(view: View) -> list[Trace]:
     return [caches.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
 
 
-_TOOLS = {
-    "intervene": "Silence it",
-    "behaviour": "On many sentences",
-    "plane": "Its queries and keys in a plane",
-    "find": "Where else does it do this?",
-}
-"""What each of these tools answers about one head."""
-
-
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the links; the tools read one text alone."""
     if view.given != ModelInput(view.given.text):
@@ -147,9 +138,6 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     if tokens.pair and not view.merge and view.changed is None:
         along.append((QUERY.name, tokens.queries[tokens.pair.query]))
     ways = st.popover("More about this head", key="ways", on_change="rerun")
-    with ways:
-        for tool in TOOLS:
-            if ways.open and tool.name in _TOOLS:
-                st.page_link(
-                    f"pages/{tool.name}.py", label=_TOOLS[tool.name], icon=tool.icon, query_params=along
-                )
+    if ways.open:
+        with ways:
+            offers.draw("explore", view.kind, heads.layer - 1, heads.head - 1, along)

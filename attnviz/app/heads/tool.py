@@ -7,11 +7,13 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from attnviz.app import controls, question
+from attnviz.app import caches, controls, head_names, question
+from attnviz.app.heads import offers
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.page import page
 from attnviz.app.state import link
-from attnviz.app.state.choices import AGAINST, HEAD, LAYER, MODEL, TEXT
+from attnviz.app.state.choices import AGAINST, HEAD, KIND, LAYER, MODEL, QUERY, TEXT
+from attnviz.experiments.sentences import self_attention
 
 
 @contextmanager
@@ -33,6 +35,7 @@ def tool(name: str) -> Iterator[None]:
                 question.ask_below(own[0])
         with st.container(key="slide-tool"):
             yield
+        _offer(name)
         with st.container(gap="small"):
             controls.describe(*(model for _, model in link.along(MODEL, AGAINST)))
     st.divider()
@@ -43,3 +46,12 @@ def tool(name: str) -> Iterator[None]:
         for there, label, icon in [*ways, ("explore", "Explore", ":material/grid_view:")]:
             st.page_link(f"pages/{there}.py", label=label, icon=icon, query_params=along)
         controls.offer_own_model()
+
+
+def _offer(name: str) -> None:
+    """Draw the ways on from what this tool found about the open head."""
+    layer, head, model = LAYER.get(1), HEAD.get(1), MODEL.get("")
+    if name in offers.NEXT and layer and head:
+        kind = head_names.kind() or self_attention(caches.entry(model))
+        with st.container(horizontal=True, key="offers"):
+            offers.draw(name, kind, layer - 1, head - 1, link.along(MODEL, TEXT, KIND, LAYER, HEAD, QUERY))

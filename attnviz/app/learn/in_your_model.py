@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, controls, head_names, markdown
 from attnviz.app.state.choice import Token
 from attnviz.app.state.choices import (
     IN_YOUR_MODEL,
@@ -19,6 +19,7 @@ from attnviz.app.state.choices import (
     OWN_PAIR,
     OWN_PART,
     OWN_QUERY,
+    TEXT,
 )
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
@@ -44,7 +45,8 @@ def in_your_model(told: str) -> Iterator[Entry | None]:
     with section:
         entry = _choose_model() if section.open else None
         try:
-            yield entry
+            with head_names.of(entry.name if entry else "", TEXT.get("")):
+                yield entry
         except AttnvizError as error:
             st.warning(markdown.plain(str(error)), icon=":material/edit:")
 

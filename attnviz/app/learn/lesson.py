@@ -272,7 +272,7 @@ _WORDS = f"""
   what is written so far. An **encoder–decoder** has both, and **cross-attention** between them: what is
   written reads what was read. The translator is a small one, English into French, trained for attnviz.
 - **Attention**: how a token takes from the tokens that it looks at: a weighted mix of what they hand over.
-  **Head**: one of the attentions side by side in a layer; *4-2* is the second head of the fourth layer.
+  **Head**: one of the attentions side by side in a layer; `4-2` is the second head of the fourth layer.
 - :blue[**Query**], :red[**key**], :green[**value**]: what a token looks for, what it offers to be found
   by, and what it hands over. In a matrix of weights, queries are rows and keys are columns: the **row** of a
   token is what that token looks at.

@@ -34,7 +34,7 @@ LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYT
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
 # Of the sections below the picture, the one that is open.
-OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _FIND) | _on("models"))
+OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models"))
 
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
@@ -226,6 +226,10 @@ TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)
 )
 """All of them, in the order in which a link names them."""
+
+
+MOVED = {("pronouns", "part", "Grammar"): "grammar"}
+"""Parts of pages that are pages now: page, parameter and value in links made earlier, and that page."""
 
 
 def of_page(page: str) -> dict[str, Choice[object]]:

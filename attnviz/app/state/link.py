@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from attnviz.app import markdown
 from attnviz.app.state import memory
 from attnviz.app.state.choice import Choice, OneOf
-from attnviz.app.state.choices import TABLE, of_page
+from attnviz.app.state.choices import MOVED, TABLE, of_page
 
 _PAGE = "the page"
 _ASKED = "what the link asked for"
@@ -36,6 +36,7 @@ def arrive(name: str) -> None:
     Args:
         name: of the page.
     """
+    _move(name)
     came = page() != name
     memory.put(_PAGE, name)
     _rename()
@@ -139,6 +140,14 @@ def notices() -> list[str]:
         memory.put(_NOTICE, (now, _differences(memory.get(_ASKED, {}), now)))
     at_first, sentences = memory.get(_NOTICE)
     return list(sentences) if sentences and at_first == given() else []
+
+
+def _move(name: str) -> None:
+    """Open the page that a part of this page has become, if a link made earlier asks for that part."""
+    for (before, part, value), now in MOVED.items():
+        if name == before and st.query_params.get(part) == value:
+            rest = {each: st.query_params.get_all(each) for each in st.query_params if each != part}
+            st.switch_page(f"pages/{now}.py", query_params=rest)
 
 
 def _rename() -> None:

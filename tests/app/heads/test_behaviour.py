@@ -96,8 +96,8 @@ def test_one_sentence_and_a_head_of_a_list_is_opened() -> None:
     assert rows["previous"]["baseline"] == pytest.approx(1 / 13)
     assert all(not row["heights"] for row in rows.values())
     links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
-    assert links["Open 4-2 in Explore"].endswith("&layer=4&head=2")
-    assert links["Silence it"].endswith("&layer=4&head=2&edits=encoder+4-2")
+    silenced = "&layer=4&head=2&edits=encoder+4-2"
+    assert links["See whether head 4-2 matters: silence it"].endswith(silenced)
     which = next(pills for pills in app.button_group if pills.key == "heads that are heterogeneous")
     name = which.options[-1]
     clean(which.set_value(name).run())

@@ -309,7 +309,7 @@ def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said() -> Non
     assert edits_of(app) == asked
     (warning,) = app.warning
     assert (
-        r"“encoder 2-1 1” named “\[CLS\]”, which is no token here; it names “the (token 1)” now."
+        r"“encoder 2\-1 1” named “\[CLS\]”, which is no token here; it names “the (token 1)” now."
         in warning.value
     )
     assert r"named “\[SEP\]”, which is no token here; it has no such token now." in warning.value

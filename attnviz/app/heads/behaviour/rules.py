@@ -15,8 +15,6 @@ from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, evenly, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
 from attnviz.app.heads.behaviour.words import in_full, in_markdown
-from attnviz.app.state import link
-from attnviz.app.state.choices import EDITS, HEAD, LAYER, MODEL, TEXT
 from attnviz.capture.model import ModelInput
 from attnviz.text import head_name, joined, percent, plural, unbroken
 
@@ -55,7 +53,6 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
         tell(findings)
         st.markdown(_rule(findings, findings.tally.of(chosen.rule.name)))
         verdict.tell(chosen.entry.name, chosen.kind, chosen.layer, chosen.head)
-        _onward(chosen)
 
 
 def _map(findings: Findings, chosen: RuledHead) -> None:
@@ -201,19 +198,3 @@ def of_head(findings: Findings, chosen: RuledHead) -> None:
         caption=f"{bars}Solid mark: this head’s mean. Even, and dashed: a head that shares its attention "
         "evenly, on the same sentences.",
     )
-
-
-def _onward(chosen: RuledHead) -> None:
-    """Draw the ways to the head on other pages."""
-    along = [
-        *link.along(MODEL, TEXT),
-        (LAYER.name, str(chosen.layer + 1)),
-        (HEAD.name, str(chosen.head + 1)),
-    ]
-    edit = f"{chosen.kind} {chosen.name}"
-    with st.container(horizontal=True):
-        for page, label, icon, query in (
-            ("explore", f"Open {chosen.name} in Explore", ":material/grid_view:", along),
-            ("intervene", "Silence it", ":material/volume_off:", [*along, (EDITS.name, edit)]),
-        ):
-            st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params=query)

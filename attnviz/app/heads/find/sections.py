@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import caches, controls, markdown
+from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.find import words
@@ -106,5 +107,7 @@ def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
             onward.explore_token(chosen, line, neighbour.place, "Open on Explore")
 
     listing.draw("neighbours", neighbours, draw_one)
-    words.table(chosen, common)
-    words.method(index)
+    folded(
+        *([section("All that was asked of them", words.table, chosen, common)] if common else []),
+        section("How they are found", words.method, index),
+    )

@@ -38,31 +38,27 @@ def looks(neighbour: Neighbour, groups: Sequence[DisplayToken]) -> str:
 
 
 def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
-    """Draw all that was asked of the neighbours, behind a button."""
-    if not common:
-        return
-    with st.expander("All that was asked of them", icon=":material/table_rows:"):
-        rows = ["| they … | neighbours | all tokens |", "|---|---|---|"]
-        for each in common:
-            sign = "**" if each.sure else ""
-            shares = f"{rate(each.count, each.total)} | {percent(each.base, 1)}"
-            rows.append(f"| {sign}{_value(chosen, each)}{sign} | {shares} |")
-        st.markdown("\n".join(["Bold: more often than tokens at random, surely.", "", *rows]))
+    """Draw all that was asked of the neighbours."""
+    rows = ["| they … | neighbours | all tokens |", "|---|---|---|"]
+    for each in common:
+        sign = "**" if each.sure else ""
+        shares = f"{rate(each.count, each.total)} | {percent(each.base, 1)}"
+        rows.append(f"| {sign}{_value(chosen, each)}{sign} | {shares} |")
+    st.markdown("\n".join(["Bold: more often than tokens at random, surely.", "", *rows]))
 
 
 def method(index: TextIndex) -> None:
-    """Say how the neighbours were found, behind a button."""
-    with st.expander("How they are found", icon=":material/calculate:"):
-        st.markdown(
-            f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
-            f"which {index.nbytes / 1e6:,.1f} MB are kept. The nearest are those whose vector in this head "
-            "points most nearly where this token’s does (the cosine), as in exBERT (Hoover et al. 2020). "
-            "What a token looks at most is told without special tokens.\n\n"
-            f"What {MOST} neighbours have in common is chosen on every second line and counted on the "
-            f"{MOST} nearest of the others. It is called sure if a binomial test finds it improbable for "
-            f"tokens drawn at random, with Bonferroni’s correction for the {len(ATTRIBUTES)} attributes. "
-            "The intervals are Wilson’s (Wilson 1927)."
-        )
+    """Say how the neighbours were found."""
+    st.markdown(
+        f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
+        f"which {index.nbytes / 1e6:,.1f} MB are kept. The nearest are those whose vector in this head "
+        "points most nearly where this token’s does (the cosine), as in exBERT (Hoover et al. 2020). "
+        "What a token looks at most is told without special tokens.\n\n"
+        f"What {MOST} neighbours have in common is chosen on every second line and counted on the "
+        f"{MOST} nearest of the others. It is called sure if a binomial test finds it improbable for "
+        f"tokens drawn at random, with Bonferroni’s correction for the {len(ATTRIBUTES)} attributes. "
+        "The intervals are Wilson’s (Wilson 1927)."
+    )
 
 
 def _value(chosen: QueryInHead, common: Common) -> str:

@@ -13,7 +13,7 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.heads.pronouns import headline, onward
+from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
 from attnviz.app.saving import file_name_of, save_file
@@ -68,8 +68,6 @@ def _finding(chosen: HeadSelection, found: Verdicts, looks: Looks, *, finished: 
     with st.container(horizontal=True):
         for each in named[:_MOST_OPENED]:
             st.button(f"Open head {head_name(*each)}", on_click=controls.open_head, args=each)
-    reading = found.pairs[0].readings[0]
-    onward.silence(chosen, reading.text, reading.pronoun, f"Silence head {chosen.name} and see what changes")
 
 
 def how_sure(_chosen: HeadSelection, found: Verdicts, looks: Looks, finished: bool) -> None:

@@ -6,7 +6,6 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.figures import few, fine, interval, luck, share
 from attnviz.app.heads.pronouns.headline import HARDLY
 from attnviz.experiments import coreference
@@ -48,10 +47,8 @@ def draw(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
     hardly = "; **it hardly looks there at all**" if given < HARDLY else ""
     st.markdown(f"{whose} {fine(given)} of its weight in this head, on average{hardly}.")
     st.markdown(
-        ":small[A weight says what was read, not why. Whether this head matters, the next page tries out.]"
+        ":small[A weight says what was read, not why. Whether this head matters, *Intervene* tries out.]"
     )
-    reading = found.pairs[0].readings[0]
-    onward.silence(chosen, reading.text, reading.pronoun, f"Silence head {chosen.name} and see what changes")
 
 
 def _of_pairs(right: int, total: int) -> str:

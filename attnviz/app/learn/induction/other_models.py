@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from attnviz.app import head_names
 from attnviz.app.caches import cached, named
 from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.computed import COMPUTING
@@ -51,12 +52,13 @@ def _scores(key: str, model: str) -> None:
         else f"**None** reaches {percent(ROLE)}."
     )
     same = _highest(found.same_token)
-    st.markdown(
-        f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "
-        f"would be {percent(found.even)}. {verdict} To look at the *same* token, where it stood first, is "
-        f"another thing: there, {head_name(*same)} gives the most, "
-        f"{percent(float(found.same_token[same]))}."
-    )
+    with head_names.of(model, ""):
+        st.markdown(
+            f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "
+            f"would be {percent(found.even)}. {verdict} To look at the *same* token, where it stood first, "
+            f"is another thing: there, {head_name(*same)} gives the most, "
+            f"{percent(float(found.same_token[same]))}."
+        )
 
 
 def _highest(scores: Floats) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import streamlit as st
 
-from attnviz.app import markdown
+from attnviz.app import head_names, markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import induction as compute
 from attnviz.app.learn.computed import storytold
@@ -104,6 +104,7 @@ def choose() -> RepeatedWord:
         with st.container():
             chosen = REPEATED_WORD.select("Said again", options, options[len(options) // 2])
         model = size()
+    head_names.read(model, " ".join(words * 2))
     return RepeatedWord(words, options.index(chosen), model)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.picture import of_vectors
-from attnviz.app import markdown
+from attnviz.app import head_names, markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import long_distances as compute
 from attnviz.app.learn.computed import translated
@@ -77,6 +77,7 @@ def choose() -> tuple[str, int]:
     left, right = st.columns([4, 1])
     with left:
         text = english()
+    head_names.read("", text)  # a network of this page alone
     with right:
         seed = CLAUSES_SEED.draw("Clauses, draw", help="Another number puts in other clauses.")
     return text, seed

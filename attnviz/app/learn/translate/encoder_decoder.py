@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
-from attnviz.app import markdown
+from attnviz.app import head_names, markdown
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.measured import never_certain, shipped, variant_of
@@ -150,7 +150,8 @@ def _table(
     for block in chosen.translation.trace.of_kind(kind):
         for head, weights in enumerate(block.weights):
             lines.append(f"| {head_name(block.layer, head)} | {_strongest(weights, query, queries, keys)} |")
-    st.markdown("\n".join(lines))
+    with head_names.of(chosen.model, chosen.text, kind):
+        st.markdown("\n".join(lines))
 
 
 def _strongest(weights: Floats, query: int, queries: DisplayTokens, keys: DisplayTokens) -> str:

@@ -1,0 +1,48 @@
+"""What one tool finds about a head is offered to the next: one line of links, the same wherever it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from attnviz.app.heads.contents import TOOLS
+from attnviz.app.state.choices import EDITS
+from attnviz.text import head_name
+from attnviz.trace import Kind
+
+_ANSWERS = {
+    "behaviour": "What else does head {} do?",
+    "intervene": "See whether head {} matters: silence it",
+    "plane": "Queries and keys of head {} in a plane",
+    "find": "Where else does head {} do this?",
+}
+"""What a tool answers about one head."""
+
+NEXT = {
+    "explore": ("intervene", "behaviour", "plane", "find"),
+    "behaviour": ("intervene", "find"),
+    "pronouns": ("intervene", "behaviour"),
+    "grammar": ("intervene", "behaviour"),
+    "compare": ("intervene", "behaviour"),
+    "find": ("intervene", "behaviour"),
+    "intervene": ("behaviour", "find"),
+}
+"""From a page to the tools that go on from what it finds."""
+
+
+def draw(page: str, kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
+    """Draw the links from a page to the next tools; only Intervene's, followed, silences the head.
+
+    `layer` and `head` count from 0; `along` is what the links bring along.
+    """
+    name = head_name(layer, head)
+    icons = {tool.name: tool.icon for tool in TOOLS}
+    for there in NEXT[page]:
+        asked = [(EDITS.name, f"{kind} {name}")] if there == "intervene" else []
+        st.page_link(
+            f"pages/{there}.py",
+            label=_ANSWERS[there].format(name),
+            icon=icons[there],
+            query_params=[*along, *asked],
+        )
