@@ -1,6 +1,6 @@
 """From every page to every other after a choice on the first: no error, no lost sentence, no leftovers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import networkx as nx
 import pytest
@@ -70,14 +70,28 @@ def test_every_page_has_its_choice() -> None:
     assert CHOSEN.keys() | WITHOUT_A_CHOICE == set(PAGES)
 
 
+def test_every_page_opens_after_the_choices_on_all_others(
+    opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There and back through all pages: on the way back, each stands among what was chosen on all."""
+    there = [*nx.utils.pairwise(PAGES, cyclic=True)]
+    walk(opened, monkeypatch, there + [(after, before) for before, after in reversed(there)])
+
+
+@pytest.mark.everything
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_page_opens_after_a_choice_on_every_other(
     opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
-    """Once from each page to each other, in parts for several visitors at once.
+    """Once from each page to each other, in parts for several visitors at once."""
+    ways = list(nx.eulerian_circuit(nx.complete_graph(PAGES, nx.DiGraph), "explore"))
+    walk(opened, monkeypatch, ways[len(ways) * part // PARTS : len(ways) * (part + 1) // PARTS])
 
-    A choice is made at the first sight of a page.
-    """
+
+def walk(
+    opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, ways: Sequence[tuple[str, str]]
+) -> None:
+    """Go these ways from page to page; a choice is made at the first sight of a page."""
     few = pairs.bundled()[:1]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
     monkeypatch.setattr(computing, "JOBS", Jobs())
@@ -86,8 +100,6 @@ def test_every_page_opens_after_a_choice_on_every_other(
     app = visit("translate", english=SENTENCES["english"])
     app.switch_page("pages/explore.py").run()
     clean(app.text_input(key="text").set_value(SENTENCES["text"]).run())
-    ways = list(nx.eulerian_circuit(nx.complete_graph(PAGES, nx.DiGraph), "explore"))
-    ways = ways[len(ways) * part // PARTS : len(ways) * (part + 1) // PARTS]
     if (first := ways[0][0]) != "explore":
         app.switch_page(f"pages/{first}.py").run()
     made: set[str] = set()

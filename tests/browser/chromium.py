@@ -34,6 +34,7 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     f"--disable-features={','.join(_NEEDLESS + _BY_PLAYWRIGHT)}",
+    "--js-flags=--single-threaded --no-opt",  # no test runs for so long that the best machine code pays
 ]
 """What a Chromium for tests is started with."""
 

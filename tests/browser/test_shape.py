@@ -52,6 +52,8 @@ def test_the_main_part_is_short_and_its_tree_is_as_kept(
         beside = str(page.locator(".st-key-answer-text").evaluate(_WORDS))
         assert len(beside.split()) <= MOST_WORDS, beside
         assert box_of(page.locator(".st-key-slide-picture"))["y"] <= FIGURE_BEGINS
+    else:
+        expect(page.locator(".st-key-slide-tool")).to_have_count(1)  # what the teacher's view shows
     assert height(page) <= SCREENS["wide"] * DESKTOP["height"]
     expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
     wait_idle(page)

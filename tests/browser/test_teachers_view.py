@@ -6,7 +6,6 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
 from tests.browser.visit import PROJECTOR, axe, eventually, middle, press, visit, wait_idle
@@ -205,7 +204,7 @@ def test_all_lines_of_explore_stand_on_one_screen(page: Page, server: Server) ->
 
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
-    for name, parts in {"": "sentences", **{tool.name: "tool" for tool in TOOLS}}.items():
+    for name, parts in {"": "sentences", "plane": "tool"}.items():  # test_shape finds this part on all tools
         page.goto(f"{server.url}/{name}?teacher=true")  # what the page computes is not waited for
         expect(page.locator(f".st-key-slide-{parts}[data-shown]")).to_be_visible()
         expect(page.locator(".stAppHeader")).to_be_hidden()
