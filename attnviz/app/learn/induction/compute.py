@@ -141,11 +141,12 @@ def withheld(
     )
 
 
-def without_path(silenced: Sequence[str], part: Part, *, model: str = catalogue.STORYTELLER) -> float:
-    """The share of words copied if the induction heads compute one part as if these heads were silenced."""
-    storyteller, ids = loading.load_storyteller(model), said_twice(TEXTS)
-    readers = copying(storyteller).induction_heads
-    return copied(ids, withheld(storyteller, ids, silenced, part, readers)).right
+def without_path(
+    silenced: Sequence[str], part: Part, readers: Heads, *, model: str = catalogue.STORYTELLER
+) -> float:
+    """The share of words copied if the readers alone compute one part as if these heads were silenced."""
+    ids = said_twice(TEXTS)
+    return copied(ids, withheld(loading.load_storyteller(model), ids, silenced, part, readers)).right
 
 
 def in_model(model: str) -> RepeatedScores:

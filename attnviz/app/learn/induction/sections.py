@@ -315,10 +315,12 @@ def paths(chosen: RepeatedWord) -> None:
         f"three**, in the induction heads ({match}) alone, is computed as if the previous-word heads "
         f"({back}) were silenced. All else stays as it is (path patching, Wang et al. 2023)."
     )
-    left, other = (
-        {part: _without_path(_names(heads), part, model=chosen.model) for part in _PARTS}
-        for heads in groups[:2]
-    )
+
+    def left_without(heads: Heads, part: compute.Part) -> float:
+        return _without_path(_names(heads), part, whole.induction_heads, model=chosen.model)
+
+    left = {part: left_without(whole.previous_word_heads, part) for part in _PARTS}
+    other = left_without(groups[1], "key")
     token_bars(
         "induction paths",
         title=f"copied in {compute.MEASURED_ON}, with {back} withheld",
@@ -336,9 +338,9 @@ def paths(chosen: RepeatedWord) -> None:
     )
     told = (
         f"With nothing withheld, {percent(whole.right)} are copied. As a control, the other heads of that "
-        f"layer ({control}), withheld from the keys: {percent(other['key'])}."
+        f"layer ({control}), withheld from the keys: {percent(other)}."
     )
-    if left["key"] < other["key"] / 2 and left["key"] < min(left["query"], left["value"]) / 2:
+    if left["key"] < min(other, left["query"], left["value"]) / 2:
         told += (
             " So **it is the keys** that need the previous-word heads: the key of each word tells which word "
             "stood *before* it, and the query of the word said again finds it there. Such a way from head "
