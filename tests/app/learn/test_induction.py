@@ -60,9 +60,9 @@ def test_the_ways_of_the_previous_word_heads_are_cut_one_by_one() -> None:
     readers = measured().induction_heads
     bars = {bar["label"]: bar["written"] for bar in sent(app, "token_bars")["bars"]}
     assert bars == {
-        "from the queries": percent(without_path(back, "query", readers)),
-        "from the keys": percent(without_path(back, "key", readers)),
-        "from the values": percent(without_path(back, "value", readers)),
+        "queries": percent(without_path(back, "query", readers)),
+        "keys": percent(without_path(back, "key", readers)),
+        "values": percent(without_path(back, "value", readers)),
     }
     assert "**it is the keys**" in words(app)
 

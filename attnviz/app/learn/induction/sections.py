@@ -323,11 +323,11 @@ def paths(chosen: RepeatedWord) -> None:
     other = left_without(groups[1], "key")
     token_bars(
         "induction paths",
-        title=f"copied in {compute.MEASURED_ON}, with {back} withheld",
+        title=f"copied in {compute.MEASURED_ON}, with {back} withheld from the …",
         bars=[
             {
                 "number": number,
-                "label": f"from the {many}",
+                "label": many,
                 "size": left[part],
                 "written": percent(left[part]),
                 "hint": f"{back} withheld from the {many} of {match}: {percent(left[part])} copied",
