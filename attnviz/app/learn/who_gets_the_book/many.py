@@ -32,8 +32,8 @@ def draw(chosen: UnfinishedText) -> None:
     task = chosen.read.task
     found = _held_out(task, model=chosen.model)
     st.markdown(
-        f"One text is an anecdote. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names or "
-        f"nouns that were in no training. In **{percent(found.right / found.texts)}** the right word is the "
+        f"One text may be an exception. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names "
+        f"or nouns that no training had. In **{percent(found.right / found.texts)}** the right word is the "
         f"likeliest of all; its logit is **{decimal(found.whole)}** above the other's on average."
         f"{_yours(chosen, found)} A row for each head, means over these texts:"
     )
