@@ -12,6 +12,7 @@ with lesson("induction") as places:
     places.text(sections.text, chosen)
     places.folded(
         section("Every head, silenced", sections.tried, chosen),
+        section("By query, key or value?", sections.paths, chosen),
         section("In BERT, and in your model", other_models.draw).with_choices(IN_YOUR_MODEL),
         section(THE_CODE, the_code, *sections.CODE),
         section(NOT_SHOWN, sections.limits, chosen),

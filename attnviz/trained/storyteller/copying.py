@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 import torch
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -19,6 +20,7 @@ from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
 from attnviz.trained.storyteller.tasks import SAID_TWICE
 from attnviz.trained.storyteller.training import train
+from attnviz.transformer.decoder_only import DecoderOnlySteps
 
 TEXTS = 100
 """Of `SAID_TWICE` words, each said twice."""
@@ -27,7 +29,11 @@ TEXTS = 100
 def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS, seed: int = 1) -> Copying:
     """Measure a storyteller, or one with these edits."""
     ids = said_twice(texts, seed)
-    steps = storyteller.steps(ids, [edits] * texts if edits else ())
+    return copied(ids, storyteller.steps(ids, [edits] * texts if edits else ()))
+
+
+def copied(ids: Int[Tensor, "text token"], steps: DecoderOnlySteps) -> Copying:
+    """Measure one pass over texts of `said_twice`."""
     expected, next_words = steps.logits[:, :-1], ids[:, 1:]
     first, again = slice(SAID_TWICE), slice(SAID_TWICE + 1, 2 * SAID_TWICE)
     scores = scores_of(steps)

@@ -1,6 +1,6 @@
 """The page on induction heads without a browser: its sentences say what compute returns."""
 
-from attnviz.app.learn.induction.compute import measured, repeated
+from attnviz.app.learn.induction.compute import measured, repeated, without_path
 from attnviz.app.learn.induction.sections import OPENING, random_words
 from attnviz.text import head_name, percent
 from tests.app.shown import buttons, clean, press, sent, visit, words
@@ -53,6 +53,18 @@ def test_every_head_was_silenced_alone() -> None:
     for head in ("1-1", "1-4", "2-2"):
         left = measured((head,))
         assert f"{percent(float(left.prefix_matching.max()))} | {percent(left.right)} |" in told
+
+
+def test_the_ways_of_the_previous_word_heads_are_cut_one_by_one() -> None:
+    app, back = visit("induction"), tuple(head_name(*head) for head in measured().previous_word_heads)
+    readers = measured().induction_heads
+    bars = {bar["label"]: bar["written"] for bar in sent(app, "token_bars")["bars"]}
+    assert bars == {
+        "queries": percent(without_path(back, "query", readers)),
+        "keys": percent(without_path(back, "key", readers)),
+        "values": percent(without_path(back, "value", readers)),
+    }
+    assert "**it is the keys**" in words(app)
 
 
 def test_four_layers_have_heads_of_their_own() -> None:

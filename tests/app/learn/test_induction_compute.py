@@ -1,10 +1,21 @@
 """Words said twice: the numbers of the picture are the model's own."""
 
+from typing import cast
+
 import numpy as np
 import pytest
+import torch
 
-from attnviz.app.learn.induction.compute import in_model, measured, repeated
+from attnviz.app.learn.induction.compute import Part, in_model, measured, repeated, withheld, without_path
+from attnviz.capture import loading
 from attnviz.errors import InvalidEdit
+from attnviz.models.catalogue import STORYTELLER
+from attnviz.text import head_name
+from attnviz.trained.storyteller.grammar import CHANT, VOCABULARY
+from attnviz.transformer.decoder_only import PreNormLayer
+from attnviz.transformer.masks import causal_mask
+from attnviz.transformer.multi_head import join_heads, split_heads
+from attnviz.transformer.rotary import rotate
 
 WORDS = ("lamp", "key", "map", "pen")
 
@@ -35,6 +46,40 @@ def test_a_head_may_put_out_its_mean_instead() -> None:
     assert mean.right < whole.right
     assert mean.right != nothing.right
     np.testing.assert_array_equal(measured((), mean=True).prefix_matching, whole.prefix_matching)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("part", ["query", "key", "value"])
+def test_one_part_of_one_head_lacks_what_another_head_added(part: Part) -> None:
+    """By hand: head 1-4's output is subtracted from what head 2-2 makes this part of, and from no more."""
+    model, ids = loading.load_storyteller(STORYTELLER), torch.tensor([VOCABULARY.ids([CHANT, *WORDS * 2])])
+    own, positions = model.model, torch.arange(ids.shape[1])
+    first, second = (cast("PreNormLayer", layer) for layer in own.layers)
+    before = first(own.table(ids), causal_mask(len(positions)))
+    added = before.attention.attention.output[:, 3] @ first.attention.output_projections()[3]
+
+    def made_of(each: Part) -> torch.Tensor:
+        read = second.attention_norm(before.output - added if each == part else before.output)
+        return split_heads(getattr(second.attention, f"to_{each}")(read), 4)[:, 1]
+
+    query, key = (rotate(made_of(each), positions) for each in ("query", "key"))
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    weights = scores.masked_fill(positions[:, None] < positions, -torch.inf).softmax(dim=-1)
+    heads = second(before.output, causal_mask(len(positions))).attention.attention.output.clone()
+    heads[:, 1] = weights @ made_of("value")
+    expected = own.norm(before.output + second.attention.to_output(join_heads(heads))) @ own.table.weight.T
+    found = withheld(model, ids, ("1-4",), part, ((1, 1),)).logits
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(found, model.steps(ids).logits, atol=1e-2)
+
+
+@pytest.mark.parametrize("model", ["storyteller", "storyteller-4-layers"])
+def test_the_previous_word_heads_work_through_the_keys(model: str) -> None:
+    whole = measured(model=model)
+    back = tuple(head_name(*head) for head in whole.previous_word_heads)
+    assert without_path(back, "key", whole.induction_heads, model=model) < 0.05
+    assert without_path(back, "query", whole.induction_heads, model=model) > 0.9
+    assert without_path(back, "value", whole.induction_heads, model=model) > 0.9
 
 
 def test_a_head_that_is_not_there_is_refused() -> None:

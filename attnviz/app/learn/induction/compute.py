@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from attnviz.analysis.repeated import RepeatedScores, repeated_scores
 from attnviz.capture import loading
@@ -16,11 +18,19 @@ from attnviz.capture.model import ModelInput
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import catalogue
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.copying import TEXTS, copying
+from attnviz.trained.storyteller.copying import TEXTS, copied, copying
+from attnviz.trained.storyteller.figures import Heads
 from attnviz.trained.storyteller.forming import Copying
 from attnviz.trained.storyteller.grammar import CHANT, CONTAINERS, NOUNS, PLACES, VOCABULARY
 from attnviz.trained.storyteller.measures import said_twice
+from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.storyteller.tasks import SAID_TWICE
+from attnviz.transformer.attention import scaled_dot_product_attention
+from attnviz.transformer.decoder_only import DecoderOnlySteps
+from attnviz.transformer.masks import causal_mask
+
+Part: TypeAlias = Literal["query", "key", "value"]
+"""What a head makes of each token's vector."""
 
 MEASURED_ON = f"{TEXTS} texts of {SAID_TWICE} random words"
 
@@ -99,6 +109,44 @@ def measured(
             for head, output in zip(heads, outputs, strict=True)
         ],
     )
+
+
+def withheld(
+    storyteller: Storyteller, ids: Tensor, silenced: Sequence[str], part: Part, readers: Heads
+) -> DecoderOnlySteps:
+    """One pass in which some heads compute one part as if other heads were silenced; all else stays.
+
+    This is path patching (Wang et al. 2023): of all ways on which the others' output goes on, one is cut.
+
+    Args:
+        ids: [text, token].
+        silenced: the heads whose output is withheld, such as "1-2".
+        part: what it is withheld from.
+        readers: in these heads, layer and head from 0.
+    """
+    clean, without = (storyteller.steps(ids, [edits] * len(ids)) for edits in ((), _edits(silenced)))
+    mask, outputs = causal_mask(ids.shape[-1]), list[Tensor]()
+    for layer, head in readers:
+        query, key, value = (
+            getattr((without if each == part else clean).layers[layer].attention, each)[:, head]
+            for each in get_args(Part)
+        )
+        outputs.append(scaled_dot_product_attention(query, key, value, mask).output)
+    return storyteller.steps(
+        ids,
+        [
+            [HeadOutput("decoder", *at, owned(of_head)) for at, of_head in zip(readers, of_text, strict=True)]
+            for of_text in zip(*outputs, strict=True)
+        ],
+    )
+
+
+def without_path(
+    silenced: Sequence[str], part: Part, readers: Heads, *, model: str = catalogue.STORYTELLER
+) -> float:
+    """The share of words copied if the readers alone compute one part as if these heads were silenced."""
+    ids = said_twice(TEXTS)
+    return copied(ids, withheld(loading.load_storyteller(model), ids, silenced, part, readers)).right
 
 
 def in_model(model: str) -> RepeatedScores:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 import streamlit as st
 
+<<<<<<< HEAD
 from attnviz.app import head_names, markdown
+=======
+from attnviz.app import markdown
+from attnviz.app.components.token_bars import token_bars
+>>>>>>> write12
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import induction as compute
 from attnviz.app.learn.computed import storytold
@@ -30,7 +35,9 @@ from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
 
 _repeated, measured = storytold(compute.repeated), storytold(compute.measured)
+_without_path = storytold(compute.without_path)
 
+_PARTS: Mapping[compute.Part, str] = {"query": "queries", "key": "keys", "value": "values"}
 _COUNT = 12  # words of the opening, and of every draw
 _FEWEST, _MOST = 3, (TOKEN_LIMIT - 1) // 2  # words
 _DRAWN = "how often other words were drawn"
@@ -303,6 +310,50 @@ def _needed(chosen: RepeatedWord, whole: Copying) -> str:
     return f"{told}."
 
 
+def paths(chosen: RepeatedWord) -> None:
+    """Draw what is copied if the induction heads' queries, keys or values lack the previous-word heads."""
+    whole = chosen.measured()
+    groups = whole.previous_word_heads, _control(chosen.heads, whole), whole.induction_heads
+    back, control, match = (joined(_names(heads)) for heads in groups)
+    st.markdown(
+        f"Each head makes a :blue[query], a :red[key] and a :green[value] of every word. Here, **one of the "
+        f"three**, in the induction heads ({match}) alone, is computed as if the previous-word heads "
+        f"({back}) were silenced. All else stays as it is (path patching, Wang et al. 2023)."
+    )
+
+    def left_without(heads: Heads, part: compute.Part) -> float:
+        return _without_path(_names(heads), part, whole.induction_heads, model=chosen.model)
+
+    left = {part: left_without(whole.previous_word_heads, part) for part in _PARTS}
+    other = left_without(groups[1], "key")
+    token_bars(
+        "induction paths",
+        title=f"copied in {compute.MEASURED_ON}, with {back} withheld from the …",
+        bars=[
+            {
+                "number": number,
+                "label": many,
+                "size": left[part],
+                "written": percent(left[part]),
+                "hint": f"{back} withheld from the {many} of {match}: {percent(left[part])} copied",
+                "marked": left[part] == min(left.values()),
+            }
+            for number, (part, many) in enumerate(_PARTS.items(), start=1)
+        ],
+    )
+    told = (
+        f"With nothing withheld, {percent(whole.right)} are copied. As a control, the other heads of that "
+        f"layer ({control}), withheld from the keys: {percent(other)}."
+    )
+    if left["key"] < min(other, left["query"], left["value"]) / 2:
+        told += (
+            " So **it is the keys** that need the previous-word heads: the key of each word tells which word "
+            "stood *before* it, and the query of the word said again finds it there. Such a way from head "
+            "to head is called K-composition (Elhage et al. 2021)."
+        )
+    st.markdown(told)
+
+
 def _control(heads: Heads, whole: Copying) -> Heads:
     """The heads beside the previous-word heads that have no role."""
     layers = {layer for layer, _ in whole.previous_word_heads}
@@ -342,7 +393,7 @@ def _shared(chosen: RepeatedWord, whole: Copying) -> str:
 
 
 CODE = (
-    ("attnviz.app.learn.induction.compute", "repeated"),
+    ("attnviz.app.learn.induction.compute", "repeated", "withheld"),
     ("attnviz.trained.storyteller.measures", "scores_of"),
     ("attnviz.trained.storyteller.copying", "copying"),
     ("attnviz.analysis.repeated", "repeated_scores"),

@@ -52,6 +52,14 @@ class ShownForming:
         found = forming.formed(self.snapshots)
         return self.snapshots.index(found) if found else len(self.snapshots) - 1
 
+    @property
+    def quarters(self) -> tuple[Snapshot, Snapshot]:
+        """The first snapshots that copy at least these shares of the words."""
+        some, most = (
+            next(each for each in self.snapshots if each.copying.right >= least) for least in QUARTERS
+        )
+        return some, most
+
 
 def choose() -> ShownForming:
     """Draw the choice of the size and of the head on show; return them with the stored steps.
@@ -80,9 +88,7 @@ def choose() -> ShownForming:
 
 def question(chosen: ShownForming) -> None:
     """Ask how suddenly the copying comes."""
-    some, most = (
-        next(each for each in chosen.snapshots if each.copying.right >= least) for least in QUARTERS
-    )
+    some, most = chosen.quarters
     steps, took = chosen.snapshots[-1].step, most.step - some.step
     guess(
         f"A model learns from texts in {steps:,} steps. In some, random words are said twice. Once it copies "
@@ -107,20 +113,19 @@ def picture(chosen: ShownForming) -> None:
 
 def text(chosen: ShownForming) -> None:
     """Say what forms when."""
-    before, after = chosen.snapshots[chosen.formed - 1], chosen.snapshots[chosen.formed]
+    some, most = chosen.quarters
     score, word_before = (
-        [percent(float(getattr(each.copying, of).max())) for each in (before, after)]
+        [percent(float(getattr(each.copying, of).max())) for each in (some, most)]
         for of in ("prefix_matching", "previous_word")
     )
     st.markdown(
         "A **circuit** is heads that do one thing together. Here: one looks at the word *before*; another "
         "finds, by that, what *followed* the last time. The model then copies it.\n\n"
-        f"Both come within {after.step - before.step:,} of {chosen.snapshots[-1].step:,} steps: from step "
-        f"**{before.step:,}** to **{after.step:,}**, the best head's weight on what followed goes from "
-        f"{score[0]} to **{score[1]}**, that on the word before from {word_before[0]} to "
-        f"**{word_before[1]}**, and the share of words copied from {percent(before.copying.right)} to "
-        f"**{percent(after.copying.right)}**. Olsson et al. 2022 saw such a sudden change in larger models, "
-        "too."
+        f"They form together, and suddenly. From step **{some.step:,}** to **{most.step:,}** of "
+        f"{chosen.snapshots[-1].step:,}, the share of words copied goes from {percent(some.copying.right)} "
+        f"to **{percent(most.copying.right)}**, the best head's weight on what followed from {score[0]} to "
+        f"**{score[1]}**, and that on the word before from {word_before[0]} to **{word_before[1]}**. Olsson "
+        "et al. 2022 saw such a sudden change in larger models, too."
     )
 
 

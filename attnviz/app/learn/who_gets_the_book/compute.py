@@ -358,6 +358,28 @@ def third_gives(*, model: str = catalogue.STORYTELLER) -> ThirdGives:
     return ThirdGives(ITEMS, (first, second), third)
 
 
+class Farther(NamedTuple):
+    """What becomes of gifts if the giver stands farther back: shares of the texts, and mean weights.
+
+    Attributes:
+        right: how often the right word is the likeliest of all.
+        looks: the last word's weight, in one head, of who gives.
+    """
+
+    right: float
+    looks: float
+
+
+def farther(adjectives: int, layer: int, head: int, *, model: str = catalogue.STORYTELLER) -> Farther:
+    """Put so many adjectives before what is given; no story to learn from has one there."""
+    more = grammar.QUALITIES[:adjectives]
+    texts = [_of((*item.words[:-2], *more, *item.words[-2:])) for item in items(_TASKS["gift"])]
+    batch = _Batch(texts, model)
+    steps = batch.run()
+    looks = batch.weights(steps, [text.gives or 0 for text in texts])
+    return Farther(batch.says(steps, 0) / len(texts), float(looks[:, layer, head].mean()))
+
+
 def _mean(weights: Tensor) -> Floats:
     return owned(weights.mean(dim=0))
 

@@ -14,10 +14,12 @@ from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange
 from attnviz.text import decimal, head_name, joined, percent
 
 _held_out, _third_gives = measured(compute.held_out), measured(compute.third_gives)
+_farther = measured(compute.farther)
 
 _LOOKS, _BLIND = 0.5, 0.05  # a weight that one cannot overlook, and one that nobody would see
 _CARRIES, _IDLE = 0.25, 0.15  # a share that matters, and one that hardly does
 _SELDOM = 0.05  # of many texts
+_MOST_ADJECTIVES = 4
 _TITLES = {
     "gift": "who is given something",
     "pronoun": "which pronoun follows",
@@ -30,8 +32,8 @@ def draw(chosen: UnfinishedText) -> None:
     task = chosen.read.task
     found = _held_out(task, model=chosen.model)
     st.markdown(
-        f"One text is an anecdote. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names or "
-        f"nouns that were in no training. In **{percent(found.right / found.texts)}** the right word is the "
+        f"One text may be an exception. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names "
+        f"or nouns that no training had. In **{percent(found.right / found.texts)}** the right word is the "
         f"likeliest of all; its logit is **{decimal(found.whole)}** above the other's on average."
         f"{_yours(chosen, found)} A row for each head, means over these texts:"
     )
@@ -160,6 +162,7 @@ def _rule(found: compute.HeldOut, model: str) -> None:
             "cannot tell."
         )
     st.markdown(told_of)
+    st.markdown(_by_distance(giver.reader, model))
     here = (
         f"Here, {pair} add most to the other name, and give it {percent(before[0])} of their weight on "
         f"average, who gives {percent(before[1])}. "
@@ -178,3 +181,20 @@ def _rule(found: compute.HeldOut, model: str) -> None:
             f"heads* look at the other name and copy it. That is their finding: for this page, nothing "
             f"was measured in GPT-2. {here}"
         )
+
+
+def _by_distance(reader: tuple[int, int], model: str) -> str:
+    """What the model writes if adjectives stand between who gives and the last word, in Markdown."""
+    found = [_farther(count, *reader, model=model) for count in range(_MOST_ADJECTIVES + 1)]
+    told = (
+        "**And if who gives stands farther back?** In no story that it learned from does an adjective stand "
+        f"before what is given. With 0 to {_MOST_ADJECTIVES} of them, the right name is written in "
+        f"{joined([percent(each.right) for each in found])}; {head_name(*reader)} looks at who gives with "
+        f"{joined([percent(each.looks) for each in found])}."
+    )
+    if found[-1].right > found[0].right - _SELDOM:
+        return f"{told} So it is written there, too."
+    return (
+        f"{told} So **it has not learned a rule for every sentence**. Whether the distance or the adjectives "
+        "are too much for it, these texts cannot tell."
+    )
