@@ -177,9 +177,9 @@ def cached(
         def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
             if not spinner:
                 return compute(*args, **kwargs)
+            for name in models_of(*args, **kwargs):
+                _load(name)
             with st.spinner(spinner):
-                for name in models_of(*args, **kwargs):
-                    warm_up.model(name)
                 return compute(*args, **kwargs)
 
         return computed
@@ -290,8 +290,8 @@ def trace(model: str, given: ModelInput) -> Trace:
     """
     if not loading.ready(model) and (known := _stored(model, given)) is not None:
         return known
+    _load(model)
     with st.spinner("Reading the text with the model …"):
-        warm_up.model(model)
         size, tokens = entry(model), len(loading.tokens(model, given))
         # What is known to be too much is not even begun.
         _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
@@ -517,6 +517,13 @@ def _values(view: View, given: ModelInput) -> Floats:
         return shares(view, given)
     blocks = trace(view.model, given).of_kind(view.kind)
     return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, given))
+
+
+def _load(model: str) -> None:
+    """Load the model, and say so: on a server that has just started, it is what a visitor waits for."""
+    if not loading.ready(model):
+        with st.spinner("The model is loading. This page goes on by itself …"):
+            warm_up.model(model)
 
 
 def _stored(model: str, given: ModelInput) -> Trace | None:
