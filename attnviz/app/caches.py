@@ -41,6 +41,7 @@ from attnviz.app import metrics, warm_up
 from attnviz.capture import loading, stored
 from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
+from attnviz.experiments import engine
 from attnviz.models import allowed as on_list
 from attnviz.models import resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder
@@ -290,13 +291,14 @@ def trace(model: str, given: ModelInput) -> Trace:
     """
     if not loading.ready(model) and (known := _stored(model, given)) is not None:
         return known
-    _load(model)
+    if not engine.is_remote():
+        _load(model)
     with st.spinner("Reading the text with the model …"):
         size, tokens = entry(model), len(loading.tokens(model, given))
         # What is known to be too much is not even begun.
         _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
         with _passes, metrics.FORWARDS.time():
-            read = loading.trace(model, given)
+            read = engine.trace(model, given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
         _check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import cachetools
 import numpy as np
 import pytest
+import streamlit
 from streamlit.runtime.app_session import AppSession
 
 from attnviz.app import caches
@@ -177,7 +178,7 @@ def test_while_the_model_loads_the_page_says_so(monkeypatch: pytest.MonkeyPatch)
 
     loading._models.pop("minilm-scratch", None)
     caches.clear()
-    monkeypatch.setattr(caches.st, "spinner", spinner)
+    monkeypatch.setattr(streamlit, "spinner", spinner)
     for text in ("Oh!", "Ah!"):
         caches.trace("minilm-scratch", ModelInput(text))
     reading = "Reading the text with the model …"
