@@ -83,8 +83,9 @@ def test_what_is_read_is_what_was_written(found: object, tmp_path: Path) -> None
 
 
 def test_arrays_keep_their_bits_and_cannot_be_written(tmp_path: Path) -> None:
-    result_store.write(tmp_path / "a.npz", (ARRAY, DOUBLES, COUNTS))
-    for back, array in zip(result_store.read(tmp_path / "a.npz"), (ARRAY, DOUBLES, COUNTS), strict=True):
+    arrays: tuple[np.typing.NDArray[Any], ...] = (ARRAY, DOUBLES, COUNTS)
+    result_store.write(tmp_path / "a.npz", arrays)
+    for back, array in zip(result_store.read(tmp_path / "a.npz"), arrays, strict=True):
         assert (back.dtype, back.tobytes()) == (array.dtype, array.tobytes())
         assert not back.flags.writeable
 
