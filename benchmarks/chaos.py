@@ -38,7 +38,7 @@ from websockets.sync.client import ClientConnection
 from benchmarks.browser import launched
 from benchmarks.page import load_the_model
 from benchmarks.proxy import proxied
-from benchmarks.replay import PATIENCE_SECONDS, record
+from benchmarks.replay import PATIENCE_SECONDS, anew, record
 from benchmarks.report import Report, parser
 from tests.browser.server import Server, running
 
@@ -107,7 +107,8 @@ def visit(
                 if begun is None:
                     time.sleep(dice.expovariate(1 / pause) if pause else 0)
                     begun = time.perf_counter()
-                places = answer(socket, messages[number])
+                message = anew(messages[number]) if number == again else messages[number]
+                places = answer(socket, message)
                 # The click that was cut off may be lost; what was chosen before it, and after, may not.
                 shown = expected[number].items() if expected and number != again else ()
                 wrong = sum(places.get(place) != element for place, element in shown)

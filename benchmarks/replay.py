@@ -160,6 +160,16 @@ class Replayed(NamedTuple):
     differing: int
 
 
+def anew(message: bytes) -> bytes:
+    """What a browser sends in its place when it comes back: the same choices, for the whole page.
+
+    A server that does not know the visit knows no part of its page, and would not answer for one.
+    """
+    sent = BackMsg.FromString(message)
+    sent.rerun_script.fragment_id = ""
+    return bytes(sent.SerializeToString())
+
+
 def replay(socket: ClientConnection, exchanges: Iterable[Exchange]) -> Replayed:
     """Send these messages, each after the answer to the one before."""
     runs, seconds, differing = 0, [], 0

@@ -39,7 +39,7 @@ from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
 from benchmarks.page import WITH_EMPTY_PAGE, load_the_model
 from benchmarks.proxy import proxied, wait_for
-from benchmarks.replay import SENTENCE, clicks, record
+from benchmarks.replay import SENTENCE, anew, clicks, record
 from benchmarks.report import Report, parser
 from tests.browser.server import Server, running
 
@@ -105,7 +105,9 @@ def visit(server: Server, messages: Sequence[bytes], seed: int, pause: float) ->
                 if begun is None:
                     time.sleep(next(pauses))
                     begun = time.perf_counter()
-                answer(socket, message)
+                    answer(socket, message)
+                else:
+                    answer(socket, anew(message))
                 waited.append(time.perf_counter() - begun)
                 begun = None
     return waited

@@ -41,6 +41,7 @@ from attnviz.app import metrics, warm_up
 from attnviz.capture import loading, stored
 from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
+from attnviz.experiments import engine
 from attnviz.models import allowed as on_list
 from attnviz.models import resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder
@@ -177,9 +178,9 @@ def cached(
         def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
             if not spinner:
                 return compute(*args, **kwargs)
+            for name in models_of(*args, **kwargs):
+                _load(name)
             with st.spinner(spinner):
-                for name in models_of(*args, **kwargs):
-                    warm_up.model(name)
                 return compute(*args, **kwargs)
 
         return computed
@@ -290,13 +291,14 @@ def trace(model: str, given: ModelInput) -> Trace:
     """
     if not loading.ready(model) and (known := _stored(model, given)) is not None:
         return known
+    if not engine.is_remote():
+        _load(model)
     with st.spinner("Reading the text with the model …"):
-        warm_up.model(model)
         size, tokens = entry(model), len(loading.tokens(model, given))
         # What is known to be too much is not even begun.
         _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
         with _passes, metrics.FORWARDS.time():
-            read = loading.trace(model, given)
+            read = engine.trace(model, given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
         _check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)
@@ -517,6 +519,13 @@ def _values(view: View, given: ModelInput) -> Floats:
         return shares(view, given)
     blocks = trace(view.model, given).of_kind(view.kind)
     return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, given))
+
+
+def _load(model: str) -> None:
+    """Load the model, and say so: on a server that has just started, it is what a visitor waits for."""
+    if not loading.ready(model):
+        with st.spinner("The model is loading. This page goes on by itself …"):
+            warm_up.model(model)
 
 
 def _stored(model: str, given: ModelInput) -> Trace | None:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from attnviz.capture.arrays import owned
-from attnviz.capture.model import Way
-from attnviz.capture.stack import TOLERANCE, ExpectedToken, Stack, StackForward
+from attnviz.capture.model import ExpectedToken, Way
+from attnviz.capture.stack import TOLERANCE, Stack, StackForward
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats

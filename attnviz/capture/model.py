@@ -7,7 +7,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NoReturn, get_args
+from typing import Literal, NamedTuple, NoReturn, get_args
 
 import numpy as np
 
@@ -144,6 +144,24 @@ class Candidate:
     id: int
     probability: float
     share: float
+
+
+class ExpectedToken(NamedTuple):
+    """The token whose probability is followed.
+
+    Attributes:
+        id: its row in the vocabulary.
+        text: as a person reads it.
+        probability: that the model gives it.
+        kind: "next", what follows the chosen token, or "masked", what was masked there.
+        actual: whether it is the token that stands there; else it is the likeliest.
+    """
+
+    id: int
+    text: str
+    probability: float
+    kind: Expects
+    actual: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnviz.capture import forward
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import WAYS, Model, ModelInput, Way, as_model_input
+from attnviz.capture.model import WAYS, ExpectedToken, Model, ModelInput, Way, as_model_input
 from attnviz.capture.network import expects
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
@@ -219,24 +219,6 @@ def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[Way, Tensor]:
         if tokenizer.mask_id is not None and tokenizer.mask_id < table.num_embeddings:
             stand_ins["mask vector"] = table(torch.tensor(tokenizer.mask_id))
     return stand_ins
-
-
-class ExpectedToken(NamedTuple):
-    """The token whose probability is followed.
-
-    Attributes:
-        id: its row in the vocabulary.
-        text: as a person reads it.
-        probability: that the model gives it.
-        kind: "next", what follows the chosen token, or "masked", what was masked there.
-        actual: whether it is the token that stands there; else it is the likeliest.
-    """
-
-    id: int
-    text: str
-    probability: float
-    kind: Expects
-    actual: bool
 
 
 def expected(stack: Stack, place: int) -> ExpectedToken | None:

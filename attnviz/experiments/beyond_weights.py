@@ -13,13 +13,13 @@ from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
 from attnviz.capture import loading
-from attnviz.capture.model import WAYS, ModelInput, Way
+from attnviz.capture.model import WAYS, ExpectedToken, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Doubles, Floats, Kind, Mask
 
 if TYPE_CHECKING:
-    from attnviz.capture.stack import ExpectedToken, Stack
+    from attnviz.capture.stack import Stack
 
 OCCLUSION = "Leaving it out"
 HEAD_WEIGHTS, LAYER_WEIGHTS = "Weights of the head", "Weights of the layer"

@@ -39,20 +39,31 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
         AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
             not room for so many actors.
     """
-    os.environ[_REPORTS] = "0"
-    if address == HERE:
-        os.environ[_DOORS] = "0"  # read when ray is imported
-    need_extra("ray")
-    import ray
+    ray = imported(address)
 
     def engine(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
-        _begin(ray, workers, address)
+        begin(ray, workers, address)
         try:
             yield from _shared_out(ray, parts, workers, model, measures)
         finally:
             ray.shutdown()
 
     return engine
+
+
+def imported(address: str) -> ModuleType:
+    """Ray, which tells its makers nothing, and unless an address is given listens to this machine alone.
+
+    Raises:
+        AttnvizError: it is not installed.
+    """
+    os.environ[_REPORTS] = "0"
+    if address == HERE:
+        os.environ[_DOORS] = "0"  # read when ray is imported
+    need_extra("ray")
+    import ray
+
+    return ray
 
 
 class Worker:
@@ -110,7 +121,12 @@ def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
         )
 
 
-def _begin(ray: ModuleType, workers: int, address: str) -> None:
+def begin(ray: ModuleType, workers: int, address: str) -> None:
+    """Reach the cluster at an address, or begin one of so many processors `HERE`.
+
+    Raises:
+        AttnvizError: there is none at the address.
+    """
     alone: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _MEMORY}
     if address != HERE:
         _check_reachable(address)  # Ray itself would try for minutes

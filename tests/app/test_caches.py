@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,11 +11,13 @@ from types import SimpleNamespace
 import cachetools
 import numpy as np
 import pytest
+import streamlit
 from streamlit.runtime.app_session import AppSession
 
 from attnviz.app import caches
 from attnviz.app.caches import cached, named, size_of
 from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
 from attnviz.errors import UnknownModel
 from tests.capture.tiny import tiny
 
@@ -164,3 +167,19 @@ def test_why_a_model_cannot_be_used_is_told_until_somebody_opens_it(tmp_path: Pa
     assert isinstance(caches.looked_up(model), UnknownModel)  # to find the reason may have cost minutes
     loading.load(model)
     assert caches.entry(model).name == model
+
+
+def test_while_the_model_loads_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    def spinner(text: str) -> AbstractContextManager[None]:
+        said.append(text)
+        return nullcontext()
+
+    loading._models.pop("minilm-scratch", None)
+    caches.clear()
+    monkeypatch.setattr(streamlit, "spinner", spinner)
+    for text in ("Oh!", "Ah!"):
+        caches.trace("minilm-scratch", ModelInput(text))
+    reading = "Reading the text with the model …"
+    assert said == ["The model is loading. This page goes on by itself …", reading, reading]

@@ -18,8 +18,8 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedM
 from attnviz.capture import loading
 from attnviz.capture.attribution import Gradients, Occluded, gradients, occlusion
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import Model, Way
-from attnviz.capture.stack import ExpectedToken, Stack, StackForward, expected, stack_of
+from attnviz.capture.model import ExpectedToken, Model, Way
+from attnviz.capture.stack import Stack, StackForward, expected, stack_of
 from attnviz.capture.translator import TranslatorModel, words
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.edit import Edits

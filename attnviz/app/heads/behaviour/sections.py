@@ -11,6 +11,7 @@ from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.result_store import kept
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, TEXT
 from attnviz.experiments import behaviour
@@ -34,7 +35,8 @@ def on_many(corpus: Corpus, chosen: RuledHead) -> None:
     entry, name = chosen.entry, chosen.entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(entry.kinds[0]))
     key = "behaviour", name, caches.fingerprint(name), corpus.key
-    job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
+    ours = corpus.source == behaviour.bundled()
+    job = JOBS.find(key, kept(key, lambda: measure_corpus(corpus, name, measures), ours=ours))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[BehaviourFindings]) -> None:

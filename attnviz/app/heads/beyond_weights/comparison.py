@@ -9,12 +9,14 @@ import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.app import caches, markdown, warm_up
+from attnviz.app.examples import examples_of
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words, span, under
 from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.result_store import kept
 from attnviz.app.state.choices import MEASURE, OPEN, QUERY
 from attnviz.capture.model import Way
 from attnviz.experiments import beyond_weights
@@ -52,7 +54,9 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
-    return JOBS.find(("beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place), steps)
+    key = "beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place
+    ours = any(text in (each.text, each.other) for each in examples_of(entry.name, together=False))
+    return JOBS.find(key, kept(key, steps, ours=ours))
 
 
 def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:

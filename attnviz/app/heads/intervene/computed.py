@@ -11,6 +11,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import ModelNotSupported
+from attnviz.experiments import engine
 from attnviz.experiments.ablation import OutcomeDistances, WordOcclusion, moved
 from attnviz.experiments.ablation import words_left_out as left_out
 from attnviz.interventions.edit import Edit
@@ -123,7 +124,7 @@ def _left_out(model: str, text: str, place: int) -> WordOcclusion | None:
 
 @_running
 def _weights(model: str, given: ModelInput, edits: Sequence[str], kind: Kind, layer: int) -> Floats:
-    return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
+    return engine.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
 
 
 @_running
@@ -133,4 +134,4 @@ def target(model: str, given: ModelInput, edits: Sequence[str]) -> str:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    return loading.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""
+    return engine.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from attnviz.app import caches, warm_up
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.jobs import JOBS, Job
-from attnviz.experiments import coreference, syntax
+from attnviz.app.result_store import kept
+from attnviz.experiments import coreference, pairs, syntax
 from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
@@ -24,7 +25,8 @@ def verdicts(chosen: HeadSelection, asked: Sequence[Pair]) -> Job[Verdicts]:
         yield from coreference.resolve(asked, _trace(chosen), chosen.kind)
 
     written = hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
-    return JOBS.find(("pronouns", written, *_model(chosen)), steps)
+    key = "pronouns", written, *_model(chosen)
+    return JOBS.find(key, kept(key, steps, ours=set(asked) <= set(pairs.bundled())))
 
 
 def grammar(chosen: HeadSelection) -> Job[Grammar]:
@@ -33,7 +35,8 @@ def grammar(chosen: HeadSelection) -> Job[Grammar]:
     def steps() -> Iterator[Progress[Grammar]]:
         yield from syntax.measure(syntax.bundled(), _trace(chosen), chosen.kind)
 
-    return JOBS.find(("relations", *_model(chosen)), steps)
+    key = "relations", *_model(chosen)
+    return JOBS.find(key, kept(key, steps, ours=True))
 
 
 def _trace(chosen: HeadSelection) -> Callable[[str], Trace]:
