@@ -9,12 +9,8 @@ from random import Random
 import numpy as np
 import streamlit as st
 
-<<<<<<< HEAD
 from attnviz.app import head_names, markdown
-=======
-from attnviz.app import markdown
 from attnviz.app.components.token_bars import token_bars
->>>>>>> write12
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import induction as compute
 from attnviz.app.learn.computed import storytold
