@@ -28,8 +28,8 @@ def test_the_opening_picture_shows_the_head_that_adds_most() -> None:
     )
     told = words(app)
     many = compute.held_out("gift")
-    assert f"the other word is written in **{percent(many.turned_together)}**" in told
-    assert f"the right name is written in **{percent(many.giver.right / many.texts)}**" in told  # type: ignore[union-attr]
+    assert f"the other word is written in **{percent(many.turned_together)}** (" in told
+    assert f"the right name is written in **{percent(many.giver.right / many.texts)}** (" in told  # type: ignore[union-attr]
     assert "“the name that came once” is not the whole rule" in told
     assert "A picture that alone is hardly a cause" in told
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 import streamlit as st
 
+from attnviz.analysis.intervals import wilson
 from attnviz.app.learn.computed import measured
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.many_heads.sizes import table
 from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in
-from attnviz.text import decimal, head_name, joined, percent
+from attnviz.text import decimal, head_name, interval, joined, percent
 
 _held_out, _third_gives = measured(compute.held_out), measured(compute.third_gives)
 _farther = measured(compute.farther)
@@ -33,9 +34,9 @@ def draw(chosen: UnfinishedText) -> None:
     found = _held_out(task, model=chosen.model)
     st.markdown(
         f"One text may be an exception. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names "
-        f"or nouns that no training had. In **{percent(found.right / found.texts)}** the right word is the "
-        f"likeliest of all; its logit is **{decimal(found.whole)}** above the other's on average."
-        f"{_yours(chosen, found)} A row for each head, means over these texts:"
+        f"or nouns that no training had. In {_share(found.right, found.texts)} the right word is the "
+        f"likeliest of all (in brackets, 95 % intervals); its logit is **{decimal(found.whole)}** above the "
+        f"other's on average.{_yours(chosen, found)} A row for each head, means over these texts:"
     )
     columns = {f"looks at: {name}": weights for name, weights in found.looks.items()}
     columns |= {
@@ -73,6 +74,11 @@ def _yours(chosen: UnfinishedText, found: compute.HeldOut) -> str:
     return f" In your text that is {decimal(its)}, more than in {below} of these."
 
 
+def _share(count: float, texts: int) -> str:
+    """A share of the texts with its interval, in Markdown."""
+    return f"**{percent(count / texts)}** ({interval(*wilson(round(count), texts))})"
+
+
 def _listed(heads: Iterable[tuple[int, ...]]) -> str:
     return joined([head_name(layer, head) for layer, head in heads])
 
@@ -93,7 +99,7 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
     if found.turned_together >= _SELDOM:
         together += (
             "If both exchange their two weights, the other word is written in "
-            f"**{percent(found.turned_together)}**; if one does, in {alone}."
+            f"{_share(found.turned_together * found.texts, found.texts)}; if one does, in {alone}."
         )
     else:
         most = max(float(looks[head]) for looks in seen for head in found.pair)
@@ -146,7 +152,7 @@ def _rule(found: compute.HeldOut, model: str) -> None:
     st.markdown(
         f"In **{reader}**, the last word looks at who gives with "
         f"{percent(float(found.looks[compute.GIVES][giver.reader]))}. Silence that one row, and {turned}the "
-        f"right name is written in **{percent(giver.right / found.texts)}**, instead of "
+        f"right name is written in {_share(giver.right, found.texts)}, instead of "
         f"{percent(found.right / found.texts)}."
     )
     told_of = (
