@@ -107,10 +107,10 @@ def visit(
                 if begun is None:
                     time.sleep(dice.expovariate(1 / pause) if pause else 0)
                     begun = time.perf_counter()
-                message = anew(messages[number]) if number == again else messages[number]
-                places = answer(socket, message)
-                # The click that was cut off may be lost; what was chosen before it, and after, may not.
-                shown = expected[number].items() if expected and number != again else ()
+                if number == again:
+                    answer(socket, anew(messages[number]))
+                places = answer(socket, messages[number])  # a click that was cut off is made again
+                shown = expected[number].items() if expected else ()
                 wrong = sum(places.get(place) != element for place, element in shown)
                 clicks.append(Click(begun, time.perf_counter() - begun, cookie, wrong))
                 begun = None

@@ -161,12 +161,16 @@ class Replayed(NamedTuple):
 
 
 def anew(message: bytes) -> bytes:
-    """What a browser sends in its place when it comes back: the same choices, for the whole page.
+    """What a browser sends first when it comes back: the same choices without the click, for the whole page.
 
     A server that does not know the visit knows no part of its page, and would not answer for one.
     """
     sent = BackMsg.FromString(message)
     sent.rerun_script.fragment_id = ""
+    widgets = sent.rerun_script.widget_states.widgets
+    chosen = [each for each in widgets if not str(each.WhichOneof("value")).endswith("trigger_value")]
+    del widgets[:]
+    widgets.extend(chosen)
     return bytes(sent.SerializeToString())
 
 

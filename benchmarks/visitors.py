@@ -105,9 +105,9 @@ def visit(server: Server, messages: Sequence[bytes], seed: int, pause: float) ->
                 if begun is None:
                     time.sleep(next(pauses))
                     begun = time.perf_counter()
-                    answer(socket, message)
                 else:
                     answer(socket, anew(message))
+                answer(socket, message)
                 waited.append(time.perf_counter() - begun)
                 begun = None
     return waited
