@@ -95,7 +95,7 @@ def visit(
     """One visitor, who comes back whenever they are cut off."""
     dice = Random(seed)  # noqa: S311 - pauses are no secret
     clicks: list[Click] = []
-    cookie, begun, again = "", None, -1
+    cookie, begun = "", None
     while len(clicks) < len(messages):
         with (
             suppress(ConnectionClosed, InvalidHandshake, OSError),
@@ -103,20 +103,19 @@ def visit(
         ):
             set_to = socket.response.headers.get("Set-Cookie", "") if socket.response else ""
             cookie = set_to.partition(";")[0] or cookie
-            for number in range(len(clicks), len(messages)):
+            first = len(clicks)
+            for number in range(first, len(messages)):
                 if begun is None:
                     time.sleep(dice.expovariate(1 / pause) if pause else 0)
                     begun = time.perf_counter()
-                if number == again:
+                if number == first and first:
                     answer(socket, anew(messages[number]))
                 places = answer(socket, messages[number])  # a click that was cut off is made again
                 shown = expected[number].items() if expected else ()
                 wrong = sum(places.get(place) != element for place, element in shown)
                 clicks.append(Click(begun, time.perf_counter() - begun, cookie, wrong))
                 begun = None
-        if begun is not None:
-            again = len(clicks)
-            time.sleep(0.2)
+        time.sleep(0.2)
     return clicks
 
 

@@ -101,13 +101,14 @@ def visit(server: Server, messages: Sequence[bytes], seed: int, pause: float) ->
     begun = None
     while len(waited) < len(messages):
         with suppress(ConnectionClosed, InvalidHandshake, OSError), server.websocket(server.url) as socket:
-            for message in messages[len(waited) :]:
+            first = len(waited)
+            for number in range(first, len(messages)):
                 if begun is None:
                     time.sleep(next(pauses))
                     begun = time.perf_counter()
-                else:
-                    answer(socket, anew(message))
-                answer(socket, message)
+                if number == first and first:
+                    answer(socket, anew(messages[number]))
+                answer(socket, messages[number])
                 waited.append(time.perf_counter() - begun)
                 begun = None
     return waited

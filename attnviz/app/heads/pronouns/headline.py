@@ -67,7 +67,8 @@ def claim(scores: Scores, looks: Looks, *, finished: bool) -> str:
     only, bold = ("only ", "") if few(total) else ("", "**")
     told = (
         f"{bold}{names(found.heads).capitalize()} {'each resolve' if several else 'resolves'} {pairs} of "
-        f"{only}{plural(total, 'pair')}{_so_far(finished)}, more than any other head that looks there.{bold}"
+        f"{only}{plural(total, 'pair')}{_so_far(finished)}, more than any other head that gives "
+        f"{_enough(looks)} its weight.{bold}"
     )
     if several:
         return told
