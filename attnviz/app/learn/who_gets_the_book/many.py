@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.intervals import wilson
+from attnviz.analysis.intervals import CONFIDENCE, wilson
 from attnviz.app.learn.computed import measured
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.many_heads.sizes import table
@@ -35,7 +35,7 @@ def draw(chosen: UnfinishedText) -> None:
     st.markdown(
         f"One text may be an exception. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names "
         f"or nouns that no training had. In {_share(found.right, found.texts)} the right word is the "
-        f"likeliest of all (in brackets, 95 % intervals); its logit is **{decimal(found.whole)}** above the "
+        f"likeliest of all (in brackets, {percent(CONFIDENCE)} intervals); its logit is **{decimal(found.whole)}** above the "
         f"other's on average.{_yours(chosen, found)} A row for each head, means over these texts:"
     )
     columns = {f"looks at: {name}": weights for name, weights in found.looks.items()}
