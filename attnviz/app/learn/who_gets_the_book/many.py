@@ -35,8 +35,9 @@ def draw(chosen: UnfinishedText) -> None:
     st.markdown(
         f"One text may be an exception. Here are {found.texts} that ask {_TITLES[task]}, with pairs of names "
         f"or nouns that no training had. In {_share(found.right, found.texts)} the right word is the "
-        f"likeliest of all (in brackets, {percent(CONFIDENCE)} intervals); its logit is **{decimal(found.whole)}** above the "
-        f"other's on average.{_yours(chosen, found)} A row for each head, means over these texts:"
+        f"likeliest of all (in brackets, {percent(CONFIDENCE)} intervals); its logit is "
+        f"**{decimal(found.whole)}** above the other's on average.{_yours(chosen, found)} A row "
+        "for each head, means over these texts:"
     )
     columns = {f"looks at: {name}": weights for name, weights in found.looks.items()}
     columns |= {
