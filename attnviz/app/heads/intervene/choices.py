@@ -71,7 +71,8 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
         query = controls.token(queries, given, "Token")
     chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
     with place:
-        _silence(chosen)
+        with st.container(horizontal=True, width="content"):  # one button or two: what follows keeps its place
+            _silence(chosen)
         with st.popover("Other changes", icon=":material/tune:"):
             row = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query)
             _button(f"Silence its row of {chosen.token}", row, ":material/voice_over_off:")
