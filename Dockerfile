@@ -8,7 +8,8 @@
 # The name is for people; the digest says which image, for x86-64 and ARM.
 FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
-RUN useradd --uid 1000 --create-home attnviz
+# /results belongs to the user who serves: a new volume that is mounted there takes over whose it is.
+RUN useradd --uid 1000 --create-home attnviz && install -d -o attnviz /results
 WORKDIR /app
 
 # The packages change less often than the code, so they are a layer of their own.
