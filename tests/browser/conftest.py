@@ -25,7 +25,7 @@ expect.set_options(timeout=30_000)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files begin first, so that no process waits for one of them at the end.
 
-    A test in a browser that failed is tried again, twice at most: three share two cores. The summary names it.
+    A test in a browser that failed is tried up to twice more: three share two cores. The summary names it.
     """
     items.sort(key=lambda item: item.path.name not in LONGEST)
     for item in items:
