@@ -304,7 +304,7 @@ def vote(lesson: Lesson, folder: Path) -> None:
 
 
 def point(lesson: Lesson) -> None:
-    """A head, a cell and a word of an arrow: each is framed and in sight, and does nothing else when clicked."""
+    """A head, a token and a word of an arrow: each is framed and in sight; the click does nothing else."""
     teacher, phone = lesson.teacher, lesson.students[0]
     frame = phone.locator(".room-bar .spot")
     press(teacher, "Point")

@@ -126,7 +126,7 @@ class Room:
         salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
         leader: the window from which the teacher leads: the one that opened it, until another asks for it.
         view: where the teacher is: page, query of the address, and which lessons are revealed.
-        point: what the teacher points at: in words, the part of the page, and the place in it (see `room.js`).
+        point: what the teacher points at: in words, the part of the page, and the place there: see `room.js`.
         rounds: how many votes were begun.
         results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
