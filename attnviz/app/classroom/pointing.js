@@ -79,6 +79,6 @@ export class Spot {
     if (now === this.point) return;
     this.point = now;
     const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-    if (scroll) at.node.scrollIntoView({ block: "nearest", inline: "nearest", behavior });
+    if (scroll) at.node.scrollIntoView({ block: "center", inline: "nearest", behavior });
   }
 }

@@ -50,6 +50,7 @@ class RoomBar extends View {
     this.end = button("", () => this.endTwice(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.csv = button("Votes as CSV", () => save(room.state.results));
+    this.csv.classList.add("save");
     this.leading = places(this.csv, this.ask, this.point, this.end);
     this.row.append(this.lead, this.follow, this.fold, this.leading);
     this.poll = new PollPanel();

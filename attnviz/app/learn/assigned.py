@@ -124,8 +124,9 @@ def check() -> None:
     with st.expander("For teachers: check a result", icon=":material/verified:"):
         st.markdown(
             "A student hands in a code and a sentence. The code holds lesson, number and score, and a check "
-            "sum of these and of the sentence: a slip is found. It is no proof: who reads the code of this "
-            "app can make one up, and who opens the page anew can answer again. No name is asked or kept."
+            "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
+            "reads the code of this app can make one up, and who opens the page anew can answer again. No "
+            "name is asked or kept."
         )
         handed_in = st.text_area("Result code, and the student's sentence", height=68)
         if not handed_in:
