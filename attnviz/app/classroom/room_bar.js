@@ -64,8 +64,8 @@ class RoomBar extends View {
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
-      const { offsetHeight } = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
-      document.documentElement.style.setProperty("--room-bar", `${offsetHeight}px`);
+      const part = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
+      document.documentElement.style.setProperty("--room-bar", `${part.getBoundingClientRect().height}px`);
     });
   }
 
