@@ -38,6 +38,7 @@ _STYLE = """
 .stMain { scroll-padding: 4rem 0 var(--room-bar, 0px); }
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
+[data-voting] .st-key-question { display: none; }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {

@@ -123,7 +123,7 @@ def _draw(place: DeltaGenerator, name: str) -> None:
             revealed=sorted(questions.revealed()),
             question=_poll(asked) if asked else None,
             wish=memory.get(_WISH),
-            known=(here.room, here.teaches, here.trouble, questions.kept_covered()),
+            known=(here.room, here.teaches, here.trouble, questions.why_covered()),
             results=[asdict(each) for each in results()],
             on_seat=_sit,
             on_reveal=_reveal,
@@ -141,9 +141,9 @@ def room_bar(
     revealed: list[str],
     question: Poll | None,
     wish: tuple[str, str, str] | None,
-    known: tuple[str, bool, str, bool],
+    known: tuple[str, bool, str, str],
     results: list[dict[str, object]],
-    on_seat: Callable[[str, bool, str, bool], None],
+    on_seat: Callable[[str, bool, str, str], None],
     on_reveal: Callable[[list[str]], None],
     on_results: Callable[[list[dict[str, object]]], None],
 ) -> None:
@@ -159,15 +159,15 @@ def room_bar(
         known: what Python knows: all that `on_seat` hears.
         results: those of the room's questions that Python knows.
         on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
-            whether a vote is open there.
+            why answers stay covered there (see `question.why_covered`).
         on_reveal: hears which lessons the teacher has revealed.
         on_results: hears a teacher's results, on the page that puts them into a file.
     """
 
 
-def _sit(room: str, teaches: bool, trouble: str, asked: bool) -> None:
+def _sit(room: str, teaches: bool, trouble: str, covered: str) -> None:
     memory.put(_SEAT, Seat(room, teaches, trouble))
-    questions.keep_covered(asked)
+    questions.keep_covered(covered)
 
 
 def _reveal(names: list[str]) -> None:

@@ -18,7 +18,7 @@ const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]
 /**
  * What room_bar.py sends, and describes.
  * @typedef {{ page: string, query: string, revealed: string[], results: object[], wish: [string, string, string] | null,
- *   known: [string, boolean, string, boolean], question: { question: string, options: string[], right: number,
+ *   known: [string, boolean, string, string], question: { question: string, options: string[], right: number,
  *   own: boolean } | null }} Message
  */
 
@@ -119,12 +119,15 @@ class RoomBar extends View {
     this.point.classList.toggle("on", this.points);
     this.end.textContent = this.ending ? END : "End room";
     const onWall = this.root.hasAttribute("data-teacher"); // there the vote takes the screen
-    this.poll.update(poll ?? null, teaches && !onWall && poll?.question === this.data.question?.question);
+    const asksIt = poll?.question === this.data.question?.question;
+    this.poll.update(poll ?? null, teaches && !onWall && asksIt);
     this.fold.hidden = !poll;
     this.fold.textContent = folded ? "Show question" : "Hide question";
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
+    // A student's page asks it once: where the answer is given, too.
+    document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open && asksIt) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
     this.tellPython();
     this.tellResults();
@@ -154,14 +157,14 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** The pages Classroom and Learn are drawn by where one sits; nobody reveals while a vote is open: a teacher's
-   * *Reveal* is everybody's. */
+  /** The pages Classroom and Learn are drawn by where one sits; nobody reveals while a vote is open, nor
+   * who follows: a teacher's *Reveal* is everybody's. */
   tellPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";
-    const asked = Boolean(state?.poll?.open);
-    const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", asked };
-    if (!OF_A_SEAT.includes(this.data.page) && asked === this.data.known[3]) return;
+    const covered = state?.poll?.open ? "vote" : room.follows && code ? "led" : "";
+    const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", covered };
+    if (!OF_A_SEAT.includes(this.data.page) && covered === this.data.known[3]) return;
     const text = JSON.stringify(Object.values(now));
     if (text === JSON.stringify(this.data.known) || text === this.told) return;
     this.told = text;

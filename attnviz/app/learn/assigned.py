@@ -91,7 +91,8 @@ def ask(about: Assigned) -> None:
     """Draw the questions; once all are answered, what is right, why, and the code to hand in."""
     try:
         rows, told, opened = _rows(about)
-        tasks = assignment.tasks(about.lesson.name, about.seed, about.text, rows)
+        words = [row for row in rows if any(map(str.isalnum, row.looker))]
+        tasks = assignment.tasks(about.lesson.name, about.seed, about.text, words or rows)
     except AttnvizError as error:
         stop(error)
     st.markdown(told)

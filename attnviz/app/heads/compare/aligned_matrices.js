@@ -135,7 +135,7 @@ class AlignedMatrices extends View {
       panel.show(this.head(number), width, false);
       const ticks = this.ticks(number);
       scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}; ${SCALE}`);
-      const wide = Math.min(width, 260);
+      const wide = Math.min(width, beside ? 260 : 200);
       drawLegend(CanvasPen.on(scale, wide, LEGEND, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
     this.tell();
