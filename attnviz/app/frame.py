@@ -36,9 +36,9 @@ _STYLE = """
 <style>
 .stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
 .stMain { scroll-padding: 4rem 0 var(--room-bar, 0px); }
-[data-pointed] { outline: 2px solid var(--spotlight); outline-offset: 4px; border-radius: 4px; }
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
+[data-voting] .st-key-question { display: none; }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {

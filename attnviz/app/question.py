@@ -26,7 +26,14 @@ _COVERED = """
 </style>
 """
 
-_KEPT_COVERED = "whether answers stay covered"
+VOTE, LED = "vote", "led"
+"""Why answers stay covered: a vote is open, or the visitor follows a teacher."""
+
+_KEPT_COVERED = "why answers stay covered"
+_WHY = {
+    VOTE: "The answer stays covered until the vote is closed.",
+    LED: "Your teacher reveals the answer. *Stop following*, in the bar below, to go on alone.",
+}
 _REVEALED = "the lessons whose answers are revealed"
 _ASKED = "what each lesson asked last"
 _QUESTION = "the question of the page"
@@ -142,8 +149,8 @@ def ask(question: Question) -> None:
         if shown:
             rest = revealed() - {name}
             st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
-        elif kept_covered():
-            st.caption("*Reveal* comes back when the vote is closed.")
+        elif why_covered():
+            st.caption(_WHY[why_covered()])
         else:
             look: Literal["primary", "secondary"] = "primary" if guessed else "secondary"
             st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
@@ -180,19 +187,19 @@ def revealed() -> frozenset[str]:
 
 def answered() -> bool:
     """Whether the page that is drawn shows its answer."""
-    return link.page() in revealed() and not kept_covered()
+    return link.page() in revealed() and why_covered() != VOTE
 
 
-def kept_covered() -> bool:
-    """Whether this visitor is in a room that votes now, so that no answer is shown."""
-    return bool(memory.get(_KEPT_COVERED))
+def why_covered() -> str:
+    """Why this visitor cannot reveal: their room votes (`VOTE`), or they follow a teacher (`LED`); or ""."""
+    return str(memory.get(_KEPT_COVERED, ""))
 
 
-def keep_covered(on: bool) -> None:
+def keep_covered(why: str) -> None:
     """Cover the answers while a room votes; that of the page which is drawn stays covered until *Reveal*."""
-    if on and not kept_covered():
+    if why == VOTE != why_covered():
         reveal(revealed() - {link.page()})
-    memory.put(_KEPT_COVERED, on)
+    memory.put(_KEPT_COVERED, why if why in _WHY else "")
 
 
 def reveal(names: frozenset[str]) -> None:

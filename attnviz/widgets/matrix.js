@@ -9,7 +9,7 @@ import { CanvasPen, fitted, textWidth } from "./pens.js";
 const LARGEST_CELL = 34;
 const LABELS = { size: 12, apart: 13, widest: 118 };
 const TALLEST_MATRIX = 720;
-const ON_A_PROJECTOR = 169; // thirteen rows whose labels are all written
+const ON_A_PROJECTOR = 15; // rows whose labels are all written
 const MANY_ON_A_PROJECTOR = 125; // of more rows only some have a label: this leaves room for a slider
 const MANY = 20; // rows
 export const LEGEND = 44; // the height of a colour scale with its numbers
@@ -124,7 +124,7 @@ export class Panel {
   show(head, width, several) {
     const { view, queries, keys } = this.matrix;
     this.head = head;
-    const projected = queries.length > MANY ? MANY_ON_A_PROJECTOR : ON_A_PROJECTOR;
+    const projected = queries.length > MANY ? MANY_ON_A_PROJECTOR : LABELS.apart * Math.min(queries.length, ON_A_PROJECTOR);
     const tallest = this.root.closest("[data-teacher]") ? projected : TALLEST_MATRIX;
     const layout = matrixLayout(width, queries, keys, view.theme.font, tallest);
     this.layout = layout;

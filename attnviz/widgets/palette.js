@@ -196,7 +196,7 @@ export class Theme {
     return new Theme({
       background: rgb("--st-background-color", "#fff"),
       text: rgb("--st-text-color", "#1a1a1a"),
-      primary: rgb(style.getPropertyValue("--spotlight") ? "--spotlight" : "--st-primary-color", "#4338ca"),
+      primary: rgb("--st-primary-color", "#4338ca"),
       font: style.getPropertyValue("--st-font").trim() || "sans-serif",
     });
   }

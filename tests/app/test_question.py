@@ -96,7 +96,7 @@ def test_the_form_does_not_show_which_option_is_right_until_it_is_asked_to() -> 
         assert not marking.proto.expanded
 
 
-def test_who_is_asked_in_a_room_cannot_reveal_until_the_vote_is_closed() -> None:
+def test_who_is_asked_in_a_room_cannot_reveal_nor_who_follows() -> None:
     def page() -> None:
         import streamlit as st
 
@@ -105,13 +105,14 @@ def test_who_is_asked_in_a_room_cannot_reveal_until_the_vote_is_closed() -> None
 
         link.arrive("scale")
         question.ask(question.Question("Why?", ["a", "b"], "a", "Because."))
-        for on in (True, False):
-            st.button(f"vote {on}", on_click=question.keep_covered, args=(on,))
+        for why in ("vote", "led", ""):
+            st.button(f"{why or 'nothing'} covers", on_click=question.keep_covered, args=(why,))
 
     def offered(app: AppTest) -> set[str]:
         return {"Reveal", "Cover the answer"} & set(buttons(app))
 
     app = AppTest.from_function(page).run()
     assert offered(press(app, "Reveal")) == {"Cover the answer"}
-    assert offered(press(app, "vote True")) == set()
-    assert offered(press(app, "vote False")) == {"Reveal"}
+    assert offered(press(app, "vote covers")) == set()
+    assert offered(press(app, "nothing covers")) == {"Reveal"}
+    assert offered(press(app, "led covers")) == set()

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, TimeoutError, ViewportSize, expect  # noqa: A004
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, ViewportSize, expect  # noqa: A004
 
 from tests.browser.conftest import visitor
 from tests.browser.server import Server, running
@@ -21,6 +21,7 @@ from tests.browser.visit import (
     eventually,
     fits,
     menu,
+    middle,
     reveal,
     save,
     visit,
@@ -168,8 +169,8 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
     press(teacher, "Show votes and answer to all")
     expect(phone.locator(".right")).to_be_in_viewport(ratio=0.9)
     assert box_of(beside) == place, "a button moved under the pointer"
-    for each in to_reveal:
-        expect(each).to_be_visible()
+    expect(to_reveal[0]).to_be_visible()
+    expect(phone.get_by_text("Your teacher reveals the answer.")).to_be_visible()
 
     second = teacher.context.new_page()
     visit(second, f"{lesson.url}/masks")
@@ -182,11 +183,6 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
     expect(phone.get_by_role("heading", name="5 · Who may look at whom?")).to_be_visible()
     menu(second).filter(has_text="About").click()
     expect(phone.get_by_role("heading", name="How to read a picture")).to_be_visible()
-    press(second, "Point")  # at the page: nothing can be chosen on it
-    bar(phone, "Look: ")
-    menu(second).filter(has_text="Heads").click()
-    expect(phone.get_by_role("heading", name="Heads at work")).to_be_visible()
-    bar(phone, re.compile(r"teacher\.$"))
     assert lesson.faults.seen == []
     lesson.close()
 
@@ -308,25 +304,42 @@ def vote(lesson: Lesson, folder: Path) -> None:
 
 
 def point(lesson: Lesson) -> None:
-    """A head, then a cell: each is told with its place, framed, and in sight."""
+    """A head, a token and a word of an arrow: each is framed and in sight; the click does nothing else."""
     teacher, phone = lesson.teacher, lesson.students[0]
-    spotlight = "getComputedStyle(document.documentElement).getPropertyValue('--spotlight')"
+    frame = phone.locator(".room-bar .spot")
     press(teacher, "Point")
     bar(teacher, "Click what you want to point at.")
-    expect(teacher.locator("[data-pointed]")).to_have_count(0)
-    teacher.get_by_role("gridcell", name=re.compile("^Layer 2, head 3:")).click()
-    lesson.everybody_sees("Layer 2 · Head 3")
+    head = re.compile("^Layer 2, head 3:")
+    teacher.get_by_role("gridcell", name=head).click()
     for page in lesson.students:
-        bar(page, "Look: layer 2 · head 3 · “it” (token 10).")
-        assert page.evaluate(spotlight)
-    expect(phone.locator(".st-key-slide-heads [data-pointed]")).to_be_in_viewport()
+        bar(page, "Look: Layer 2, head 3: ")
+    framed(frame, phone.get_by_role("gridcell", name=head))
     teacher.get_by_role("group", name="key (is looked at)").get_by_role("button").nth(2).click()
-    bar(phone, "Look: layer 2 · head 3 · “it” (token 10) → “dog” (token 3).")
-    expect(phone.locator(".st-key-slide-head [data-pointed]")).to_be_in_viewport()
+    bar(phone, re.compile("Look: .*dog"))
+    framed(frame, phone.get_by_role("group", name="key (is looked at)").get_by_role("button").nth(2))
+    expect(teacher.get_by_role("heading", name="Layer 4 · Head 2", exact=True)).to_be_visible()
+    visit(teacher, f"{lesson.url}/cause")
+    lesson.everybody_sees("10 · Is the picture the cause?")
+    expect(frame).to_be_hidden()
+    reveal(teacher)
+    expect(phone.get_by_role("button", name="Cover the answer")).to_be_visible()
+    press(teacher, "Point")
+    teacher.locator(".arrow .word").filter(has_text="road").click()
+    bar(phone, "Look: road.")
+    framed(frame, phone.locator(".arrow .word").filter(has_text="road"))
+    assert "edit" not in teacher.url
     press(teacher, "Point")
     bar(phone, re.compile(r"teacher\.$"))
-    assert not phone.evaluate(spotlight)
-    expect(phone.locator("[data-pointed]")).to_have_count(0)
+    expect(frame).to_be_hidden()
+
+
+@eventually
+def framed(frame: Locator, thing: Locator) -> None:
+    """The frame stands around this, and it is in sight."""
+    expect(thing).to_be_in_viewport(ratio=0.9, timeout=1000)
+    inner, outer = box_of(thing), box_of(frame)
+    assert middle(frame) == pytest.approx(middle(thing), abs=1)
+    assert outer["width"] - inner["width"] == pytest.approx(16, abs=1)
 
 
 def leave(lesson: Lesson) -> None:
@@ -336,7 +349,7 @@ def leave(lesson: Lesson) -> None:
     bar(lesson.teacher, "5 here · 4 follow.")
     menu(lesson.teacher).filter(has_text="Translate").click()
     expect(other.get_by_role("heading", name=translate)).to_be_visible()
-    expect(student.get_by_role("heading", name="Layer 2 · Head 3")).to_be_visible()
+    expect(student.get_by_role("heading", name="10 · Is the picture the cause?")).to_be_visible()
     press(student, "Follow again")
     lesson.everybody_sees(translate)
     expect(

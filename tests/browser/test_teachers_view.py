@@ -12,14 +12,16 @@ from tests.browser.visit import PROJECTOR, axe, eventually, middle, press, visit
 
 LEAST = 24  # pixels of type that is read from afar
 
-# Of the part on show: type that is too small, and what lies below the screen. A window of rows shows some;
-# an index or exponent is part of what it stands at.
+# On the screen: type that is too small, what lies below it, and what is cut. A window of rows shows some; an
+# index or exponent is part of what it stands at.
 _SEEN = """
 least => {
     const part = document.querySelector("[data-shown]");
-    const found = { part: part.className.match(/st-key-slide-(\\S+)/)[1], small: [], below: [], texts: 0 };
+    const name = part.className.match(/st-key-slide-(\\S+)/)[1];
+    const found = { part: name, small: [], below: [], cut: [], texts: 0 };
     const look = (root) => root.querySelectorAll("*").forEach((one) => {
         if (one.shadowRoot) look(one.shadowRoot);
+        if (one.matches("input") && one.scrollWidth > one.clientWidth + 1) found.cut.push(one.value);
         const { width, height, bottom } = one.getBoundingClientRect();
         const written = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
         if (!written && !one.matches("canvas, svg, [data-rows]")) return;
@@ -32,7 +34,7 @@ least => {
         const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
         if (size < least - 0.1) found.small.push(`${size} ${name}`);
     });
-    look(part);
+    document.querySelectorAll("[data-shown], .st-key-teacher, .st-key-to-room, .st-key-link").forEach(look);
     return found;
 }
 """
@@ -41,7 +43,7 @@ least => {
 def seen(page: Page) -> str:
     """Which part of the page is on show, once it is large enough, and all of it on the screen."""
     found = page.evaluate(_SEEN, LEAST)
-    assert (found["small"], found["below"]) == ([], []), page.url
+    assert (found["small"], found["below"], found["cut"]) == ([], [], []), page.url
     assert found["texts"] > 2
     return str(found["part"])
 
@@ -204,6 +206,11 @@ def test_all_lines_of_explore_stand_on_one_screen(page: Page, server: Server) ->
 
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/compare?teacher=true")
+    for _ in range(3):
+        assert seen(page) == "tool"
+        press(page, "PageDown")
+        wait_idle(page)
     for name, parts in {"": "sentences", "plane": "tool"}.items():  # test_shape finds this part on all tools
         page.goto(f"{server.url}/{name}?teacher=true")  # what the page computes is not waited for
         expect(page.locator(f".st-key-slide-{parts}[data-shown]")).to_be_visible()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -28,29 +28,6 @@ _RESULTS = "the results of the room"
 
 _OF_A_QUESTION = {choices.ASK.name, choices.OPTIONS.name, choices.RIGHT.name}
 """What no view of the teacher's takes along: students are asked in the bar, and told later what is right."""
-
-_HEADS = {
-    choices.LAYER: "layer",
-    choices.HEAD: "head",
-    choices.TRANSLATOR_LAYER: "layer",
-    choices.TRANSLATOR_HEAD: "head",
-    choices.TRAINED_HEAD: "head",
-    choices.ENCODER_HEAD: "encoder head",
-    choices.CROSS_HEAD: "cross-attention head",
-    choices.DECODER_HEAD: "decoder head",
-    choices.PATCH: "patch",
-    choices.LOOKER: "from",
-}
-_TOKENS = {
-    choices.QUERY,
-    choices.KEY,
-    choices.TRANSLATOR_QUERY,
-    choices.CROSS_QUERY,
-    choices.CROSS_KEY,
-    choices.FRENCH_WORD,
-    choices.CAUSE_WORD,
-}
-"""What a teacher can point at."""
 
 
 @dataclass(frozen=True)
@@ -143,11 +120,10 @@ def _draw(place: DeltaGenerator, name: str) -> None:
             "room_bar",
             page=name,
             query=urlencode({each: to for each, to in shown.items() if each not in never}, doseq=True),
-            point=_pointed(shown),
             revealed=sorted(questions.revealed()),
             question=_poll(asked) if asked else None,
             wish=memory.get(_WISH),
-            known=(here.room, here.teaches, here.trouble, questions.kept_covered()),
+            known=(here.room, here.teaches, here.trouble, questions.why_covered()),
             results=[asdict(each) for each in results()],
             on_seat=_sit,
             on_reveal=_reveal,
@@ -162,13 +138,12 @@ def room_bar(
     *,
     page: str,
     query: str,
-    point: str,
     revealed: list[str],
     question: Poll | None,
     wish: tuple[str, str, str] | None,
-    known: tuple[str, bool, str, bool],
+    known: tuple[str, bool, str, str],
     results: list[dict[str, object]],
-    on_seat: Callable[[str, bool, str, bool], None],
+    on_seat: Callable[[str, bool, str, str], None],
     on_reveal: Callable[[list[str]], None],
     on_results: Callable[[list[dict[str, object]]], None],
 ) -> None:
@@ -178,22 +153,21 @@ def room_bar(
         key: Streamlit's key of this widget.
         page: its name.
         query: the page's complete link: with what an address leaves out because nobody changed it.
-        point: what is chosen in its pictures, in words.
         revealed: the lessons whose answers are shown.
         question: what the page asks.
         wish: what the browser should do once: an identifier, what, and the code of a room.
         known: what Python knows: all that `on_seat` hears.
         results: those of the room's questions that Python knows.
         on_seat: hears in which room the visitor is, whether they teach, what went wrong (see `Seat`), and
-            whether a vote is open there.
+            why answers stay covered there (see `question.why_covered`).
         on_reveal: hears which lessons the teacher has revealed.
         on_results: hears a teacher's results, on the page that puts them into a file.
     """
 
 
-def _sit(room: str, teaches: bool, trouble: str, asked: bool) -> None:
+def _sit(room: str, teaches: bool, trouble: str, covered: str) -> None:
     memory.put(_SEAT, Seat(room, teaches, trouble))
-    questions.keep_covered(asked)
+    questions.keep_covered(covered)
 
 
 def _reveal(names: list[str]) -> None:
@@ -209,15 +183,6 @@ def results() -> list[PollResult]:
 def _keep(told: list[dict[str, Any]]) -> None:
     with suppress(TypeError):  # what no room says
         memory.put(_RESULTS, [PollResult(**each) for each in told])
-
-
-def _pointed(shown: Mapping[str, list[str]]) -> str:
-    """What is chosen in the pictures: "layer 4 · head 2 · “it” (token 11) → “dog” (token 3)"."""
-    of_page = {choice: shown[choice.name][0] for choice in choices.TABLE if shown.get(choice.name)}
-    heads = [f"{_HEADS[choice]} {value}" for choice, value in of_page.items() if choice in _HEADS]
-    numbered = [value.partition(" ") for choice, value in of_page.items() if choice in _TOKENS]
-    tokens = [f"“{token}” (token {number})" for number, _, token in numbered if number.isdecimal()]
-    return " · ".join([*heads, *([" → ".join(tokens)] if tokens else [])])
 
 
 def _poll(asked: Question) -> Poll:

@@ -1,61 +1,84 @@
-/* pointing: which picture of a page a teacher means, and how a student's page shows it. */
+/* pointing: what in a page's pictures a teacher means, and the frame around it in everybody's page. */
+
+import { element } from "../../widgets/dom.js";
 
 const KEY = "st-key-"; // Streamlit marks each part that has a key so
 const PICTURES = '[data-testid="stBidiComponentIsolated"], .stPlotlyChart, [data-testid="stImage"]';
+const NO_PICTURES = ".st-key-room-bar, .st-key-link, .st-key-title";
+const THINGS = "button, [role], [data-key], td, th, text";
+const LARGE = 150; // pixels: in what is larger both ways, a place is meant
+const LONGEST = 80; // characters
 
-/** The part of the page in which a picture was touched last. @type {Element | null} */
-let touched = null;
+/** What a picture's elements are in.
+ * @param {Element} picture
+ * @returns {Element | ShadowRoot} */
+const inside = (picture) => picture.shadowRoot ?? picture;
 
-/** The key of a part of the page; "" if it has none.
- * @param {Element} part */
-const keyOf = (part) => [...part.classList].find((name) => name.startsWith(KEY))?.slice(KEY.length) ?? "";
-
-/** @param {EventTarget} one */
-const holdsPicture = (one) =>
-  one instanceof Element && keyOf(one) && one.closest(".stMain") && one.querySelector(PICTURES);
-
-/** The part of the page with the picture in which something happened.
- * @param {Event} event */
-export const pictureOf = (event) => /** @type {Element | undefined} */ (event.composedPath().find(holdsPicture));
-
-window.addEventListener(
-  "pointerdown",
-  (event) => {
-    touched = pictureOf(event) ?? touched;
-  },
-  { capture: true },
-);
-
-/** How much of the window a part of the page takes, in pixels.
- * @param {Element} part */
-function inSight(part) {
-  const { top, bottom, left, right } = part.getBoundingClientRect();
-  const across = (from, to, most) => Math.max(0, Math.min(to, most) - Math.max(from, 0));
-  return across(top, bottom, window.innerHeight) * across(left, right, window.innerWidth);
+/** @param {Element} one */
+function isLarge(one) {
+  const { width, height } = one.getBoundingClientRect();
+  return width > LARGE && height > LARGE;
 }
 
-/** The key of the picture that was touched last, if it is in sight still; else of the one that is seen most. */
-export function pictureInSight() {
-  if (touched?.isConnected && inSight(touched)) return keyOf(touched);
-  const all = [...document.querySelectorAll(`.stMain [class*="${KEY}slide-"]`)].filter(holdsPicture);
-  const [most] = all.sort((one, other) => inSight(other) - inSight(one));
-  return most ? keyOf(most) : "";
+/** What of a picture is clicked; undefined outside of all pictures.
+ * @param {MouseEvent} event
+ * @returns {import("./room.js").Point | undefined} */
+export function meant(event) {
+  const way = event.composedPath();
+  const picture = way.find((one) => one instanceof Element && one.matches(PICTURES) && !one.closest(NO_PICTURES));
+  if (!(picture instanceof Element)) return undefined;
+  const root = inside(picture);
+  const part = picture.closest(`[class*="${KEY}"]`);
+  const [clicked] = /** @type {Element[]} */ (way);
+  const around = clicked.closest(THINGS);
+  const thing = around && root.contains(around) && !isLarge(around) ? around : clicked;
+  const steps = [];
+  for (let one = thing; one !== root; one = /** @type {Element} */ (one.parentNode)) steps.unshift([...one.parentNode.children].indexOf(one));
+  const place = [[...part.querySelectorAll(PICTURES)].indexOf(picture), ...steps].join(".");
+  const key = [...part.classList].find((name) => name.startsWith(KEY)).slice(KEY.length);
+  const large = isLarge(thing);
+  const { left, top, width, height } = thing.getBoundingClientRect();
+  const share = (of, whole) => Math.round((1000 * of) / whole);
+  const at = large ? ` ${share(event.clientX - left, width)} ${share(event.clientY - top, height)}` : "";
+  const named = large ? root.querySelector(".tip:not([hidden])") : thing;
+  const words = (named?.ariaLabel || named?.textContent || "").replace(/\s+/g, " ").trim();
+  return { words: words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words, picture: key, place: place + at };
 }
 
-let shown = ""; // what was brought into sight last
+/** Where on the screen a point is; undefined where it is not drawn.
+ * @param {import("./room.js").Point} point */
+function find({ picture, place }) {
+  const part = document.querySelector(`.stMain .${KEY}${CSS.escape(picture)}`);
+  const [path, across, down] = place.split(" ");
+  const [which, ...steps] = path.split(".").map(Number);
+  const root = part && [...part.querySelectorAll(PICTURES)][which];
+  const thing = root && steps.reduce((one, step) => one?.children[step], inside(root));
+  const node = /** @type {Element} */ (thing) ?? part; // a picture that is drawn otherwise is framed as a whole
+  if (!node?.checkVisibility({ visibilityProperty: true })) return undefined;
+  const { left, top, width, height } = node.getBoundingClientRect();
+  if (!thing || !down) return { node, left, top, width, height };
+  return { node, left: left + (Number(across) * width) / 1000, top: top + (Number(down) * height) / 1000, width: 0, height: 0 };
+}
 
-/** Frames the picture that is pointed at, and brings it into sight once.
- * @param {import("./room.js").Point | null} point
- * @param {boolean} scroll */
-export function showPointed(point, scroll) {
-  const part = point?.picture ? document.querySelector(`.stMain .${KEY}${CSS.escape(point.picture)}`) : null;
-  for (const one of document.querySelectorAll("[data-pointed]")) if (one !== part) one.removeAttribute("data-pointed");
-  if (!point) shown = "";
-  if (!part) return;
-  part.setAttribute("data-pointed", "");
-  const now = JSON.stringify([location.pathname, point]);
-  if (!scroll || now === shown) return;
-  shown = now;
-  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
-  part.scrollIntoView({ block: part.clientHeight < window.innerHeight / 2 ? "center" : "start", behavior });
+/** The frame around what is pointed at. */
+export class Spot {
+  root = element("div", { class: "spot", hidden: true });
+  point = "";
+
+  /** @param {import("./room.js").Point | null} point
+   * @param {boolean} scroll whether to bring it into sight, once */
+  show(point, scroll) {
+    cancelAnimationFrame(this.next);
+    const at = point && find(point);
+    this.root.hidden = !at;
+    if (!point) this.point = "";
+    else this.next = requestAnimationFrame(() => this.show(point, scroll)); // it goes along with what it frames
+    if (!at) return;
+    for (const each of ["left", "top", "width", "height"]) this.root.style[each] = `${at[each]}px`;
+    const now = JSON.stringify([location.href, point]);
+    if (now === this.point) return;
+    this.point = now;
+    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth";
+    if (scroll) at.node.scrollIntoView({ block: "center", inline: "nearest", behavior });
+  }
 }

@@ -34,7 +34,7 @@ export const save = (results) => download(new Blob([csvOf(results)], { type: "te
 export const button = (text, onclick, longest = text) =>
   element("button", { type: "button", class: "move", text, onclick, "data-longest": longest });
 
-/** Buttons with a place for each, whether it is there or not: none moves under the pointer. */
+/** Buttons in a row, of which none moves under the pointer: what cannot be pressed now keeps its place. */
 export const places = (...buttons) => element("div", { class: "row places" }, ...buttons);
 
 /** The question that is open, or was last. */
@@ -67,11 +67,11 @@ export class PollPanel {
     for (const [at, option] of poll.options.entries()) this.mark(this.options.children[at], option, at);
     if (solvedNow) this.options.querySelector(".right")?.scrollIntoView({ block: "nearest" });
     this.note.textContent = this.noteOn(poll);
-    this.close.hidden = !poll.open;
-    this.peek.hidden = poll.shown;
+    this.close.disabled = !poll.open;
+    this.peek.disabled = poll.shown;
     this.peek.textContent = peeked === poll.round ? "Hide the votes" : PEEK;
-    this.show.hidden = poll.shown;
-    this.again.hidden = !poll.votes || Boolean(poll.before);
+    this.show.disabled = poll.shown;
+    this.again.disabled = !poll.votes || Boolean(poll.before);
   }
 
   /** Shows the votes to the teacher alone, or covers them again: this screen may be the projector's. */

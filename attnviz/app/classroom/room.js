@@ -3,7 +3,8 @@
 /**
  * What the server says of a room; `rooms.py` decides who may see what.
  * @typedef {{ path: string, query: string, reveal: string[] }} PlaceOfTeacher a page, its complete link, revealed lessons
- * @typedef {{ words: string, picture: string }} Point what is pointed at; the key of the page's part, "" for none
+ * @typedef {{ words: string, picture: string, place: string }} Point what is pointed at; the key of the page's part; which
+ *   element of it ("0.2.1"), and where in that, in thousandths ("0.2.1 500 250")
  * @typedef {{ question: string, options: string[], counts: number[], before: number[], right: number }} Result options
  *   are counted from 0; null: unknown
  * @typedef {Result & { round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll

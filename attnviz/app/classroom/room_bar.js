@@ -3,7 +3,7 @@
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
 import { button, places, PollPanel, save } from "./poll.js";
-import { pictureInSight, pictureOf, showPointed } from "./pointing.js";
+import { meant, Spot } from "./pointing.js";
 import { inOrder, room } from "./room.js";
 import styles from "./room_bar.css";
 
@@ -13,11 +13,12 @@ const MOST_TRIES = 5;
 const OF_A_SEAT = ["classroom", "learn"]; // pages that differ with it
 const ASSIGNMENT = "assignment"; // who works on it is not carried off
 const [ASK, END] = ["Ask this page's question", "End it for all?"];
+const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
 /**
  * What room_bar.py sends, and describes.
- * @typedef {{ page: string, query: string, point: string, revealed: string[], results: object[], wish: [string, string, string] | null,
- *   known: [string, boolean, string, boolean], question: { question: string, options: string[], right: number,
+ * @typedef {{ page: string, query: string, revealed: string[], results: object[], wish: [string, string, string] | null,
+ *   known: [string, boolean, string, string], question: { question: string, options: string[], right: number,
  *   own: boolean } | null }} Message
  */
 
@@ -49,26 +50,29 @@ class RoomBar extends View {
     this.end = button("", () => this.endTwice(), END);
     this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
     this.csv = button("Votes as CSV", () => save(room.state.results));
+    this.csv.classList.add("save");
     this.leading = places(this.csv, this.ask, this.point, this.end);
     this.row.append(this.lead, this.follow, this.fold, this.leading);
     this.poll = new PollPanel();
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
-    this.root = element("section", { class: "root room-bar", "aria-label": label }, this.panel, this.row);
-    this.aiming = ""; // what was chosen in the pictures when a point was asked for, until there is one
-    this.clicked = (event) => this.aiming && pictureOf(event) && this.pointAt(this.pointed());
-    window.addEventListener("click", this.clicked, { capture: true });
+    this.spot = new Spot();
+    this.root = element("section", { class: "root room-bar", "aria-label": label }, this.spot.root, this.panel, this.row);
+    this.aiming = false;
+    this.clicked = (event) => this.pointAt(event);
+    for (const each of OF_A_CLICK) window.addEventListener(each, this.clicked, { capture: true });
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
-      const { offsetHeight } = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
-      document.documentElement.style.setProperty("--room-bar", `${offsetHeight}px`);
+      const part = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
+      document.documentElement.style.setProperty("--room-bar", `${part.getBoundingClientRect().height}px`);
     });
   }
 
   close() {
     room.removeEventListener("change", this.changed);
-    window.removeEventListener("click", this.clicked, { capture: true });
+    for (const each of OF_A_CLICK) window.removeEventListener(each, this.clicked, { capture: true });
+    this.spot.show(null, false);
     clearTimeout(this.repeat);
     super.close();
   }
@@ -76,7 +80,7 @@ class RoomBar extends View {
   /** @param {Message} data */
   update(data) {
     const arrived = data.page !== this.data?.page;
-    if (arrived) [this.told, this.aiming] = ["", ""]; // on the way here it may have been lost
+    if (arrived) [this.told, this.aiming] = ["", false]; // on the way here it may have been lost
     this.data = data;
     if (arrived && data.page === ASSIGNMENT && room.follows) room.follow(false);
     if (data.wish && data.wish[0] !== done) {
@@ -88,7 +92,6 @@ class RoomBar extends View {
     }
     if (room.teaches && data.page !== "classroom") {
       room.show({ path: data.page, query: data.query, reveal: data.revealed });
-      this.pointOn();
     }
     this.draw();
     if (goal) this.later(SOON);
@@ -106,38 +109,29 @@ class RoomBar extends View {
     this.follow.hidden = !seat?.voter;
     this.follow.textContent = follows ? "Stop following" : "Follow again";
     this.lead.hidden = !teaches || !state || leads;
-    if (!leads) this.aiming = "";
+    if (!leads) this.aiming = false;
     this.leading.hidden = !leads;
     this.ask.hidden = !this.data.question;
     this.ask.textContent = this.data.question?.own ? "Ask your question" : ASK;
     this.point.hidden = this.data.page === "classroom"; // students stay where they are
     this.csv.hidden = !state?.results?.length;
-    this.point.setAttribute("aria-pressed", String(Boolean(point || this.aiming)));
-    this.point.classList.toggle("on", Boolean(point || this.aiming));
+    this.point.setAttribute("aria-pressed", String(this.points));
+    this.point.classList.toggle("on", this.points);
     this.end.textContent = this.ending ? END : "End room";
     const onWall = this.root.hasAttribute("data-teacher"); // there the vote takes the screen
-    this.poll.update(poll ?? null, teaches && !onWall && poll?.question === this.data.question?.question);
+    const asksIt = poll?.question === this.data.question?.question;
+    this.poll.update(poll ?? null, teaches && !onWall && asksIt);
     this.fold.hidden = !poll;
     this.fold.textContent = folded ? "Show question" : "Hide question";
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
-    this.light(teaches || follows ? point : null);
+    // A student's page asks it once: where the answer is given, too.
+    document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open && asksIt) && !folded);
+    if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
     this.tellPython();
     this.tellResults();
     this.goTo(follows && state?.view);
-  }
-
-  /** While the teacher points, what is chosen in the pictures is marked in a colour that nothing else has.
-   * @param {import("./room.js").Point | null} point */
-  light(point) {
-    const colour = point ? (this.theme.dark ? "#f9a8d4" : "#be185d") : "";
-    const { style } = document.documentElement;
-    if (style.getPropertyValue("--spotlight") !== colour) {
-      style.setProperty("--spotlight", colour);
-      window.dispatchEvent(new Event("attnviz:redraw"));
-    }
-    if (!goal) showPointed(point, room.follows || !this.data.point);
   }
 
   /** One line: how it stands, and what is pointed at. */
@@ -149,8 +143,8 @@ class RoomBar extends View {
     }
     if (room.teaches && !room.leads) return "This room is led from another window.";
     const { people, point, poll, view } = state;
-    const pointed = point ? ` Look: ${point.words || "the framed picture"}.` : "";
-    if (this.aiming) return "Click what you want to point at.";
+    const pointed = point ? ` Look: ${point.words || "at the frame"}.` : "";
+    if (this.aiming && !point) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
     if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
     if (!room.follows && this.data.page === ASSIGNMENT) return "Following is paused: this page stays.";
@@ -163,14 +157,14 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** The pages Classroom and Learn are drawn by where one sits; nobody reveals while a vote is open: a teacher's
-   * *Reveal* is everybody's. */
+  /** The pages Classroom and Learn are drawn by where one sits; nobody reveals while a vote is open, nor
+   * who follows: a teacher's *Reveal* is everybody's. */
   tellPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";
-    const asked = Boolean(state?.poll?.open);
-    const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", asked };
-    if (!OF_A_SEAT.includes(this.data.page) && asked === this.data.known[3]) return;
+    const covered = state?.poll?.open ? "vote" : room.follows && code ? "led" : "";
+    const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", covered };
+    if (!OF_A_SEAT.includes(this.data.page) && covered === this.data.known[3]) return;
     const text = JSON.stringify(Object.values(now));
     if (text === JSON.stringify(this.data.known) || text === this.told) return;
     this.told = text;
@@ -186,34 +180,25 @@ class RoomBar extends View {
     this.trigger("results", { results: room.state.results });
   }
 
-  /** While the teacher points, what they choose next is pointed at, too. */
-  pointOn() {
-    const point = this.pointed();
-    const { point: before, view } = room.state ?? {};
-    if (!room.leads || view?.path !== this.data.page) return; // the point of another page ends with it
-    const another = before && (point.words !== before.words || point.picture !== before.picture);
-    if (another || (this.aiming && point.words !== this.aiming)) this.pointAt(point);
+  /** Whether a click in a picture points, and does nothing else there. */
+  get points() {
+    return room.leads && (this.aiming || Boolean(room.state.point));
   }
 
-  /** Points at what is clicked next, or ends it; a page on which nothing can be chosen is pointed at as it is. */
   aim() {
-    if (room.state?.point || this.aiming) this.pointAt(null);
-    else if (!this.data.point) this.pointAt(this.pointed());
-    else {
-      this.aiming = this.data.point;
-      this.draw();
-    }
+    const on = !this.points;
+    if (room.state.point) room.act({ do: "point", point: null });
+    this.aiming = on;
+    this.draw();
   }
 
-  /** @param {import("./room.js").Point | null} point */
-  pointAt(point) {
-    this.aiming = "";
-    room.act({ do: "point", point });
-  }
-
-  /** @returns {import("./room.js").Point} */
-  pointed() {
-    return { words: this.data.point, picture: pictureInSight() };
+  /** @param {MouseEvent} event what a program presses, like a clicker's step, is no click of the teacher's */
+  pointAt(event) {
+    const point = this.points && event.isTrusted && meant(event);
+    if (!point) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (event.type === "click") room.act({ do: "point", point });
   }
 
   endTwice() {

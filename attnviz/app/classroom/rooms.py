@@ -38,6 +38,7 @@ _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
 _MOST_OF_A_QUERY = 3_000  # characters
 _MOST_OF_A_POINT = 500  # characters
 _PICTURE = re.compile(r"[\w-]{1,60}", re.ASCII)  # the key of a part of a page
+_PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of it, and where in that
 
 
 class Refused(AttnvizError):
@@ -125,7 +126,7 @@ class Room:
         salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
         leader: the window from which the teacher leads: the one that opened it, until another asks for it.
         view: where the teacher is: page, query of the address, and which lessons are revealed.
-        point: what the teacher points at: in words, and the picture on the page, "" where none is meant.
+        point: what the teacher points at: in words, the part of the page, and the place there: see `room.js`.
         rounds: how many votes were begun.
         results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
@@ -244,7 +245,7 @@ class Room:
         match message:
             case {"do": "view", "view": view}:
                 before, self.view = self.view, _checked_view(view)
-                if before and before["path"] != self.view["path"]:
+                if before and (before["path"], before["query"]) != (self.view["path"], self.view["query"]):
                     self.point = None  # what it means stays behind
             case {"do": "point", "point": point}:
                 self.point = _checked_point(point)
@@ -344,7 +345,7 @@ def _checked_point(point: object) -> dict[str, str] | None:
     match point:
         case None:
             return None
-        case {"words": str(words), "picture": str(picture)} if len(words) <= _MOST_OF_A_POINT:
-            if not picture or _PICTURE.fullmatch(picture):
-                return {"words": words, "picture": picture}
-    raise Refused("This cannot be pointed at. Choose a head or a token.")
+        case {"words": str(words), "picture": str(picture), "place": str(place)}:
+            if len(words) <= _MOST_OF_A_POINT and _PICTURE.fullmatch(picture) and _PLACE.fullmatch(place):
+                return {"words": words, "picture": picture, "place": place}
+    raise Refused("This cannot be pointed at. Choose something else in a picture.")

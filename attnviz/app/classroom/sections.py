@@ -18,6 +18,7 @@ _STYLE = """
 .room-code { font-size: clamp(3rem, 12vw, 7rem); line-height: 1.1; font-weight: 700; letter-spacing: 0.12em; }
 .room-address { font-size: clamp(1.25rem, 3vw, 2rem); overflow-wrap: anywhere; }
 .room-qr { width: min(100%, 24rem); }
+.stMain :is(.stMarkdown p, .stPageLink p, .stAlert p) { font-size: clamp(1rem, 1.875vw, 1.5rem); }
 </style>
 """
 
@@ -72,7 +73,7 @@ def _of_the_teacher(code: str) -> None:
         st.html(f'<div class="room-code">{escape(code)}</div>')
         if joins:
             shown = joins.removeprefix("http://").removesuffix(f"?room={code}")
-            st.markdown("to be typed, in the same network, at:")
+            st.markdown("Students in the same network join at this address:")
             st.html(f'<div class="room-address">{escape(shown)}</div>')
         else:
             st.warning(
@@ -81,9 +82,8 @@ def _of_the_teacher(code: str) -> None:
                 icon=":material/wifi_off:",
             )
         st.markdown(
-            "Students see each page that you open from now on. The bar below asks a page's question, or the "
-            "one that you write behind *Ask your own*, and points; come back here to show the code again. "
-            "The votes are seen on no screen until you show them."
+            "Students now see each page that you open. With the bar below you ask its question, or *your "
+            "own*, and point. Nobody sees the votes before you show them."
         )
         st.page_link("pages/learn.py", label="Lessons: “Teach it”", icon=":material/school:")
     if joins:

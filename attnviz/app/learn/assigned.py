@@ -91,7 +91,8 @@ def ask(about: Assigned) -> None:
     """Draw the questions; once all are answered, what is right, why, and the code to hand in."""
     try:
         rows, told, opened = _rows(about)
-        tasks = assignment.tasks(about.lesson.name, about.seed, about.text, rows)
+        words = [row for row in rows if any(map(str.isalnum, row.looker))]
+        tasks = assignment.tasks(about.lesson.name, about.seed, about.text, words or rows)
     except AttnvizError as error:
         stop(error)
     st.markdown(told)
@@ -124,8 +125,9 @@ def check() -> None:
     with st.expander("For teachers: check a result", icon=":material/verified:"):
         st.markdown(
             "A student hands in a code and a sentence. The code holds lesson, number and score, and a check "
-            "sum of these and of the sentence: a slip is found. It is no proof: who reads the code of this "
-            "app can make one up, and who opens the page anew can answer again. No name is asked or kept."
+            "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
+            "reads the code of this app can make one up, and who opens the page anew can answer again. No "
+            "name is asked or kept."
         )
         handed_in = st.text_area("Result code, and the student's sentence", height=68)
         if not handed_in:

@@ -22,7 +22,7 @@ from attnviz.text import decimal, percent, plural
 from attnviz.trace import Floats
 
 COUNT = 5
-_VERSION = "2"  # of the questions: raise it where the same lesson, number and sentence lead to other ones
+_VERSION = "3"  # of the questions: raise it where the same lesson, number and sentence lead to other ones
 _TRIES = 40  # tokens and keys to draw, until five questions differ
 _NOTICED = 0.02  # a smaller weight is not asked about, nor one that leaves the others less
 _APART = 2  # places, at least, between tokens whose distance is asked for
@@ -621,7 +621,7 @@ def read(handed_in: str) -> tuple[str, int, int]:
     found = _CODE.fullmatch(handed_in.strip())
     lesson = found[1].lower() if found else ""
     if found is None or lesson not in KINDS:
-        raise InvalidCode("This is no result code. One looks like masks-1-4-2-ABCDEF: copy the whole of it.")
+        raise InvalidCode("This is no result code. One looks like masks-1-4-3-ABCDEF: copy the whole of it.")
     if found[4] != _VERSION:
         raise InvalidCode(
             "This code comes from another version of attnviz, which asked other questions. It may be right, "

@@ -66,14 +66,6 @@ def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
     }
 
 
-def test_what_is_pointed_at_in_words_with_the_place_of_a_token() -> None:
-    sentence = "The dog saw the cat."
-    said = told(visit("explore", text=sentence, layer="2", head="3", query="5 the", key="3 dog"))
-    assert said["point"] == "layer 2 · head 3 · “the” (token 5) → “dog” (token 3)"
-    assert told(visit("masks", text=sentence))["point"].startswith("layer 4 · head 2 · “")
-    assert told(visit("about"))["point"] == ""
-
-
 def test_results_that_a_room_tells_are_kept_for_the_report_and_others_are_not() -> None:
     def page() -> None:
         import streamlit as st

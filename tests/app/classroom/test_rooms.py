@@ -18,7 +18,7 @@ WINDOW = "first window"
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
 ASK = {"do": "ask", "question": "What does it mean?", "options": OPTIONS, "right": 0}
-POINT = {"words": "head 4-2 · “it” (token 11)", "picture": "slide-head"}
+POINT = {"words": "it", "picture": "slide-head", "place": "0.2.11"}
 VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
@@ -178,13 +178,14 @@ def test_all_see_where_the_teacher_is_and_points() -> None:
     assert room.seen_by(None)["point"] is None
 
 
-def test_pointing_ends_where_another_page_begins() -> None:
+@pytest.mark.parametrize("change", [{"path": "explore"}, {"query": "layer=5"}])
+def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None:
     room = opened()
     room.lead(WINDOW, {"do": "view", "view": VIEW})
     room.lead(WINDOW, {"do": "point", "point": POINT})
-    room.lead(WINDOW, {"do": "view", "view": VIEW | {"query": "layer=5"}})
+    room.lead(WINDOW, {"do": "view", "view": VIEW | {"reveal": []}})
     assert room.point
-    room.lead(WINDOW, {"do": "view", "view": VIEW | {"path": "explore"}})
+    room.lead(WINDOW, {"do": "view", "view": VIEW | change})
     assert room.point is None
 
 
@@ -245,9 +246,10 @@ def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
             for point in (
                 4,
                 {"words": "head"},
-                {"words": 4, "picture": ""},
-                {"words": "x" * 501, "picture": ""},
+                POINT | {"words": 4},
+                POINT | {"words": "x" * 501},
                 POINT | {"picture": "a] b"},
+                POINT | {"place": "0 <b>"},
             )
         ),
     ],

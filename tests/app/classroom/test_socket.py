@@ -22,7 +22,7 @@ from tests.app.classroom import redis_server
 
 SECONDS = 20
 ASK = {"do": "ask", "question": "Which?", "options": ["one", "two"], "right": 1}
-POINT = {"words": "head 2", "picture": ""}
+POINT = {"words": "head 2", "picture": "slide-head", "place": "0.3 500 500"}
 FIRST, SECOND = "first-window----", "second-window---"
 VIEW = {"path": "masks", "query": "layer=4", "reveal": []}
 

@@ -120,7 +120,7 @@ class AlignedMatrices extends View {
     if (!room || !this.root.isConnected || !arrays) return;
     const third = Math.floor((room - 2 * GAP) / 3);
     const layout = matrixLayout(third, this.labels("rows"), this.labels("columns"), this.theme.font);
-    const beside = room >= 720 && layout.cell >= LEAST_CELL;
+    const beside = !this.root.hasAttribute("data-teacher") && room >= 720 && layout.cell >= LEAST_CELL;
     const width = beside ? third : room;
     this.switch.hidden = beside;
     [...this.data.sides, "difference"].forEach((name, number) => {
@@ -135,7 +135,7 @@ class AlignedMatrices extends View {
       panel.show(this.head(number), width, false);
       const ticks = this.ticks(number);
       scale.setAttribute("aria-label", `Colour scale: ${ticks.join(", ")}; ${SCALE}`);
-      const wide = Math.min(width, 260);
+      const wide = Math.min(width, beside ? 260 : 200);
       drawLegend(CanvasPen.on(scale, wide, LEGEND, this.theme), 1, 2, wide - 20, { ticks, masked: false }, kind);
     });
     this.tell();

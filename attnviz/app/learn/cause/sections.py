@@ -40,7 +40,7 @@ def question(chosen: ArrowSelection) -> None:
         f"force it to look at {chosen.key(other)} instead, what will the translation say?",
         [SAME, turned, OTHERWISE],
         right=right,
-        because=f"{_french(found)} Drag the arrow, and see.",
+        because=f"{_french(found)}",
     )
 
 
