@@ -162,6 +162,38 @@ def apart(query: ArrayLike, key: ArrayLike) -> float:
     return between / total if total > 0 else 0.0
 
 
+def jointly_scaled(query: ArrayLike, key: ArrayLike) -> tuple[Doubles, Doubles]:
+    """Queries and keys moved and scaled so that distance stands for dot product, with the same weights.
+
+    After AttentionViz (Yeh et al. 2023): the keys' mean is moved to that of the queries, and queries are
+    multiplied by what keys are divided by, here so that both are equally spread. All keys moved by one vector
+    change all scores of a query by one number, which softmax takes away; the two factors cancel. That holds
+    as long as nothing stands between dot products and softmax: no cap, no sink.
+
+    Args:
+        query: [query, d_head] of one head.
+        key: [key, d_head].
+    """
+    q, k = np.asarray(query, np.float64), np.asarray(key, np.float64)
+    k = k - k.mean(axis=0)
+    spread, of_keys = (q - q.mean(axis=0)).std(), k.std()
+    factor = float((of_keys / spread) ** 0.5) if spread and of_keys else 1.0
+    q, k = q * factor, k / factor
+    return q, k + q.mean(axis=0)
+
+
+def neighbours_kept(true: Doubles, shown: Doubles, most: int = 10) -> float:
+    """Which share of the nearest is among the nearest of a picture, too, 0 to 1.
+
+    Args:
+        true: [row, column], how far each is in truth; infinite where it does not count.
+        shown: the same in the picture.
+        most: how many nearest ones of each row are asked for; fewer than there are columns.
+    """
+    near, pictured = (np.argpartition(each, most, axis=-1)[:, :most] for each in (true, shown))
+    return float((near[:, :, None] == pictured[:, None, :]).any(axis=-1).mean())
+
+
 def _by_distances(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:
     """All points along all principal axes, queries first, and the singular values."""
     together = np.concatenate([query, key])
@@ -170,9 +202,13 @@ def _by_distances(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _by_dot_products(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:
-    """The same of the factors of QKᵀ, each with half of the strength."""
-    left, strengths, right = np.linalg.svd(query @ key.T, full_matrices=False)
-    return np.concatenate([left, right.T]) * np.sqrt(strengths), strengths
+    """The same of the factors of QKᵀ, each with half of the strength.
+
+    QKᵀ itself, thousands by thousands, is never made: with Q = AR and K = BS, it is A(RSᵀ)Bᵀ.
+    """
+    (a, r), (b, s) = (np.linalg.qr(each) for each in (query, key))
+    left, strengths, right = np.linalg.svd(r @ s.T, full_matrices=False)
+    return np.concatenate([a @ left, b @ right.T]) * np.sqrt(strengths), strengths
 
 
 def _two(columns: Doubles) -> Doubles:

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from attnviz.analysis.plane import Keeps, agreement, apart, closest_keys, distances, faithfulness, plane
+from attnviz.analysis.plane import (
+    Keeps,
+    agreement,
+    apart,
+    closest_keys,
+    distances,
+    faithfulness,
+    jointly_scaled,
+    neighbours_kept,
+    plane,
+)
 
 Array = NDArray[np.float64]
 
@@ -182,3 +192,25 @@ def test_apart_is_the_share_between_the_groups() -> None:
     """Around 0 and 4, one apart each way: 2 · 2 · 4 of 20 squares lie between the two means."""
     query, key = np.array([[-1.0], [1]]), np.array([[3.0], [5]])
     assert apart(query, key) == pytest.approx(16 / 20)
+
+
+@given(arrays(np.float64, (QUERIES, D_HEAD), elements=st.floats(-5, 5)), st.integers(0, 99))
+def test_moved_and_scaled_jointly_the_weights_stay_and_both_are_equally_spread(
+    query: Array, seed: int
+) -> None:
+    key = vectors(seed)[1]
+    moved, scaled = jointly_scaled(query, key)
+    np.testing.assert_allclose(moved.mean(axis=0), scaled.mean(axis=0), atol=1e-9)
+    before, after = (
+        np.exp(each - each.max(axis=1, keepdims=True)) for each in (query @ key.T, moved @ scaled.T)
+    )
+    sums = before.sum(axis=1, keepdims=True) / after.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(before, after * sums, atol=1e-6)
+    if (query - query.mean(axis=0)).std() > 1e-3:
+        assert (moved - moved.mean(axis=0)).std() == pytest.approx((scaled - scaled.mean(axis=0)).std())
+
+
+def test_of_the_nearest_those_are_counted_that_the_picture_has_too() -> None:
+    true, shown = np.array([[1.0, 2, 3, 4], [4, 3, 2, np.inf]]), np.array([[1.0, 9, 3, 4], [9, 3, 2, np.inf]])
+    assert neighbours_kept(true, shown, 2) == 0.75  # {0, 1} and {0, 2}; {2, 1} twice
+    assert neighbours_kept(true, true, 2) == 1
