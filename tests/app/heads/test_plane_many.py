@@ -46,10 +46,12 @@ def test_what_was_picked_is_listed_and_leads_to_explore_until_the_picture_is_ano
     first = len(attnviz.trace(HOSTILE).block("encoder", 3).query_tokens)
     assert "Draw a line around points" in words(app)
     app = picked(app, first + 1, 10**6)  # the second token of the second line, and one that is not there
-    assert re.search(r":small\[query of `rain`, which looks at `\S+` \*\*\d+ %", words(app))
+    assert re.search(r":small\[`rain` looks at `\S+` \*\*\d+ %", words(app))
     [link] = [link.proto for link in app.get("page_link") if link.proto.label == "Open on Explore"]
     assert "Rain+fell+on+0+days" in link.query_string
     assert "query=2+rain" in link.query_string
+    every = sum(len(attnviz.trace(line).block("encoder", 3).key_tokens) for line in LINES)
+    assert ":small[key of `rain`]" in words(picked(app, every + first + 1))
     app.toggle(key="hide").set_value(True).run()
     assert "Draw a line around points" in words(clean(app))
 

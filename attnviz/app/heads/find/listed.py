@@ -40,22 +40,27 @@ def block(chosen: HeadSelection, index: TextIndex) -> Block:
     return caches.trace(chosen.entry.name, ModelInput(index.lines[0])).block(chosen.kind, chosen.layer)
 
 
-def draw(chosen: HeadSelection, index: TextIndex, token: int, before: str = "", after: str = "") -> None:
+def draw(chosen: HeadSelection, index: TextIndex, token: int, told: str = "", *, key: bool = False) -> None:
     """Draw a token of the index in its sentence, with what it looks at most, and the way to Explore.
 
-    `before` and `after` are Markdown that is said before and after where it looks.
+    Args:
+        chosen: the head.
+        index: has the head's layer.
+        token: which of its tokens, from 0.
+        told: what else is said of it, in Markdown.
+        key: whether it is told of as one that is looked at.
     """
     at = index.layer(chosen.layer), chosen.head
     line, place = index.line_of(token)
     read, text = int(index.reads[at][token]), index.lines[line]
     tokens = loading.tokens(chosen.entry.name, text)
     groups = DisplayTokens(tokens, text).groups
-    spans = [
-        (Span(tokens[of].start, tokens[of].end), sign) for of, sign in {read: _READ, place: _LOOKS}.items()
-    ]
+    marks = {place: _READ} if key else {read: _READ, place: _LOOKS}
+    spans = [(Span(tokens[of].start, tokens[of].end), sign) for of, sign in marks.items()]
     st.markdown(marked(text, [each for each in spans if each[0].start < each[0].end]))
     looks, looked_at = (markdown.token(of, groups) for of in (place, read))
+    weight = percent(float(index.weight[at][token]))
+    says = f"key of {looks}" if key else f"{looks} looks at {looked_at} **{weight}**"
     with st.container(horizontal=True, vertical_alignment="center"):
-        weight = percent(float(index.weight[at][token]))
-        st.markdown(f":small[{before}{looks}, which looks at {looked_at} **{weight}**{after}]")
+        st.markdown(f":small[{says}{told}]")
         onward.explore_token(chosen, text, place, "Open on Explore")

@@ -22,21 +22,24 @@ const STEP = 24; // pixels that an arrow key moves the frame, or makes it larger
  */
 
 /**
- * The pixels of a marker around its middle, and how much of each it covers.
+ * The pixels of a marker around its middle in a picture, and how much of each it covers, 0 to 256.
  * @param {number} side 0: a circle, 1: a diamond
  * @param {number} radius
+ * @param {number} width of the picture
+ * @param {number} strength 0 to 1
  */
-function stamp(side, radius) {
-  const found = [];
-  const reach = Math.ceil(radius * 1.3);
+function stamp(side, radius, width, strength) {
+  const [places, covers] = [[], []];
+  const reach = Math.ceil(1.3 * radius) + 1;
   for (let y = -reach; y <= reach; y++) {
     for (let x = -reach; x <= reach; x++) {
       const far = side ? (Math.abs(x) + Math.abs(y)) / 1.25 : Math.hypot(x, y);
-      const cover = Math.min(1, Math.max(0, radius + 0.5 - far));
-      if (cover > 0) found.push([x, y, cover]);
+      const cover = Math.round(256 * strength * Math.min(1, Math.max(0, radius + 0.5 - far)));
+      if (cover > 0) places.push(4 * (y * width + x));
+      if (cover > 0) covers.push(cover);
     }
   }
-  return found;
+  return { reach, places: Int32Array.from(places), covers: Int32Array.from(covers) };
 }
 
 /** Whether a place lies in a polygon. */
@@ -212,22 +215,23 @@ class Cloud extends View {
     const levels = this.data.by === "kind" ? sides : this.arrays[this.data.by].values;
     const colours = this.colours();
     const radius = ratio * Math.min(4.5, (sides.length > 4000 ? 1.9 : 2.8) * this.view.zoom ** 0.25);
-    const stamps = [stamp(0, radius), stamp(1, radius)];
     for (const late of this.chosen ? [false, true] : [false]) {
+      const strength = this.chosen ? (late ? 1 : 0.18) : 0.65;
+      const stamps = [0, 1].map((side) => stamp(side, radius, width, strength));
       for (let point = 0; point < sides.length; point++) {
         if (this.chosen && this.chosen.has(point) !== late) continue;
+        const { reach, places, covers } = stamps[sides[point]];
         const x = Math.round(at[2 * point] * ratio);
         const y = Math.round(at[2 * point + 1] * ratio);
-        if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
-        const [red, green, blue] = colours[levels[point]];
-        const strength = this.chosen ? (late ? 1 : 0.18) : 0.65;
-        for (const [dx, dy, cover] of stamps[sides[point]]) {
-          if (x + dx < 0 || x + dx >= width || y + dy < 0 || y + dy >= height) continue;
-          const to = 4 * ((y + dy) * width + x + dx);
-          const share = cover * strength;
-          pixels[to] += (red - pixels[to]) * share;
-          pixels[to + 1] += (green - pixels[to + 1]) * share;
-          pixels[to + 2] += (blue - pixels[to + 2]) * share;
+        if (x < reach || y < reach || x >= width - reach || y >= height - reach) continue;
+        const colour = colours[levels[point]];
+        const middle = 4 * (y * width + x);
+        for (let nth = 0; nth < places.length; nth++) {
+          const to = middle + places[nth];
+          const cover = covers[nth];
+          pixels[to] += ((colour[0] - pixels[to]) * cover) >> 8;
+          pixels[to + 1] += ((colour[1] - pixels[to + 1]) * cover) >> 8;
+          pixels[to + 2] += ((colour[2] - pixels[to + 2]) * cover) >> 8;
         }
       }
     }
@@ -399,7 +403,7 @@ class Cloud extends View {
     const counts = new Map();
     for (const point of points) counts.set(this.word(point), (counts.get(this.word(point)) ?? 0) + 1);
     const often = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 4);
-    const named = often.map(([word, times]) => `${word} ${times}`).join(", ");
+    const named = often.map(([word, times]) => `“${word}” ${times}`).join(", ");
     this.fact.textContent = points.length ? `In the frame: ${points.length} points; most often ${named}` : "No point lies in the frame.";
   }
 }

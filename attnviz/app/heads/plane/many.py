@@ -40,8 +40,8 @@ NEAREST = 10
 KEPT: tuple[Keeps, ...] = ("distances", "dot products")
 _BY: dict[str, cloud.ColouredBy] = {
     "Query or key": "kind",
-    "Place in the sentence": "place",
-    "Length of the vector": "norm",
+    "Place in sentence": "place",
+    "Vector length": "norm",
     "Word": "word",
 }
 _ANCHORS = 200  # points of which the neighbours are compared
@@ -267,7 +267,7 @@ def _picked(chosen: ManySelection, index: TextIndex, found: ManyPoints, name: st
 
     def draw_one(point: int) -> None:
         side, token = divmod(point, len(found.tokens))
-        listed.draw(chosen, index, int(found.tokens[token]), f"{'key' if side else 'query'} of ")
+        listed.draw(chosen, index, int(found.tokens[token]), key=bool(side))
 
     listing.draw("points", points, draw_one)
 
