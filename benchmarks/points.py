@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import statistics
 import time
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from playwright.sync_api import Browser, Page
 
 from attnviz.app.heads.plane.cloud import cloud
@@ -51,7 +53,7 @@ def widget(report: Report, browser: Browser, frames: int) -> None:
     report.section(f"{POINTS:,} points on an empty page")
     generator = np.random.default_rng(1)
     half = np.repeat(np.array([0, 1], np.uint8), POINTS // 2)
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "places": generator.normal(size=(POINTS, 2)).astype(np.float32),
         "sides": half,
         **dict.fromkeys(("words", "lines"), half.astype(np.float32)),

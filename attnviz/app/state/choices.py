@@ -107,6 +107,7 @@ SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
 # Heads at work.
 WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR | _PLANE)
 SOURCE = OneOf(name="source", pages=_BEHAVIOUR | _FIND | _PLANE)
+STRONGEST = OneOf(name="strongest", pages=_BEHAVIOUR)
 RULE = OneOf(name="rule", pages=_BEHAVIOUR, renamed={"relative distance": "far away"})
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
