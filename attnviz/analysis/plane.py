@@ -13,6 +13,12 @@ from attnviz.trace import Doubles, Mask
 
 Keeps = Literal["distances", "dot products"]
 
+NEAREST = 10
+"""Of so many nearest points it is asked how many a plane keeps."""
+
+ANCHORS = 200
+"""Of so many points at most it is asked."""
+
 _AXES = 2
 
 
@@ -182,16 +188,30 @@ def jointly_scaled(query: ArrayLike, key: ArrayLike) -> tuple[Doubles, Doubles]:
     return q, k + q.mean(axis=0)
 
 
-def neighbours_kept(true: Doubles, shown: Doubles, most: int = 10) -> float:
-    """Which share of the nearest is among the nearest of a picture, too, 0 to 1.
+def nearest_kept(laid: Plane, query: ArrayLike, key: ArrayLike) -> float:
+    """Which share of the nearest points, or of the largest dot products, a plane keeps, 0 to 1.
+
+    It is asked of `ANCHORS` points at most, spread evenly: of each its `NEAREST` nearest points, queries and
+    keys alike, or of each query so many keys with the largest dot products.
 
     Args:
-        true: [row, column], how far each is in truth; infinite where it does not count.
-        shown: the same in the picture.
-        most: how many nearest ones of each row are asked for; fewer than there are columns.
+        laid: the plane.
+        query, key: [query, d_head] and [key, d_head], of which it was made; more than `NEAREST` of each.
     """
-    near, pictured = (np.argpartition(each, most, axis=-1)[:, :most] for each in (true, shown))
-    return float((near[:, :, None] == pictured[:, None, :]).any(axis=-1).mean())
+    q, k = np.asarray(query, np.float64), np.asarray(key, np.float64)
+    products = laid.keeps == "dot products"
+    count = len(q) + (0 if products else len(k))
+    some = np.linspace(0, count - 1, min(ANCHORS, count)).astype(int)
+    near = []
+    for queries, keys in ((q, k), (laid.queries, laid.keys)):
+        if products:
+            far = -queries[some] @ keys.T
+        else:
+            every = np.concatenate([queries, keys])
+            far = (every**2).sum(axis=-1) - 2 * every[some] @ every.T  # but for what each row has in common
+            far[np.arange(len(some)), some] = np.inf
+        near.append(np.argpartition(far, NEAREST, axis=-1)[:, :NEAREST])
+    return float((near[0][:, :, None] == near[1][:, None, :]).any(axis=-1).mean())
 
 
 def _by_distances(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:

@@ -17,7 +17,7 @@ from attnviz.analysis.plane import (
     distances,
     faithfulness,
     jointly_scaled,
-    neighbours_kept,
+    nearest_kept,
     plane,
 )
 
@@ -210,7 +210,19 @@ def test_moved_and_scaled_jointly_the_weights_stay_and_both_are_equally_spread(
         assert (moved - moved.mean(axis=0)).std() == pytest.approx((scaled - scaled.mean(axis=0)).std())
 
 
-def test_of_the_nearest_those_are_counted_that_the_picture_has_too() -> None:
-    true, shown = np.array([[1.0, 2, 3, 4], [4, 3, 2, np.inf]]), np.array([[1.0, 9, 3, 4], [9, 3, 2, np.inf]])
-    assert neighbours_kept(true, shown, 2) == 0.75  # {0, 1} and {0, 2}; {2, 1} twice
-    assert neighbours_kept(true, true, 2) == 1
+@pytest.mark.parametrize("keeps", KEEPS)
+def test_the_nearest_that_a_plane_keeps_are_counted_one_by_one(keeps: Keeps) -> None:
+    query, key = vectors(queries=13, keys=17)
+    laid = plane(query, key, keeps)
+    shares = []
+    for at in range(13 if keeps == "dot products" else 30):
+        near = []
+        for q, k in ((query, key), (laid.queries, laid.keys)):
+            every = np.concatenate([q, k])
+            far = -(k @ q[at]) if keeps == "dot products" else np.linalg.norm(every - every[at], axis=1)
+            others = [other for other in np.argsort(far) if keeps == "dot products" or other != at]
+            near.append(set(others[:10]))
+        shares.append(len(near[0] & near[1]) / 10)
+    assert nearest_kept(laid, query, key) == pytest.approx(np.mean(shares))
+    whole = vectors(queries=13, keys=17, d_head=2)
+    assert nearest_kept(plane(*whole, keeps), *whole) == 1

@@ -403,7 +403,9 @@ def test_the_file_has_every_number() -> None:
 @pytest.mark.parametrize("by", ["Sharpest attention", "Strongest contribution"])
 def test_where_the_head_does_most_is_listed_of_a_text_and_leads_to_explore(by: str) -> None:
     app = visit("behaviour", on="Many sentences", source="Paste", strongest=by, open="Where it does most")
-    app.text_area(key="pasted").set_value(f"{TIRED}\nRain fell: {by}.").run()  # a text of its own, not yet read
+    app.text_area(key="pasted").set_value(
+        f"{TIRED}\nRain fell: {by}."
+    ).run()  # a text of its own, not yet read
     app = finished(press(finished(app), "Look through 2 sentences"))
     told = words(clean(app))
     block = attnviz.trace(TIRED).block("encoder", 3)

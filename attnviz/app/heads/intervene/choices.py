@@ -71,7 +71,9 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
         query = controls.token(queries, given, "Token")
     chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
     with place:
-        with st.container(horizontal=True, width="content"):  # one button or two: what follows keeps its place
+        with st.container(
+            horizontal=True, width="content"
+        ):  # one button or two: what follows keeps its place
             _silence(chosen)
         with st.popover("Other changes", icon=":material/tune:"):
             row = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query)

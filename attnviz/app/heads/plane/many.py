@@ -10,10 +10,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.plane import Keeps, Plane, apart, jointly_scaled, neighbours_kept, plane
-from attnviz.app import caches, markdown
+from attnviz.analysis.plane import ANCHORS, NEAREST, Keeps, Plane, apart, jointly_scaled, nearest_kept, plane
+from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached
 from attnviz.app.components import store
+from attnviz.app.components.atlas import atlas
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
@@ -21,21 +22,20 @@ from attnviz.app.heads.find import listed
 from attnviz.app.heads.plane import cloud
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
+from attnviz.app.jobs import JOBS
 from attnviz.app.state import memory
 from attnviz.app.state.choices import COLOURED, HIDE, KEEPS, SCALED
 from attnviz.capture import loading
+from attnviz.experiments.all_planes import all_planes
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.sentences import self_attention
 from attnviz.experiments.text_index import TextIndex
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, ordinal, percent, plural
+from attnviz.text import decimal, head_name, ordinal, percent, plural
 from attnviz.trace import Doubles
 
 MOST_TOKENS = 10_000
 """How many tokens of a text are drawn, each with its query and its key."""
-
-NEAREST = 10
-"""Of so many nearest points it is told how many the picture keeps."""
 
 KEPT: tuple[Keeps, ...] = ("distances", "dot products")
 _BY: dict[str, cloud.ColouredBy] = {
@@ -44,7 +44,7 @@ _BY: dict[str, cloud.ColouredBy] = {
     "Vector length": "norm",
     "Word": "word",
 }
-_ANCHORS = 200  # points of which the neighbours are compared
+_ALL_HEADS_BYTES = 2**28  # while the planes of all heads are made
 _FREQUENT = 12  # words that have a colour of their own
 _LEVELS = 60, 254  # of the lowest number, which is to be seen on the ground, and of the highest
 _PICKED = "points picked in the plane"
@@ -127,6 +127,7 @@ def find(chosen: ManySelection, corpus: Corpus) -> None:
     _picture(chosen, index, found)
     folded(
         section("How to read it", _guide, chosen),
+        section("All heads at a glance", _all_heads, chosen, corpus, scaled),
         section("How far to trust it", _trust, chosen, index, found),
     )
 
@@ -160,20 +161,7 @@ def _points(
     laid = plane(query, key, keeps)
     starts = np.repeat(index.starts[:-1], np.diff(index.starts))[tokens]
     places = np.tile((tokens - starts).astype(np.float64), 2)
-    return ManyPoints(tokens, laid, places, lengths, _kept(laid, query, key), apart(query, key))
-
-
-def _kept(laid: Plane, query: Doubles, key: Doubles) -> float:
-    """Of some points, how many of the nearest, or of the largest dot products, the picture has, too."""
-    if laid.keeps == "dot products":
-        some = np.linspace(0, len(query) - 1, min(_ANCHORS, len(query))).astype(int)
-        return neighbours_kept(-query[some] @ key.T, -laid.queries[some] @ laid.keys.T, NEAREST)
-    every = np.concatenate([query, key]), np.concatenate([laid.queries, laid.keys])
-    some = np.linspace(0, len(every[0]) - 1, min(_ANCHORS, len(every[0]))).astype(int)
-    true, shown = ((each**2).sum(-1) - 2 * each[some] @ each.T for each in every)
-    for far in (true, shown):
-        far[np.arange(len(some)), some] = np.inf
-    return neighbours_kept(true, shown, NEAREST)
+    return ManyPoints(tokens, laid, places, lengths, nearest_kept(laid, query, key), apart(query, key))
 
 
 def _picture(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None:
@@ -272,6 +260,39 @@ def _picked(chosen: ManySelection, index: TextIndex, found: ManyPoints, name: st
     listing.draw("points", points, draw_one)
 
 
+def _all_heads(chosen: ManySelection, corpus: Corpus, scaled: bool) -> None:
+    """Draw the planes of all heads, small; a click on one opens it."""
+    name, layers, heads = chosen.entry.name, chosen.entry.layers_of(chosen.kind), chosen.entry.heads
+    key = "all planes", name, caches.fingerprint(name), corpus.key, scaled
+    job = JOBS.find(key, lambda: all_planes(corpus, name, scaled, _ALL_HEADS_BYTES))
+    start = f"Draw all {layers * heads} heads"
+    progress = show_job(job, counted("Reading the sentences", "steps"), key="all planes", start=start)
+    found = progress and progress.found
+    if not found:
+        return
+    facts = [
+        f"keeps {percent(kept)} of the variance, {percent(near)} of the {NEAREST} nearest points"
+        for kept, near in zip(found.kept.flat, found.near.flat, strict=True)
+    ]
+    atlas(
+        "planes of all heads",
+        pixels=store.publish("planes of all heads", {"thumbnails": found.pictures}),
+        layers=layers,
+        heads=heads,
+        selected={"layer": chosen.layer + 1, "heads": [chosen.head + 1]},
+        facts=facts,
+        kind="diverging",
+        on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
+    )
+    best, worst = (divmod(int(at), heads) for at in (found.near.argmax(), found.near.argmin()))
+    st.markdown(
+        f"Principal components of {found.tokens:,} queries and as many keys of each head, of the first "
+        f"{plural(found.lines, 'sentence')}{', scaled jointly' if scaled else ''}. Blue: more queries "
+        f"lie there; amber: more keys. Of the {NEAREST} nearest points the plane of head {head_name(*best)} keeps "
+        f"{percent(found.near[best])}, that of head {head_name(*worst)} {percent(found.near[worst])}."
+    )
+
+
 def _guide(chosen: ManySelection) -> None:
     """Say how the picture is read."""
     told = (
@@ -290,7 +311,7 @@ def _trust(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None:
     method = "principal components" if chosen.keeps == "distances" else "the singular value decomposition"
     told = (
         f"Two axes stand for {size} numbers of each vector; they come from {method} of all points drawn. "
-        f" Neighbours are compared for up to {_ANCHORS} points, spread evenly over the text."
+        f" Neighbours are compared for up to {ANCHORS} points, spread evenly over the text."
     )
     if chosen.keeps == "distances":
         told += (
