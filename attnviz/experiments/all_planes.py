@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.plane import jointly_scaled, nearest_kept, plane
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.text_index import TextIndex, index
+from attnviz.experiments.text_index import index
 from attnviz.trace import Doubles
 
 MOST_LINES = 100
@@ -59,22 +59,21 @@ def all_planes(
     lines = [line for line, _ in zip(corpus, range(MOST_LINES), strict=False)]
     beginning = Corpus.from_text("\n".join(lines), corpus.name)
     for step in index(beginning, model, most_bytes=most_bytes):
-        yield Progress(step.done, step.total + 1, None)
-    yield Progress(step.total + 1, step.total + 1, _planes(step.found, scaled))
-
-
-def _planes(read: TextIndex, scaled: bool) -> AllPlanes:
-    layers, heads = read.query.shape[:2]
-    kept, near = np.zeros((2, layers, heads))
+        read, layers = step.found, len(step.found.key.layers)
+        total = step.total + layers
+        yield Progress(step.done, total, None)
+    kept, near = np.zeros((2, layers, read.query.shape[1]))
     pictures = []
-    for layer, head in np.ndindex(layers, heads):
+    for layer, head in np.ndindex(*kept.shape):
         query, key = (np.asarray(read.vectors(by)[layer, head], np.float64) for by in ("query", "key"))
         if scaled:
             query, key = jointly_scaled(query, key)
         laid = plane(query, key, "distances")
         kept[layer, head], near[layer, head] = laid.kept, nearest_kept(laid, query, key)
         pictures.append(_picture(laid.queries, laid.keys))
-    return AllPlanes(np.stack(pictures), kept, near, read.tokens, read.done)
+        if head == 0:
+            yield Progress(read.done + layer, total, None)
+    yield Progress(total, total, AllPlanes(np.stack(pictures), kept, near, read.tokens, read.done))
 
 
 def _picture(queries: Doubles, keys: Doubles) -> NDArray[np.uint8]:

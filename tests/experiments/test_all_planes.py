@@ -26,7 +26,7 @@ def test_each_head_has_its_own_plane(monkeypatch: pytest.MonkeyPatch, scaled: bo
     if scaled:
         query, key = jointly_scaled(query, key)
     kept = plane(query, key, "distances").kept
-    assert found.kept[3, 1] == pytest.approx(kept, abs=1e-3)
+    assert float(found.kept[3, 1]) == pytest.approx(kept, abs=1e-3)
     assert (0 < found.near).all()
     assert (found.near <= 1).all()
 

@@ -210,7 +210,7 @@ class Cloud extends View {
     const { data: pixels, width, height } = image;
     const { background } = this.theme;
     new Uint32Array(pixels.buffer).fill(((255 << 24) | (background[2] << 16) | (background[1] << 8) | background[0]) >>> 0);
-    const { at } = this.lay(this.size.width, this.size.height);
+    const { at: spots } = this.lay(this.size.width, this.size.height);
     const sides = this.arrays.sides.values;
     const levels = this.data.by === "kind" ? sides : this.arrays[this.data.by].values;
     const colours = this.colours();
@@ -218,17 +218,18 @@ class Cloud extends View {
     for (const late of this.chosen ? [false, true] : [false]) {
       const strength = this.chosen ? (late ? 1 : 0.18) : 0.65;
       const stamps = [0, 1].map((side) => stamp(side, radius, width, strength));
-      for (let point = 0; point < sides.length; point++) {
+      for (let nth = 0; nth < sides.length; nth++) {
+        const point = (nth >> 1) + (nth % 2) * (sides.length >> 1); // in turns, that neither side hides the other
         if (this.chosen && this.chosen.has(point) !== late) continue;
         const { reach, places, covers } = stamps[sides[point]];
-        const x = Math.round(at[2 * point] * ratio);
-        const y = Math.round(at[2 * point + 1] * ratio);
+        const x = Math.round(spots[2 * point] * ratio);
+        const y = Math.round(spots[2 * point + 1] * ratio);
         if (x < reach || y < reach || x >= width - reach || y >= height - reach) continue;
         const colour = colours[levels[point]];
         const middle = 4 * (y * width + x);
-        for (let nth = 0; nth < places.length; nth++) {
-          const to = middle + places[nth];
-          const cover = covers[nth];
+        for (let at = 0; at < places.length; at++) {
+          const to = middle + places[at];
+          const cover = covers[at];
           pixels[to] += ((colour[0] - pixels[to]) * cover) >> 8;
           pixels[to + 1] += ((colour[1] - pixels[to + 1]) * cover) >> 8;
           pixels[to + 2] += ((colour[2] - pixels[to + 2]) * cover) >> 8;

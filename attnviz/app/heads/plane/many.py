@@ -288,8 +288,8 @@ def _all_heads(chosen: ManySelection, corpus: Corpus, scaled: bool) -> None:
     st.markdown(
         f"Principal components of {found.tokens:,} queries and as many keys of each head, of the first "
         f"{plural(found.lines, 'sentence')}{', scaled jointly' if scaled else ''}. Blue: more queries "
-        f"lie there; amber: more keys. Of the {NEAREST} nearest points the plane of head {head_name(*best)} keeps "
-        f"{percent(found.near[best])}, that of head {head_name(*worst)} {percent(found.near[worst])}."
+        f"lie there; amber: more keys. Of the {NEAREST} nearest points the plane of head "
+        f"{head_name(*best)} keeps {percent(found.near[best])}, that of head {head_name(*worst)} {percent(found.near[worst])}."
     )
 
 
