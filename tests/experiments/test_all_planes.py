@@ -25,9 +25,9 @@ def test_each_head_has_its_own_plane(monkeypatch: pytest.MonkeyPatch, scaled: bo
     assert (found.lines, found.tokens) == (3, len(query))
     if scaled:
         query, key = jointly_scaled(query, key)
-    kept = plane(query, key, "distances").kept
-    assert float(found.kept[3, 1]) == pytest.approx(kept, abs=1e-3)
-    assert (0 < found.near).all()
+    laid = plane(query, key, "distances")
+    assert laid.kept == pytest.approx(float(found.kept[3, 1]), abs=1e-3)
+    assert (found.near > 0).all()
     assert (found.near <= 1).all()
 
 

@@ -285,11 +285,12 @@ def _all_heads(chosen: ManySelection, corpus: Corpus, scaled: bool) -> None:
         on_pick=lambda layer, head: controls.open_head(layer - 1, head - 1),
     )
     best, worst = (divmod(int(at), heads) for at in (found.near.argmax(), found.near.argmin()))
+    jointly = ", scaled jointly" if scaled else ""
     st.markdown(
         f"Principal components of {found.tokens:,} queries and as many keys of each head, of the first "
-        f"{plural(found.lines, 'sentence')}{', scaled jointly' if scaled else ''}. Blue: more queries "
-        f"lie there; amber: more keys. Of the {NEAREST} nearest points the plane of head "
-        f"{head_name(*best)} keeps {percent(found.near[best])}, that of head {head_name(*worst)} {percent(found.near[worst])}."
+        f"{plural(found.lines, 'sentence')}{jointly}. Blue: more queries lie there; amber: more keys. Of the "
+        f"{NEAREST} nearest points the plane of head {head_name(*best)} keeps {percent(found.near[best])}, "
+        f"that of head {head_name(*worst)} {percent(found.near[worst])}."
     )
 
 
