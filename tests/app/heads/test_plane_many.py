@@ -10,7 +10,7 @@ import attnviz
 from attnviz.analysis.plane import jointly_scaled, plane
 from attnviz.app.heads.plane import many
 from attnviz.text import percent
-from tests.app.shown import clean, finished, sent, visit, words
+from tests.app.shown import clean, finished, press, sent, visit, words
 
 HOSTILE = "The [cat](http://x.org) slept, and <b>it</b> was **old**."
 LINES = (HOSTILE, *(f"Rain fell on {days} days, and it was cold." for days in range(9)))
@@ -65,3 +65,16 @@ def test_what_a_visitor_pasted_is_neither_markdown_nor_html() -> None:
 def test_what_makes_no_picture_is_said() -> None:
     assert "too few tokens" in pasted("Rain fell.").info[0].value
     assert "can read none of the lines" in pasted("word " * 300).error[0].value
+
+
+def test_all_heads_at_a_glance_say_what_they_keep() -> None:
+    app = finished(press(pasted(open="All heads at a glance"), "Draw all 72 heads"))
+    assert f"and as many keys of each head, of the first {len(LINES)} sentences. Blue: more queries" in words(
+        clean(app)
+    )
+    message = sent(app, "atlas")
+    assert message["selected"] == {"layer": 4, "heads": [2]}
+    assert len(message["facts"]) == 72
+    assert all(
+        re.fullmatch(r"keeps \d+ % of the variance, .+ nearest points", fact) for fact in message["facts"]
+    )

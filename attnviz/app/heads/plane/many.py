@@ -276,7 +276,7 @@ def _all_heads(chosen: ManySelection, corpus: Corpus, scaled: bool) -> None:
     ]
     atlas(
         "planes of all heads",
-        pixels=store.publish("planes of all heads", {"thumbnails": found.pictures}),
+        pixels=store.publish("pictures of all planes", {"thumbnails": found.pictures}),
         layers=layers,
         heads=heads,
         selected={"layer": chosen.layer + 1, "heads": [chosen.head + 1]},
