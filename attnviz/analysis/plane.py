@@ -13,6 +13,12 @@ from attnviz.trace import Doubles, Mask
 
 Keeps = Literal["distances", "dot products"]
 
+NEAREST = 10
+"""Of so many nearest points it is asked how many a plane keeps."""
+
+ANCHORS = 200
+"""Of so many points at most it is asked."""
+
 _AXES = 2
 
 
@@ -162,6 +168,52 @@ def apart(query: ArrayLike, key: ArrayLike) -> float:
     return between / total if total > 0 else 0.0
 
 
+def jointly_scaled(query: ArrayLike, key: ArrayLike) -> tuple[Doubles, Doubles]:
+    """Queries and keys moved and scaled so that distance stands for dot product, with the same weights.
+
+    After AttentionViz (Yeh et al. 2023): the keys' mean is moved to that of the queries, and queries are
+    multiplied by what keys are divided by, here so that both are equally spread. All keys moved by one vector
+    change all scores of a query by one number, which softmax takes away; the two factors cancel. That holds
+    as long as nothing stands between dot products and softmax: no cap, no sink.
+
+    Args:
+        query: [query, d_head] of one head.
+        key: [key, d_head].
+    """
+    q, k = np.asarray(query, np.float64), np.asarray(key, np.float64)
+    k = k - k.mean(axis=0)
+    spread, of_keys = (q - q.mean(axis=0)).std(), k.std()
+    factor = float((of_keys / spread) ** 0.5) if spread and of_keys else 1.0
+    q, k = q * factor, k / factor
+    return q, k + q.mean(axis=0)
+
+
+def nearest_kept(laid: Plane, query: ArrayLike, key: ArrayLike) -> float:
+    """Which share of the nearest points, or of the largest dot products, a plane keeps, 0 to 1.
+
+    It is asked of `ANCHORS` points at most, spread evenly: of each its `NEAREST` nearest points, queries and
+    keys alike, or of each query so many keys with the largest dot products.
+
+    Args:
+        laid: the plane.
+        query, key: [query, d_head] and [key, d_head], of which it was made; more than `NEAREST` of each.
+    """
+    q, k = np.asarray(query, np.float64), np.asarray(key, np.float64)
+    products = laid.keeps == "dot products"
+    count = len(q) + (0 if products else len(k))
+    some = np.linspace(0, count - 1, min(ANCHORS, count)).astype(int)
+    near = []
+    for queries, keys in ((q, k), (laid.queries, laid.keys)):
+        if products:
+            far = -queries[some] @ keys.T
+        else:
+            every = np.concatenate([queries, keys])
+            far = (every**2).sum(axis=-1) - 2 * every[some] @ every.T  # but for what each row has in common
+            far[np.arange(len(some)), some] = np.inf
+        near.append(np.argpartition(far, NEAREST, axis=-1)[:, :NEAREST])
+    return float((near[0][:, :, None] == near[1][:, None, :]).any(axis=-1).mean())
+
+
 def _by_distances(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:
     """All points along all principal axes, queries first, and the singular values."""
     together = np.concatenate([query, key])
@@ -170,9 +222,13 @@ def _by_distances(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:
 
 
 def _by_dot_products(query: Doubles, key: Doubles) -> tuple[Doubles, Doubles]:
-    """The same of the factors of QKᵀ, each with half of the strength."""
-    left, strengths, right = np.linalg.svd(query @ key.T, full_matrices=False)
-    return np.concatenate([left, right.T]) * np.sqrt(strengths), strengths
+    """The same of the factors of QKᵀ, each with half of the strength.
+
+    QKᵀ itself, thousands by thousands, is never made: with Q = AR and K = BS, it is A(RSᵀ)Bᵀ.
+    """
+    (a, r), (b, s) = (np.linalg.qr(each) for each in (query, key))
+    left, strengths, right = np.linalg.svd(r @ s.T, full_matrices=False)
+    return np.concatenate([a @ left, b @ right.T]) * np.sqrt(strengths), strengths
 
 
 def _two(columns: Doubles) -> Doubles:

@@ -359,6 +359,11 @@ REFERENCES = {
     "Yan et al. 2019": Reference(
         "TENER: Adapting Transformer Encoder for Named Entity Recognition", _PREPRINT, "arXiv:1911.04474"
     ),
+    "Yeh et al. 2023": Reference(
+        "AttentionViz: A Global View of Transformer Attention",
+        "IEEE Transactions on Visualization and Computer Graphics 30(1)",
+        "arXiv:2305.03210",
+    ),
     "Zeiler & Fergus 2014": Reference(
         "Visualizing and Understanding Convolutional Networks", "ECCV", "arXiv:1311.2901"
     ),

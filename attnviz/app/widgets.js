@@ -6,6 +6,7 @@ export { default as arrow } from "./components/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
 export { default as average } from "./learn/weighted_average/average.js";
 export { default as candidates } from "./components/candidates.js";
+export { default as cloud } from "./heads/plane/cloud.js";
 export { default as copy_link } from "./components/copy_link.js";
 export { default as curves } from "./components/curves.js";
 export { default as distributions } from "./heads/behaviour/distributions.js";

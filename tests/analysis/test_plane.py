@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from attnviz.analysis.plane import Keeps, agreement, apart, closest_keys, distances, faithfulness, plane
+from attnviz.analysis.plane import (
+    Keeps,
+    agreement,
+    apart,
+    closest_keys,
+    distances,
+    faithfulness,
+    jointly_scaled,
+    nearest_kept,
+    plane,
+)
 
 Array = NDArray[np.float64]
 
@@ -182,3 +192,37 @@ def test_apart_is_the_share_between_the_groups() -> None:
     """Around 0 and 4, one apart each way: 2 · 2 · 4 of 20 squares lie between the two means."""
     query, key = np.array([[-1.0], [1]]), np.array([[3.0], [5]])
     assert apart(query, key) == pytest.approx(16 / 20)
+
+
+@given(arrays(np.float64, (QUERIES, D_HEAD), elements=st.floats(-5, 5)), st.integers(0, 99))
+def test_moved_and_scaled_jointly_the_weights_stay_and_both_are_equally_spread(
+    query: Array, seed: int
+) -> None:
+    key = vectors(seed)[1]
+    moved, scaled = jointly_scaled(query, key)
+    np.testing.assert_allclose(moved.mean(axis=0), scaled.mean(axis=0), atol=1e-9)
+    before, after = (
+        np.exp(each - each.max(axis=1, keepdims=True)) for each in (query @ key.T, moved @ scaled.T)
+    )
+    sums = before.sum(axis=1, keepdims=True) / after.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(before, after * sums, atol=1e-6)
+    if (query - query.mean(axis=0)).std() > 1e-3:
+        assert (moved - moved.mean(axis=0)).std() == pytest.approx((scaled - scaled.mean(axis=0)).std())
+
+
+@pytest.mark.parametrize("keeps", KEEPS)
+def test_the_nearest_that_a_plane_keeps_are_counted_one_by_one(keeps: Keeps) -> None:
+    query, key = vectors(queries=13, keys=17)
+    laid = plane(query, key, keeps)
+    shares = []
+    for at in range(13 if keeps == "dot products" else 30):
+        near = []
+        for q, k in ((query, key), (laid.queries, laid.keys)):
+            every = np.concatenate([q, k])
+            far = -(k @ q[at]) if keeps == "dot products" else np.linalg.norm(every - every[at], axis=1)
+            others = [other for other in np.argsort(far) if keeps == "dot products" or other != at]
+            near.append(set(others[:10]))
+        shares.append(len(near[0] & near[1]) / 10)
+    assert nearest_kept(laid, query, key) == pytest.approx(np.mean(shares))
+    whole = vectors(queries=13, keys=17, d_head=2)
+    assert nearest_kept(plane(*whole, keeps), *whole) == 1

@@ -411,6 +411,49 @@ def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
     assert 2 <= page.locator(".pointed text").count() <= 2 + 4
 
 
+def test_plane_of_many_sentences_by_a_line_and_by_keyboard_to_explore(
+    page: Page, server: Server, tmp_path: Path
+) -> None:
+    first_visit(page, server, "plane", on="Many sentences", hide="true", scaled="true")
+    picture = page.get_by_role("img", name=re.compile("queries and as many keys of 400 sentences"))
+    expect(picture).to_be_visible(timeout=COMPUTED_MS)
+    pad, fact = page.get_by_role("application"), page.locator(".cloud .fact")
+    # Around the whole picture there are all points.
+    box = box_of(pad)
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.mouse.down()
+    for right, down in ((2, box["height"] - 2), (box["width"] - 2, box["height"] - 2), (box["width"] - 2, 2)):
+        page.mouse.move(box["x"] + right, box["y"] + down)
+    page.mouse.up()
+    tokens = sum(
+        len(attnviz.trace(line).block("encoder", 3).query_tokens) - 2 for line in bundled().splitlines()
+    )
+    expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_visible()
+    expect(page.get_by_text("The first 500 are listed.")).to_be_visible()
+    page.mouse.move(*middle(pad))
+    # Enlarged, the frame of the keyboard holds fewer.
+    pad.focus()
+    page.keyboard.press("ArrowUp")
+    expect(fact).to_contain_text(re.compile(r"In the frame: \d+ points; most often “"))
+    before = fact.inner_text()
+    press(page, "+", "+", "ArrowDown")
+    expect(fact).not_to_have_text(before)
+    press(page, "Enter")
+    expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_hidden()
+    wait_idle(page)
+    colours = page.get_by_role("combobox", name="Colour by")
+    colours.click()
+    page.get_by_role("option", name="Word").click()
+    expect(page.locator(".cloud .scale")).to_contain_text("all others")
+    expect(page).to_have_url(re.compile("coloured=Word"))
+    wait_idle(page)
+    assert "queries and as many keys" in " ".join(svg(save(page, "SVG", tmp_path)).itertext())
+    everybody_can_use(page)
+    page.get_by_role("link", name="Open on Explore").first.click()
+    expect(page).to_have_url(re.compile(r"/\?text="))
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
+
+
 # Which head resolves the pronoun?
 
 

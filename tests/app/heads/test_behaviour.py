@@ -398,3 +398,25 @@ def test_the_file_has_every_number() -> None:
     ]
     assert stamped == {tuple(at): stamp for *at, stamp in labelled if stamp}
     assert all(line.endswith(",") for line in csv_of(of_sentence("translator", TIRED)).splitlines()[1:])
+
+
+@pytest.mark.parametrize("by", ["Sharpest attention", "Strongest contribution"])
+def test_where_the_head_does_most_is_listed_of_a_text_and_leads_to_explore(by: str) -> None:
+    app = visit("behaviour", on="Many sentences", source="Paste", strongest=by, open="Where it does most")
+    app.text_area(key="pasted").set_value(
+        f"{TIRED}\nRain fell: {by}."
+    ).run()  # a text of its own, not yet read
+    app = finished(press(finished(app), "Look through 2 sentences"))
+    told = words(clean(app))
+    block = attnviz.trace(TIRED).block("encoder", 3)
+    if by == "Sharpest attention":
+        own = block.weights[1, 1:-1, 1:-1]
+        largest = percent(float(own.max()))
+        token = block.query_tokens[1 + int(own.max(axis=1).argmax())].text
+        assert re.search(rf":small\[`{token}[^`]*` looks at `[^`]+` \*\*{largest}\*\*\]", told)
+    else:
+        assert block.projection is not None
+        longest = np.linalg.norm(block.output[1, 1:-1] @ block.projection[1], axis=-1).max()
+        assert f"it adds a vector of length **{longest:.2f}**" in told
+    links = [link.proto for link in app.get("page_link") if link.proto.label == "Open on Explore"]
+    assert len(links) == 2

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz import experiments
-from attnviz.app.heads.find import sections
+from attnviz.app.heads.find import listed
 from attnviz.app.heads.pronouns.figures import interval, rate
 from attnviz.text import percent
 from tests.app.shown import clean, finished, page_links, press, visit
@@ -74,7 +74,7 @@ def test_what_is_too_much_or_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPa
     app.text_area(key="pasted").set_value("a b\n" * 10_001).run()
     assert "10,001 lines; this page reads at most 10,000" in app.error[0].value
     assert app.text_area(key="pasted").value == "a b\n" * 10_001
-    monkeypatch.setattr(sections, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(listed, "MOST_BYTES", 100_000)
     app = pasted("\n".join(f"A dog ate {n} hats." for n in range(99)))
     assert "Take about " in app.error[0].value
     assert "can read none of the lines" in pasted("word " * 300).error[0].value

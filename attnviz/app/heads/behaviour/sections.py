@@ -6,14 +6,14 @@ import streamlit as st
 
 from attnviz.app import caches, markdown
 from attnviz.app.folded import folded, section
-from attnviz.app.heads.behaviour import alike, rules, shapes, table, texts
+from attnviz.app.heads.behaviour import alike, examples, rules, shapes, table, texts
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
 from attnviz.app.result_store import kept
 from attnviz.app.state import link
-from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, TEXT
+from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, STRONGEST, TEXT
 from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
@@ -27,7 +27,7 @@ _SHORT_FIRST = "Sentences of equal length go together: until all are read, these
 
 def on_sentence(text: str, chosen: RuledHead) -> None:
     """Draw what the heads do in one sentence."""
-    _draw(of_sentence(chosen.entry.name, text), chosen)
+    _draw(of_sentence(chosen.entry.name, text), chosen, texts.bundled())
 
 
 def on_many(corpus: Corpus, chosen: RuledHead) -> None:
@@ -50,7 +50,7 @@ def on_many(corpus: Corpus, chosen: RuledHead) -> None:
         if sentences := int(progress.found.tally.sentences):
             if not progress.finished:
                 st.markdown(f":small[{_SHORT_FIRST}]")
-            _draw(of_many(name, JobSnapshot(key, sentences, progress.found)), chosen)
+            _draw(of_many(name, JobSnapshot(key, sentences, progress.found)), chosen, corpus)
         elif progress.finished:
             st.info(_NOTHING_READ, icon=":material/edit:")
 
@@ -58,10 +58,11 @@ def on_many(corpus: Corpus, chosen: RuledHead) -> None:
     show_job(job, counted("Reading the sentences", unit), draw, key="behaviour")
 
 
-def _draw(findings: Findings, chosen: RuledHead) -> None:
+def _draw(findings: Findings, chosen: RuledHead, corpus: Corpus) -> None:
     rules.draw(findings, chosen)
     sections = [
         section("All rules of this head", rules.of_head, findings, chosen),
+        section("Where it does most", examples.draw, chosen, corpus).with_choices(STRONGEST),
         section("All heads as a table", table.draw, findings, chosen),
         section("Shapes of attention", shapes.draw, findings, chosen).with_choices(READ_WITH),
     ]

@@ -57,6 +57,11 @@ def corpus(source: str) -> Corpus | None:
     if source == UPLOADED:
         return _uploaded()
     _read()
+    return bundled()
+
+
+def bundled() -> Corpus:
+    """The sentences that come with attnviz."""
     return Corpus.from_text(behaviour.bundled(), "the bundled sentences")
 
 

@@ -12,24 +12,19 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
-from attnviz.app.heads.find import words
+from attnviz.app.heads.find import listed, words
 from attnviz.app.heads.pronouns import listing, onward
 from attnviz.app.heads.pronouns.figures import marked
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS
 from attnviz.app.state.choices import FOUND_BY, SOURCE
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import MOST, Neighbour, Search
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import self_attention
 from attnviz.experiments.text_index import TextIndex
 from attnviz.text import plural
-
-MOST_BYTES = 2**26
-"""How much the index of a text takes at most, of the heads of one layer: 67 MB."""
 
 _BY = {"Query": "query", "Key": "key", "Head output": "output"}
 
@@ -69,9 +64,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
 
 def find(chosen: TokenSelection, corpus: Corpus) -> None:
     """Draw the nearest tokens of the text, as far as it has been read."""
-    name, layer = chosen.entry.name, chosen.layer
-    key = "find", name, caches.fingerprint(name), corpus.key, layer
-    job = JOBS.find(key, lambda: text_index.index(corpus, name, layers=[layer], most_bytes=MOST_BYTES))
+    job, _ = listed.index_job(chosen, corpus)
 
     def draw(progress: Progress[TextIndex]) -> None:
         _found(chosen, progress)

@@ -26,18 +26,22 @@ from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
+from attnviz.app.heads.behaviour import texts
+from attnviz.app.heads.plane import many
 from attnviz.app.heads.plane import plane as widget
+from attnviz.app.page import bar
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, percent, plural
 from attnviz.trace import Doubles, Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
-_KEEPS: tuple[Keeps, ...] = ("distances", "dot products")
 _SMALL_DIGITS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -79,18 +83,34 @@ class ComparedPlane:
         return self.distances if self.points.keeps == "distances" else self.products
 
 
-def choose() -> PlaneSelection:
-    """Draw all choices of the page.
+def choose() -> PlaneSelection | tuple[many.ManySelection, Corpus | None]:
+    """Draw all choices of the page; of many sentences, the text is None as long as the visitor gave none.
 
     Raises:
-        AttnvizError: the model cannot read what stands in the box, or cannot be used any more.
+        AttnvizError: the model cannot read what stands in the box, or cannot be used any more; or the text is
+            none, or too long.
     """
-    text, entry, (head_column, token_column) = choosing.sentence_and_model(4, 3)
+    with bar():
+        wide, narrow, head_column, token_column = st.columns([6, 3, 4, 3])
+        below = st.container(horizontal=True, vertical_alignment="center")
+    with below:
+        source = texts.choose()
+    with narrow:
+        entry = controls.reading_model(offer_own=False)
+    with wide:
+        text = texts.sentence(source, entry)
+    if source:
+        with head_column:
+            layer, head = choosing.head(entry, self_attention(entry))
+        with wide:
+            corpus = texts.corpus(source)
+        with below:
+            return many.choose(entry, layer, head), corpus
     given = ModelInput(text)
     caches.need_vectors(caches.trace(entry.name, given))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with below:
         kind = attention.choose(entry.name)
-        keeps = KEEPS.segments("The plane keeps", _KEEPS)
+        keeps = KEEPS.segments("The plane keeps", many.KEPT)
         hide = _choose_hiding(entry, given, kind)
     with head_column:
         layer, head = choosing.head(entry, kind)

@@ -1,0 +1,66 @@
+"""A token of an indexed text, in its sentence: where it looks, and the way to it on Explore."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.words import Span
+from attnviz.app import caches, markdown
+from attnviz.app.heads.choosing import HeadSelection
+from attnviz.app.heads.pronouns import onward
+from attnviz.app.heads.pronouns.figures import marked
+from attnviz.app.jobs import JOBS, Job
+from attnviz.capture import loading
+from attnviz.capture.model import ModelInput
+from attnviz.experiments import text_index
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.text_index import TextIndex
+from attnviz.text import percent
+from attnviz.trace import Block
+
+MOST_BYTES = 2**26
+"""How much the index of a text takes at most, of the heads of one layer: 67 MB."""
+
+MOST = 50
+"""Of how many lines that could not be read it is said why."""
+
+_READ, _LOOKS = ":red-background[", ":blue-background["
+
+
+def index_job(chosen: HeadSelection, corpus: Corpus) -> tuple[Job[TextIndex], tuple[str, ...]]:
+    """The index of a text for all heads of the open layer, the same for all pages, and its key."""
+    name, layer = chosen.entry.name, chosen.layer
+    key = "find", name, caches.fingerprint(name), corpus.key, str(layer)
+    return JOBS.find(key, lambda: text_index.index(corpus, name, layers=[layer], most_bytes=MOST_BYTES)), key
+
+
+def block(chosen: HeadSelection, index: TextIndex) -> Block:
+    """The open layer's attention in the first line of the text."""
+    return caches.trace(chosen.entry.name, ModelInput(index.lines[0])).block(chosen.kind, chosen.layer)
+
+
+def draw(chosen: HeadSelection, index: TextIndex, token: int, told: str = "", *, key: bool = False) -> None:
+    """Draw a token of the index in its sentence, with what it looks at most, and the way to Explore.
+
+    Args:
+        chosen: the head.
+        index: has the head's layer.
+        token: which of its tokens, from 0.
+        told: what else is said of it, in Markdown.
+        key: whether it is told of as one that is looked at.
+    """
+    at = index.layer(chosen.layer), chosen.head
+    line, place = index.line_of(token)
+    read, text = int(index.reads[at][token]), index.lines[line]
+    tokens = loading.tokens(chosen.entry.name, text)
+    groups = DisplayTokens(tokens, text).groups
+    marks = {place: _READ} if key else {read: _READ, place: _LOOKS}
+    spans = [(Span(tokens[of].start, tokens[of].end), sign) for of, sign in marks.items()]
+    st.markdown(marked(text, [each for each in spans if each[0].start < each[0].end]))
+    looks, looked_at = (markdown.token(of, groups) for of in (place, read))
+    weight = percent(float(index.weight[at][token]))
+    says = f"key of {looks}" if key else f"{looks} looks at {looked_at} **{weight}**"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":small[{says}{told}]")
+        onward.explore_token(chosen, text, place, "Open on Explore")
