@@ -12,12 +12,12 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
-from attnviz.app.heads.find import words
+from attnviz.app.heads.find import indexes, words
 from attnviz.app.heads.pronouns import listing, onward
 from attnviz.app.heads.pronouns.figures import marked
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
-from attnviz.app.state.choices import FOUND_BY, SOURCE
+from attnviz.app.state.choices import ALSO, FOUND_BY, INDEX, SOURCE
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments import text_index
@@ -31,47 +31,67 @@ from attnviz.text import plural
 MOST_BYTES = 2**26
 """How much the index of a text takes at most, of the heads of one layer: 67 MB."""
 
-_BY = {"Query": "query", "Key": "key", "Head output": "output"}
+_BY = {"Query": "query", "Key": "key", "Head output": "output", "Pattern": "pattern"}
+_INDEXED = "Index"
+_SOURCES = (texts.BUNDLED, texts.PASTED, texts.UPLOADED)
 
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """A token in a head, and by which of its vectors others are found."""
+    """A token in a head and perhaps others of its layer, and by what others are found.
 
+    Attributes:
+        heads: from 0, the open one first.
+        by: one of `neighbours.BY`.
+    """
+
+    heads: tuple[int, ...]
     by: str
 
 
-def choose() -> tuple[TokenSelection, Corpus | None]:
+def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
     """Draw all choices; the text that is searched is None as long as the visitor has given none.
 
     Raises:
         AttnvizError: the model cannot read what stands in the box, or gives its weights alone; or the text is
-            none, or too long.
+            none, or too long, or an index that cannot be searched with it.
     """
     text, entry, _ = choosing.sentence_and_model()
     given, kind = ModelInput(text), self_attention(entry)
     caches.need_vectors(caches.trace(entry.name, given))
-    head_column, token_column = st.columns([2, 1])
+    head_column, also_column, token_column = st.columns([3, 2, 2])
     with head_column:
         layer, head = choosing.head(entry, kind)
     queries, keys = choosing.groups(entry, given, kind)
+    with also_column:
+        also = ALSO.draw("Together with heads", list(range(1, entry.heads + 1)), placeholder="none")
     with token_column:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Alike by")
         by = _BY[FOUND_BY.segments("Alike by", tuple(_BY))]
         st.markdown("in the sentences")
-        source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED, texts.UPLOADED))
-        bundled = texts.corpus(source) if source == texts.BUNDLED else None
-    corpus = bundled or texts.corpus(source)
-    return TokenSelection(entry, kind, layer, head, given, queries, keys, query, by), corpus
+        made = indexes.names()
+        source = SOURCE.segments("Sentences", (*_SOURCES, _INDEXED) if made else _SOURCES)
+        within: Corpus | TextIndex | None = None
+        if source == _INDEXED:
+            within = indexes.opened(INDEX.select("Index", made, label_visibility="collapsed"))
+            text_index.check_model(within, entry)
+        elif source == texts.BUNDLED:
+            within = texts.corpus(source)
+    heads = (head, *(each - 1 for each in sorted(also) if each - 1 != head))
+    chosen = TokenSelection(entry, kind, layer, head, given, queries, keys, query, heads, by)
+    return chosen, within or texts.corpus(source)
 
 
-def find(chosen: TokenSelection, corpus: Corpus) -> None:
+def find(chosen: TokenSelection, within: Corpus | TextIndex) -> None:
     """Draw the nearest tokens of the text, as far as it has been read."""
+    if isinstance(within, TextIndex):
+        _found(chosen, Progress(within.done, len(within.lines), within))
+        return
     name, layer = chosen.entry.name, chosen.layer
-    key = "find", name, caches.fingerprint(name), corpus.key, layer
-    job = JOBS.find(key, lambda: text_index.index(corpus, name, layers=[layer], most_bytes=MOST_BYTES))
+    key = "find", name, caches.fingerprint(name), within.key, layer
+    job = JOBS.find(key, lambda: text_index.index(within, name, layers=[layer], most_bytes=MOST_BYTES))
 
     def draw(progress: Progress[TextIndex]) -> None:
         _found(chosen, progress)
@@ -83,7 +103,7 @@ def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     index = progress.found
     texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[:MOST]])
     place = chosen.queries[chosen.query].positions[0]
-    search = Search.of(index, chosen.block, chosen.head, place, chosen.by, chosen.given.text)
+    search = Search.of(index, chosen.block, chosen.heads, place, chosen.by, chosen.given.text)
     neighbours = search.neighbours()
     if not neighbours:
         st.markdown("No other sentence has been read yet.")
@@ -91,7 +111,7 @@ def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     if not progress.finished:
         st.markdown(f":small[These are of the {plural(index.done, 'line')} that have been read.]")
     common = search.common()
-    st.markdown(words.summary(chosen, common, len(neighbours)))
+    st.markdown(words.summary(chosen, search, common, len(neighbours)))
     st.header(f"The {plural(len(neighbours), 'nearest token')}", anchor=False)
     read, key = ":blue-background[", ":red-background["
 
@@ -103,11 +123,11 @@ def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
         spans = [(Span(tokens[at].start, tokens[at].end), sign) for at, sign in marks.items()]
         st.markdown(marked(line, [each for each in spans if each[0].start < each[0].end]))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f":small[{words.looks(neighbour, groups)}]")
+            st.markdown(f":small[{words.looks(neighbour, groups, search)}]")
             onward.explore_token(chosen, line, neighbour.place, "Open on Explore")
 
     listing.draw("neighbours", neighbours, draw_one)
     folded(
         *([section("All that was asked of them", words.table, chosen, common)] if common else []),
-        section("How they are found", words.method, index),
+        section("How they are found", words.method, search),
     )
