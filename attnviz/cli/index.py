@@ -86,8 +86,8 @@ def find(
         ),
     ],
     by: Annotated[
-        Literal["query", "key", "output", "pattern"],
-        typer.Option(help="By which of its vectors others are found, or by what it looks at."),
+        Literal["query", "key", "output", "state", "pattern"],
+        typer.Option(help="By which of its vectors, or the layer's hidden state, or what it looks at."),
     ] = "query",
     out: output.TableFile = None,
     force: output.Force = False,
@@ -103,12 +103,12 @@ def find(
     if len(set(layers)) > 1:
         raise AttnvizError("Heads that are searched together belong to one layer.")
     layer = layers[0]
-    block = text_index.block_of(entry.name, text, layer)
-    tokens = len(block.query_tokens)
+    read = text_index.block_of(entry.name, text, layer)
+    tokens = len(read[0].query_tokens)
     if not 1 <= token <= tokens:
         raise AttnvizError(f"The sentence has {plural(tokens, 'token')}. Choose one of them, counted from 1.")
     place = token - 1
-    search = Search.of(found, block, numbers, place, by, text)
+    search = Search.of(found, read, numbers, place, by, text)
     rows = list(_rows(search))
     heads = f"{'head' if len(head) == 1 else 'heads'} {joined(head)}"
     looks = _label(entry.name, text, place)

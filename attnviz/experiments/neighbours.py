@@ -24,7 +24,7 @@ from attnviz.text import joined, plural
 from attnviz.trace import Block, Floats, Mask
 
 BY = (*VECTORS, "pattern")
-"""By what a token is found: one of its vectors in a head, or what its row of weights comes to."""
+"""By what a token is found: one of its vectors, or what its row of weights in a head comes to."""
 
 MOST = 50
 """How many neighbours are found."""
@@ -140,7 +140,8 @@ class Search:
         layer: from 0.
         heads: of that layer, from 0; what a neighbour looks at is told of the first one.
         by: one of `BY`.
-        sought: [head, number], the token's own vectors, or its offsets, classes and entropies.
+        sought: [head, number], the token's own vectors, or its offsets, classes and entropies; by its state,
+            which is of no head, [1, d_model].
         text: the sentence that it stands in; the same line of the text is passed over.
     """
 
@@ -153,20 +154,32 @@ class Search:
 
     @classmethod
     def of(
-        cls, index: TextIndex, block: Block, heads: Sequence[int], place: int, by: str, text: str
+        cls,
+        index: TextIndex,
+        layer: tuple[Block, Floats | None],
+        heads: Sequence[int],
+        place: int,
+        by: str,
+        text: str,
     ) -> Search:
-        """A search for a token of a block, from 0.
+        """A search for a token, from 0, in a layer as `text_index.block_of` returns it; by others no states.
 
         Raises:
             AttnvizError: there is no such head or vector, or the index has not this layer.
         """
+        block, states = layer
         index.layer(block.layer)
         if not heads or not set(heads) <= set(range(len(block.query))):
             raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
         if by not in BY:
             raise AttnvizError(f"Tokens are found by their {joined(BY)}, not by {quoted(by)}.")
-        of_all = _patterns_of(block, text) if by == "pattern" else getattr(block, by)
-        return cls(index, block.layer, tuple(heads), by, of_all[list(heads), place], text)
+        if by == "state":
+            index.vectors(by)  # if there are any
+            sought = np.zeros((1, 0), np.float32) if states is None else states[None, place]
+        else:
+            of_all = _patterns_of(block, text) if by == "pattern" else getattr(block, by)
+            sought = of_all[list(heads), place]
+        return cls(index, block.layer, tuple(heads[: len(sought)]), by, sought, text)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -225,9 +238,9 @@ class Search:
             ]
         else:
             vectors = self.index.vectors(self.by)[layer]
+            heads = (0,) if self.by == "state" else self.heads
             of_each = [
-                _cosines(vectors[head, here], sought)
-                for head, sought in zip(self.heads, self.sought, strict=True)
+                _cosines(vectors[head, here], sought) for head, sought in zip(heads, self.sought, strict=True)
             ]
         alike: Floats = np.mean(of_each, axis=0, dtype=np.float32)
         return alike

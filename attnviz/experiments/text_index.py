@@ -23,6 +23,7 @@ from attnviz.analysis.words import punctuation
 from attnviz.atomic_file import atomic_file
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.states import hearing
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.behaviour import return_freed_memory
 from attnviz.experiments.corpus import Corpus, broken
@@ -31,7 +32,7 @@ from attnviz.experiments.sentences import SkippedSentence, need_some, reader, se
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural
-from attnviz.trace import Block, Counts, Mask, Token, Trace
+from attnviz.trace import Block, Counts, Floats, Mask, Token, Trace
 
 Halves = NDArray[np.float16]
 Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
@@ -43,8 +44,8 @@ MOST_LINES = 10_000
 MOST_TOKENS = 256
 """How many tokens a line has at most; longer ones are left out."""
 
-VECTORS = ("output", "query", "key")
-"""By which of its vectors in a head a token is found: the head's output is its mix of values."""
+VECTORS = ("output", "query", "key", "state")
+"""By which of its vectors a token is found: the output is the head's mix of values, the state the layer's."""
 
 HEADER = "header.json"
 """The file that says what an index is of, and how far."""
@@ -52,7 +53,7 @@ HEADER = "header.json"
 _AT_ONCE = 16  # lines; more are read no faster
 _PART = 64  # lines; those of like length are read at once, so that little is padded
 _KEEP_LINES = 512  # after so many the header says how far it is
-_FORMAT, _VERSION = "attnviz index", 1
+_FORMAT, _VERSION = "attnviz index", 2
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 _MOST_HALF = float(np.finfo(np.float16).max)
 
@@ -85,6 +86,8 @@ class TextIndex:
         ids: int32 [token], rows of the vocabulary.
         special, marks: bool [token], whether it was added by the tokenizer, and whether it is punctuation.
         output, query, key_vectors: float16 [layer, head, token, d_head].
+        states: float16 [layer, 1, token, d_model], what the layer's attention reads; with d_model 0 where the
+            model does not tell it.
         reads: int16 [layer, head, token], the token of its line, from 0, that it looks at most; special ones
             are left out, where many heads rest.
         weight: float16 [layer, head, token], how much it looks there.
@@ -103,6 +106,7 @@ class TextIndex:
     output: Halves
     query: Halves
     key_vectors: Halves
+    states: Halves
     reads: NDArray[np.int16]
     weight: Halves
     to_special: Halves
@@ -121,8 +125,14 @@ class TextIndex:
         return sum(getattr(self, name).nbytes for name in _ARRAYS)
 
     def vectors(self, by: str) -> Halves:
-        """[layer, head, token, d_head], one of `VECTORS`."""
-        found: Halves = self.key_vectors if by == "key" else getattr(self, by)
+        """[layer, head, token, d_head], one of `VECTORS`; of "state", [layer, 1, token, d_model].
+
+        Raises:
+            AttnvizError: there are none.
+        """
+        found: Halves = getattr(self, {"key": "key_vectors", "state": "states"}.get(by, by))
+        if not found.shape[-1]:
+            raise AttnvizError(f"{quoted(self.key.model)} does not tell its hidden states.")
         return found
 
     def line_of(self, token: int) -> tuple[int, int]:
@@ -144,7 +154,7 @@ class TextIndex:
 
 _TOKENS = {"ids": np.int32, "special": np.bool_, "marks": np.bool_}
 _IN_HEADS = {"reads": np.int16, **dict.fromkeys(("weight", "to_special", "entropy"), np.float16)}
-_VECTORS = ("output", "query", "key_vectors")
+_VECTORS = ("output", "query", "key_vectors", "states")
 _ARRAYS = (*_TOKENS, *_IN_HEADS, *_VECTORS)
 
 
@@ -337,19 +347,31 @@ def _read(
     order = sorted(range(len(lines)), key=lambda at: len(lines[at]))
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
-        for at, blocks in zip(some, _blocks(entry, loaded, [lines[at] for at in some]), strict=True):
-            found[at] = _of_line([blocks[layer] for layer in layers])
+        with hearing() as heard:
+            read = list(_blocks(entry, loaded, [lines[at] for at in some]))
+        for row, (at, blocks) in enumerate(zip(some, read, strict=True)):
+            states = _states(heard, row, blocks, len(some))
+            found[at] = _of_line([blocks[layer] for layer in layers], [states[layer] for layer in layers])
     joined = {
         name: np.concatenate([found[at][name] for at in range(len(lines))], axis=2) for name in found[0]
     }
     return start, joined
 
 
-def _of_line(blocks: Sequence[Block]) -> dict[str, NDArray[Any]]:
+def _states(heard: Sequence[Any], row: int, blocks: Sequence[Block], rows: int) -> list[Floats]:
+    """[1, token, d_model], what each layer read of one of so many lines, read together or one by one."""
+    tokens = len(blocks[0].query_tokens)
+    if len(heard) < len(blocks):
+        return [np.zeros((1, tokens, 0), np.float32)] * len(blocks)
+    each, row = (len(heard) // rows * row, 0) if len(heard[0]) < rows else (0, row)
+    return [state[row, :tokens].float().cpu().numpy()[None] for state in heard[each : each + len(blocks)]]
+
+
+def _of_line(blocks: Sequence[Block], states: Sequence[Floats]) -> dict[str, NDArray[Any]]:
     """What one line's tokens do, [layer, head, token, …]."""
     special = np.array([token.special for token in blocks[0].query_tokens])
     pattern = zip(*(patterns(block, special) for block in blocks), strict=True)
-    vectors = zip(*((block.output, block.query, block.key) for block in blocks), strict=True)
+    vectors = [[getattr(block, name) for block in blocks] for name in ("output", "query", "key")]
     return {
         **{
             name: np.array(each, dtype)
@@ -357,7 +379,7 @@ def _of_line(blocks: Sequence[Block]) -> dict[str, NDArray[Any]]:
         },
         **{
             name: np.clip(each, -_MOST_HALF, _MOST_HALF).astype(np.float16)
-            for name, each in zip(_VECTORS, vectors, strict=True)
+            for name, each in zip(_VECTORS, (*vectors, states), strict=True)
         },
     }
 
@@ -459,7 +481,8 @@ def _check(found: TextIndex) -> None:
     fits &= all(getattr(found, name).shape == (tokens,) for name in _TOKENS)
     shape = (layers, found.reads.shape[1], tokens)
     fits &= all(getattr(found, name).shape == shape for name in _IN_HEADS)
-    fits &= all(getattr(found, name).shape[:-1] == shape for name in _VECTORS)
+    fits &= all(getattr(found, name).shape[:-1] == shape for name in _VECTORS[:-1])
+    fits &= found.states.shape[:-1] == (layers, 1, tokens)
     types = {**_TOKENS, **_IN_HEADS, **dict.fromkeys(_VECTORS, np.float16)}
     if not fits or any(getattr(found, name).dtype != dtype for name, dtype in types.items()):
         raise ValueError("The arrays do not fit the header.")
@@ -478,14 +501,15 @@ def check_model(found: TextIndex, entry: Entry) -> None:
         )
 
 
-def block_of(model: str, text: str, layer: int) -> Block:
-    """What one layer, from 0, does in a text, as an index has it.
+def block_of(model: str, text: str, layer: int) -> tuple[Block, Floats]:
+    """What one layer, from 0, does in a text, as an index has it, and its states [token, d_model].
 
     Raises:
         AttnvizError: the model cannot be used or cannot read it, or has no such layer.
     """
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()
-    [blocks] = _blocks(entry, loaded, [text])
+    with hearing() as heard:
+        [blocks] = _blocks(entry, loaded, [text])
     _check_layers(entry, [layer])
-    return blocks[layer]
+    return blocks[layer], _states(heard, 0, blocks, 1)[layer][0]

@@ -35,6 +35,7 @@ def made(vectors: Floats, reads: np.ndarray, ids: np.ndarray, done: int | None =
         output=halves,
         query=halves,
         key_vectors=halves,
+        states=halves,
         reads=reads.astype(np.int16)[None, None],
         weight=share,
         to_special=share,
@@ -145,6 +146,19 @@ def test_alike_in_several_heads_is_the_mean_over_the_heads() -> None:
     assert both.neighbours(most=300)[-1].alike == pytest.approx((3 / 5 + 0) / 2, abs=1e-3)
 
 
+def test_by_hidden_state_the_same_word_in_the_same_place_is_nearest() -> None:
+    """In the first layer it is the embedding: of a token, its place, and nothing of what stands around it."""
+    other = "The dog does not cross."
+    found = experiments.find(
+        "The dog did not sleep.", place=2, layer=0, head=[3, 1], by="state", within=f"A cat.\n{other}"
+    )
+    [near] = found.neighbours(most=1)
+    assert (near.line, near.place, found.heads) == (1, 2, (3,))
+    assert near.alike > 0.9999
+    with pytest.raises(AttnvizError, match="“minilm-scratch” does not tell its hidden states"):
+        experiments.find("A dog.", "minilm-scratch", by="state", within="A cat.")
+
+
 def test_by_pattern_a_head_that_reads_the_token_before_finds_its_own_kind() -> None:
     found = experiments.find(TIRED, place=9, layer=1, head=9, by="pattern").neighbours()
     offsets = [near.reads - near.place for near in found]
@@ -157,7 +171,7 @@ def test_by_pattern_a_head_that_reads_the_token_before_finds_its_own_kind() -> N
         ({"place": 15}, "There is no token 15"),
         ({"head": 12}, "The layer has 12 heads"),
         ({"layer": 6}, "“minilm” has 6 layers"),
-        ({"by": "value"}, "by their output, query, key and pattern, not by “value”"),
+        ({"by": "value"}, "by their output, query, key, state and pattern, not by “value”"),
         ({"within": " \n"}, "There is no sentence"),
     ],
 )

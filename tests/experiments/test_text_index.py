@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import attnviz
 from attnviz.analysis.entropy import entropy
+from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import on_ray, text_index
 from attnviz.experiments.behaviour import bundled
@@ -41,6 +43,7 @@ def _two_lines_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_has_what_the_trace_of_each_line_has() -> None:
     found = last(layers=[3, 1])
+    network = loading.load("minilm").network  # type: ignore[attr-defined]
     assert (found.lines, found.done, found.key.layers) == (LINES, 3, (1, 3))
     assert [skipped.why.partition(";")[0] for skipped in found.skipped] == [
         "This line has 302 tokens",
@@ -52,7 +55,11 @@ def test_it_has_what_the_trace_of_each_line_has() -> None:
         assert found.ids[here].tolist() == [token.id for token in trace.tokens]
         assert found.marks[here].tolist() == [token.text in ",." for token in trace.tokens]
         assert found.line_of(here.stop - 1) == (line, len(trace.tokens) - 1)
+        ids = torch.tensor([[token.id for token in trace.tokens]])
+        with torch.inference_mode():
+            states = network(input_ids=ids, output_hidden_states=True).hidden_states
         for place, layer in enumerate((1, 3)):
+            np.testing.assert_allclose(found.states[place, 0, here], states[layer][0], rtol=2e-3, atol=2e-3)
             block = trace.block("encoder", layer)
             for name, vectors in (("output", block.output), ("query", block.query), ("key", block.key)):
                 np.testing.assert_allclose(found.vectors(name)[place, :, here], vectors, rtol=2e-3, atol=2e-3)

@@ -9,6 +9,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import caches, controls, markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
@@ -27,11 +28,12 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import self_attention
 from attnviz.experiments.text_index import TextIndex
 from attnviz.text import plural
+from attnviz.trace import Block, Floats
 
 MOST_BYTES = 2**26
 """How much the index of a text takes at most, of the heads of one layer: 67 MB."""
 
-_BY = {"Query": "query", "Key": "key", "Head output": "output", "Pattern": "pattern"}
+_BY = {"Query": "query", "Key": "key", "Head output": "output", "Pattern": "pattern", "Hidden state": "state"}
 _INDEXED = "Index"
 _SOURCES = (texts.BUNDLED, texts.PASTED, texts.UPLOADED)
 
@@ -99,11 +101,20 @@ def find(chosen: TokenSelection, within: Corpus | TextIndex) -> None:
     show_job(job, counted("Reading the sentences", "lines"), draw, key="find")
 
 
+@cached(named)
+def _with_states(name: str, text: str, layer: int) -> tuple[Block, Floats]:
+    return text_index.block_of(name, text, layer)
+
+
 def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     index = progress.found
     texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[:MOST]])
     place = chosen.queries[chosen.query].positions[0]
-    search = Search.of(index, chosen.block, chosen.heads, place, chosen.by, chosen.given.text)
+    given = chosen.given.text
+    seen = (
+        _with_states(chosen.entry.name, given, chosen.layer) if chosen.by == "state" else (chosen.block, None)
+    )
+    search = Search.of(index, seen, chosen.heads, place, chosen.by, given)
     neighbours = search.neighbours()
     if not neighbours:
         st.markdown("No other sentence has been read yet.")

@@ -21,7 +21,10 @@ def summary(chosen: QueryInHead, search: Search, common: Sequence[Common], found
     who = names([(search.layer, head) for head in search.heads])
     does = "does" if len(search.heads) == 1 else "together do"
     it = "it does" if len(search.heads) == 1 else "they do"
-    where = f"At {plural(found, 'token')} {who} {does} most nearly what {it} at {chosen.token}."
+    at = f"At {plural(found, 'token')}"
+    where = f"{at} {who} {does} most nearly what {it} at {chosen.token}."
+    if search.by == "state":
+        where = f"{at} layer {search.layer + 1} reads most nearly what it reads at {chosen.token}."
     if not sure:
         return f"{where} They share nothing of what was asked that tokens at random might not share, too."
     told = [
@@ -54,14 +57,18 @@ def method(search: Search) -> None:
     """Say how the neighbours were found."""
     index = search.index
     nearest = (
-        f"The nearest are those whose {search.by} points most nearly where this token’s does (the cosine), "
-        "as in exBERT (Hoover et al. 2020)."
+        f"The nearest are those whose {'hidden state' if search.by == 'state' else search.by} points most "
+        "nearly where this token’s does (the cosine), as in exBERT (Hoover et al. 2020)."
     )
     if search.by == "pattern":
         nearest = (
             "Alike, from 0 to 1, is the mean of three numbers: 1 if what they look at most is as far away; "
             "1 if it is of the same class (special tokens, punctuation, others); and 1 / (1 + d), where d is "
             "by how many bits the entropies of their rows differ. So none of this is asked of them below."
+        )
+    if search.by == "state":
+        nearest += (
+            " The hidden state is what the layer’s attention reads, of which all its heads make theirs."
         )
     together = " Of several heads it is the mean; what is told of them is of the first."
     st.markdown(
