@@ -2,11 +2,14 @@
 
 The text is that of `benchmarks.heads`. Each size is indexed in a process of its own, all layers and heads,
 to a folder. The memory is what the process holds itself: what it writes are maps of files, which the system
-drops when it needs the room. What was found is compared with an exact search of the vectors as the model had
-them, in float32. The libraries for approximate search are compared if they are installed:
-pip install --no-deps usearch==2.26.6 numkong==7.8.6 hnswlib==0.8.0
+drops when it needs the room.
 
-Run: python -m benchmarks.find [index | search | one] [--smoke]
+What was found is compared with an exact search of the vectors as the model had them, in float32. Half of the
+sentences are drawn from four hundred, so that many tokens are equally near: what is as near as the last of
+the true 50, to 1e-4 of the cosine, counts as right. The libraries for approximate search are compared if they
+are installed: pip install --no-deps usearch==2.26.6 numkong==7.8.6 hnswlib==0.8.0
+
+Run: python -m benchmarks.find [--smoke]
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from benchmarks.report import Report, parser
 FLAT = 1.1
 """How many times the memory of the fewest sentences the most may take."""
 
-RECALL = 0.95
+RECALL, AS_NEAR = 0.95, 1e-4
 SECONDS = 0.2
 LAYER, HEADS = 3, (1, 6, 10)
 
@@ -104,25 +107,22 @@ def searched(report: Report, extent: Extent, found: TextIndex) -> None:
         f"{len(asked)} tokens looked for among {found.tokens:,} by their query, the {MOST} nearest"
     )
     unit = {head: each / np.linalg.norm(each, axis=-1, keepdims=True) for head, each in exact.items()}
-    truth = [set(_top(unit[head] @ unit[head][token])) for head, token in asked]
     ways = {"attnviz: exact, float16": _ours(found, exact), **_libraries(found, report)}
     for name, way in ways.items():
         spent, hits = [], []
-        for (head, token), true in zip(asked, truth, strict=True):
+        for head, token in asked:
             begun = time.perf_counter()
             near = way(head, token)
             spent.append(time.perf_counter() - begun)
-            hits.append(len(true & set(near)) / MOST)
+            cosines = unit[head] @ unit[head][token]
+            bound = np.partition(cosines, -MOST)[-MOST] - AS_NEAR
+            hits.append((cosines[list(near)] >= bound).sum() / MOST)
         ours = name.startswith("attnviz")
         recall, (half, slow) = float(np.mean(hits)), np.percentile(spent, (50, 95))
         target, met = (f"≥ {RECALL:.0%}", recall >= RECALL) if ours else ("", None)
         report.row(f"{name}: recall@{MOST}", f"{recall:.3f}", target, met=met)
         target, met = (f"p95 ≤ {SECONDS * 1e3:.0f} ms", slow <= SECONDS) if ours else ("", None)
         report.row("– a query, p50 / p95", f"{half * 1e3:.2f} / {slow * 1e3:.2f} ms", target, met=met)
-
-
-def _top(cosines: Floats) -> list[int]:
-    return [int(each) for each in np.argpartition(-cosines, MOST - 1)[:MOST]]
 
 
 def _ours(found: TextIndex, exact: dict[int, Floats]) -> Callable[[int, int], Iterable[int]]:
