@@ -1,9 +1,8 @@
 """Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
 
 After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
-are compared. For 131,000 tokens (some 8,000 sentences) of 32 numbers that took 9 ms on two cores. Two
-libraries for approximate search (usearch 2.26, hnswlib 0.8) answered in .1 ms and found 98 and 99 % of the 50
-nearest; but each took 6 to 9 s to get ready for one head, and 28 to 36 MB beside 8 MB of vectors.
+are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take half a minute to
+get ready for one head of 10,000 sentences, and find no more (`python -m benchmarks.find`).
 """
 
 from __future__ import annotations
