@@ -200,14 +200,14 @@ def index(
             )
     else:
         found = _tokenized(corpus, loaded, key)
-        _, first = _read(entry.name, kept, (0, found.lines[:1]))
+        _, first = _read(model, kept, (0, found.lines[:1]))
         found = _with_room(found, first, folder, most_bytes)
     total, kept_at = len(found.lines), found.done
     yield Progress(found.done, total, found)
     parts = ((start, found.lines[start : start + _PART]) for start in range(found.done, total, _PART))
     ends: dict[int, int] = {}  # of the parts that are read, by where they begin
     try:
-        for start, arrays in share(partial(_read, entry.name, kept), parts):
+        for start, arrays in share(partial(_read, model, kept), parts):
             ends[start] = min(start + _PART, total)
             here = slice(int(found.starts[start]), int(found.starts[ends[start]]))
             for name, array in arrays.items():
