@@ -4,6 +4,6 @@ from attnviz.app.heads.find import sections
 from attnviz.app.heads.tool import tool
 
 with tool("find"):
-    chosen, corpus = sections.choose()
-    if corpus:
-        sections.find(chosen, corpus)
+    chosen, within = sections.choose()
+    if within:
+        sections.find(chosen, within)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from attnviz.capture import custom_attention
+from attnviz.capture import custom_attention, states
 from attnviz.capture.arrays import as_numpy, owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
@@ -35,7 +35,7 @@ _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_st
 
 
 def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
-    """Lets every later pass tell its last layer's vectors, and lets heads of custom attention be silenced.
+    """Lets later passes tell hidden states and the last vectors, and heads of custom attention be silenced.
 
     In a model that computes attention in a way of its own, nobody can change the weights between the softmax
     and the values. But a head is silent too if its slice of what W_O is given is 0: W_O then adds nothing
@@ -49,6 +49,8 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():
         stack.register_forward_hook(partial(_tell_states, name))
+    for module in {layer.module: None for layer in layers}:
+        module.register_forward_pre_hook(states.tell, with_kwargs=True)
     if custom_attention.has(network.config.model_type):
         for layer in layers:
             if layer.mixer is not None:
@@ -205,8 +207,8 @@ def outcomes(
     batch: dict[str, Any] = {name: ids.expand(len(variants), *ids.shape[1:]) for name, ids in inputs.items()}
     if "use_cache" in inspect.signature(network.forward).parameters:
         batch["use_cache"] = False  # nobody writes on
-    states: dict[str, Tensor] = {}
-    before = _last_states.set(states)
+    last: dict[str, Tensor] = {}
+    before = _last_states.set(last)
     try:
         with intervening(network, layers, variants), torch.inference_mode():
             returned: Any = run(network, batch)
@@ -215,8 +217,8 @@ def outcomes(
     probabilities = None
     if position is not None:
         probabilities = owned(returned.logits[:, position].float().softmax(-1))
-    source = states.get("source")
-    return Outcomes(owned(states["states"]), None if source is None else owned(source), probabilities)
+    source = last.get("source")
+    return Outcomes(owned(last["states"]), None if source is None else owned(source), probabilities)
 
 
 def batch_weights(
@@ -275,9 +277,9 @@ def intervening(
 
 
 def _tell_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returned: Any) -> None:
-    states = _last_states.get()
-    if states is not None:
-        states[name] = returned.last_hidden_state
+    last = _last_states.get()
+    if last is not None:
+        last[name] = returned.last_hidden_state
 
 
 def _change_outputs(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ each head carries from one sentence into another, and `attnviz.decomposition`, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,7 +78,7 @@ def find(
     model: object = "minilm",
     place: int = 0,
     layer: int = 0,
-    head: int = 0,
+    head: int | Sequence[int] = 0,
     by: str = "query",
     within: str | Path | None = None,
     tokenizer: object = None,
@@ -95,8 +96,10 @@ def find(
     Args:
         text, model, tokenizer: as `attnviz.trace` takes them; an encoder–decoder's encoder reads it.
         place: the token, from 0.
-        layer, head: from 0.
-        by: "query", "key" or "output": by which of its vectors in the head others are found.
+        layer, head: from 0; of several heads, the nearest in all of them together.
+        by: "query", "key" or "output": by which of its vectors in the head others are found; "state": by the
+            hidden state that the layer reads; or "pattern": by how far away and at what it looks most, and by
+            its entropy (see `neighbours.Search`).
         within: the text that is searched, one sentence a line; a `Path`: of the folder of one that
             `attnviz index` has read with the same model; None: the sentences that come with attnviz.
 
@@ -107,7 +110,7 @@ def find(
     given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
         entry = resolve.entry(name)
-        block = text_index.block_of(name, given.text, layer)
+        read = text_index.block_of(name, given.text, layer)
         if isinstance(within, Path):
             index = text_index.opened(within)
             text_index.check_model(index, entry)
@@ -115,7 +118,8 @@ def find(
             corpus = Corpus.from_text(behaviour.bundled() if within is None else _one_text(within, "within"))
             *_, last = text_index.index(corpus, name, layers=[layer])
             index = last.found
-    return Search.of(index, block, head, checked_place(place, len(block.query_tokens)), by, given.text)
+    heads = [head] if isinstance(head, int) else head
+    return Search.of(index, read, heads, checked_place(place, len(read[0].query_tokens)), by, given.text)
 
 
 def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:

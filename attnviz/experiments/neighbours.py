@@ -1,14 +1,13 @@
 """Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
 
 After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
-are compared. For 131,000 tokens (some 8,000 sentences) of 32 numbers that took 9 ms on two cores. Two
-libraries for approximate search (usearch 2.26, hnswlib 0.8) answered in .1 ms and found 98 and 99 % of the 50
-nearest; but each took 6 to 9 s to get ready for one head, and 28 to 36 MB beside 8 MB of vectors.
+are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take half a minute to
+get ready for one head of 10,000 sentences, and find no more (`python -m benchmarks.find`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -17,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import CONFIDENCE, chance_of_as_many
+from attnviz.analysis.words import punctuation
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.text_index import BY, TextIndex
+from attnviz.experiments.text_index import VECTORS, Halves, TextIndex, patterns
 from attnviz.text import joined, plural
 from attnviz.trace import Block, Floats, Mask
+
+BY = (*VECTORS, "pattern")
+"""By what a token is found: one of its vectors, or what its row of weights in a head comes to."""
 
 MOST = 50
 """How many neighbours are found."""
@@ -28,7 +31,7 @@ MOST = 50
 HALF = 0.5
 """A token of whose attention more goes to special tokens looks at them."""
 
-_BLOCK = 16_384  # tokens that are compared at once, so that memory stays small
+_BLOCK = 4_096  # tokens that are compared at once, so that they stay in the processor's own memory
 
 Places = NDArray[np.intp]
 
@@ -42,7 +45,7 @@ class Neighbour(NamedTuple):
         reads: the token of that line that it looks at most, from 0; special ones are left out.
         weight: how much it looks there.
         to_special: how much it looks at special tokens.
-        cosine: how alike the two vectors are.
+        alike: how alike it is, see `Search`.
     """
 
     line: int
@@ -50,7 +53,7 @@ class Neighbour(NamedTuple):
     reads: int
     weight: float
     to_special: float
-    cosine: float
+    alike: float
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ out; which token that is; which token they are themselves, and at which place of
 bits of their rows' entropy; and with value 1, whether they are punctuation, whether what they look at most
 is, whether they are special tokens, and whether special tokens get more than `HALF` of their attention."""
 
+_OF_THE_PATTERN = {"offset", "entropy", "punctuation read", "special read"}
+
 
 def nearest(
     vectors: NDArray[np.floating], vector: Floats, most: int = MOST, among: Mask | None = None
@@ -97,17 +102,19 @@ def nearest(
     Returns:
         Their places and cosines, at most so many; the cosine of a vector of zeros is 0.
     """
-    return _largest(_alike(vectors, vector), most, among)
+    return _largest(_cosines(vectors, vector), most, among)
 
 
-def _alike(vectors: NDArray[np.floating], vector: Floats) -> Floats:
+def _cosines(vectors: NDArray[np.floating], vector: Floats) -> Floats:
     """[token], how alike each vector is to one."""
     cosines = np.empty(len(vectors), np.float32)
     unit = vector.astype(np.float32) / max(float(np.linalg.norm(vector)), 1e-12)
     for start in range(0, len(vectors), _BLOCK):
         block = np.asarray(vectors[start : start + _BLOCK], np.float32)
         lengths = np.sqrt(np.einsum("td,td->t", block, block))
-        cosines[start : start + _BLOCK] = block @ unit / np.maximum(lengths, 1e-12)
+        # Not `@`: on a busy machine the threads of its library wait for each other, ten times as long.
+        products = np.einsum("td,d->t", block, unit)
+        cosines[start : start + _BLOCK] = products / np.maximum(lengths, 1e-12)
     return cosines
 
 
@@ -122,46 +129,73 @@ def _largest(cosines: Floats, most: int, among: Mask | None) -> tuple[Places, Fl
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A token in a head, looked for in a text.
+    """A token in one head or several, looked for in a text.
+
+    Tokens are alike by the cosine of their vectors. By their pattern they are by the mean of three numbers
+    from 0 to 1: whether what they look at most stands at the same offset; whether it is of the same class
+    (special, if special tokens get more than `HALF`; else punctuation, or another token); and 1 / (1 + d),
+    where d is by how many bits their entropies differ. In several heads, it is the mean over the heads.
 
     Attributes:
         index: of the text.
-        layer, head: from 0.
-        by: one of `text_index.BY`.
-        vector: [d_head], the token's own.
+        layer: from 0.
+        heads: of that layer, from 0; what a neighbour looks at is told of the first one.
+        by: one of `BY`.
+        sought: [head, number], the token's own vectors, or its offsets, classes and entropies; by its state,
+            which is of no head, [1, d_model].
         text: the sentence that it stands in; the same line of the text is passed over.
     """
 
     index: TextIndex
     layer: int
-    head: int
+    heads: tuple[int, ...]
     by: str
-    vector: Floats
+    sought: Floats
     text: str
 
     @classmethod
-    def of(cls, index: TextIndex, block: Block, head: int, place: int, by: str, text: str) -> Search:
-        """A search for a token of a block, from 0.
+    def of(
+        cls,
+        index: TextIndex,
+        layer: tuple[Block, Floats | None],
+        heads: Sequence[int],
+        place: int,
+        by: str,
+        text: str,
+    ) -> Search:
+        """A search for a token, from 0, in a layer as `text_index.block_of` returns it; by others no states.
 
         Raises:
             AttnvizError: there is no such head or vector, or the index has not this layer.
         """
+        block, states = layer
         index.layer(block.layer)
-        if not 0 <= head < len(block.query):
+        if not heads or not set(heads) <= set(range(len(block.query))):
             raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
         if by not in BY:
             raise AttnvizError(f"Tokens are found by their {joined(BY)}, not by {quoted(by)}.")
-        return cls(index, block.layer, head, by, getattr(block, by)[head, place], text)
+        if by == "state":
+            index.vectors(by)  # if there are any
+            sought = np.zeros((1, 0), np.float32) if states is None else states[None, place]
+        else:
+            of_all = _patterns_of(block, text) if by == "pattern" else getattr(block, by)
+            sought = of_all[list(heads), place]
+        return cls(index, block.layer, tuple(heads[: len(sought)]), by, sought, text)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Which of `ATTRIBUTES` are asked: not those by which the neighbours were chosen."""
+        return tuple(name for name in ATTRIBUTES if self.by != "pattern" or name not in _OF_THE_PATTERN)
 
     def neighbours(self, half: int | None = None, most: int = MOST) -> list[Neighbour]:
         """The nearest tokens of the lines that are read: of all, or of every second line, from `half`."""
-        index, at = self.index, (self.index.layer(self.layer), self.head)
-        places, cosines = _largest(self._cosines, most, self._half(half))
+        index, at = self.index, self._first
+        places, alike = _largest(self._alike, most, self._half(half))
         found = []
-        for token, cosine in zip(places.tolist(), cosines.tolist(), strict=True):
+        for token, likeness in zip(places.tolist(), alike.tolist(), strict=True):
             line, place = index.line_of(token)
             weights = float(index.weight[at][token]), float(index.to_special[at][token])
-            found.append(Neighbour(line, place, int(index.reads[at][token]), *weights, cosine))
+            found.append(Neighbour(line, place, int(index.reads[at][token]), *weights, likeness))
         return found
 
     def common(self) -> tuple[Common, ...]:
@@ -171,28 +205,46 @@ class Search:
         lines finds too much. Surely more than at random is what a binomial test says so of, with Bonferroni's
         correction for all attributes that are asked.
         """
-        codes = self._codes()
+        codes = self._codes(self._first)
         halves = [self._half(half) for half in (0, 1)]
-        near = [_largest(self._cosines, MOST, half)[0] for half in halves]
+        near = [_largest(self._alike, MOST, half)[0] for half in halves]
         if not len(near[0]) or not len(near[1]):
             return ()
         found = []
-        for name, values in zip(ATTRIBUTES, codes, strict=True):
+        for name in self.attributes:
+            values = codes[name]
             value = _standing_out(values[near[0]], values[halves[0]])
             if value is None:
                 continue
             count, total = int((values[near[1]] == value).sum()), len(near[1])
             base = float((values[halves[1]] == value).mean())
             sure = 0 < base < 1 and count / total > base
-            sure = sure and chance_of_as_many(count, total, base, len(ATTRIBUTES)) < 1 - CONFIDENCE
+            sure = sure and chance_of_as_many(count, total, base, len(self.attributes)) < 1 - CONFIDENCE
             found.append(Common(name, value, count, total, base, sure))
         return tuple(found)
 
+    @property
+    def _first(self) -> tuple[int, int]:
+        """Where the first head stands in the index's arrays."""
+        return self.index.layer(self.layer), self.heads[0]
+
     @cached_property
-    def _cosines(self) -> Floats:
+    def _alike(self) -> Floats:
         """[token], of the lines that are read: compared once for all neighbours and both halves."""
-        vectors = self.index.vectors(self.by)[self.index.layer(self.layer), self.head]
-        return _alike(vectors[: self.index.tokens], self.vector)
+        layer, here = self.index.layer(self.layer), slice(self.index.tokens)
+        if self.by == "pattern":
+            of_each = [
+                _alike_patterns(self._codes((layer, head)), self.index.entropy[layer, head, here], sought)
+                for head, sought in zip(self.heads, self.sought, strict=True)
+            ]
+        else:
+            vectors = self.index.vectors(self.by)[layer]
+            heads = (0,) if self.by == "state" else self.heads
+            of_each = [
+                _cosines(vectors[head, here], sought) for head, sought in zip(heads, self.sought, strict=True)
+            ]
+        alike: Floats = np.mean(of_each, axis=0, dtype=np.float32)
+        return alike
 
     def _half(self, half: int | None) -> Mask:
         """[token], which tokens of the lines that are read belong to this half; the same sentence to none."""
@@ -206,9 +258,9 @@ class Search:
         )
         return np.repeat(wanted, np.diff(index.starts[: index.done + 1]))
 
-    def _codes(self) -> Sequence[NDArray[np.int64]]:
-        """Of each of `ATTRIBUTES`, the value of every token; `_NONE` where there is none."""
-        index, at = self.index, (self.index.layer(self.layer), self.head)
+    def _codes(self, at: tuple[int, int]) -> dict[str, NDArray[np.int64]]:
+        """Of each of `ATTRIBUTES`, the value of every token in a head; `_NONE` where there is none."""
+        index = self.index
         here = slice(index.tokens)
         starts = np.repeat(index.starts[: index.done], np.diff(index.starts[: index.done + 1]))
         place = np.arange(index.tokens) - starts
@@ -218,17 +270,33 @@ class Search:
         entropy = np.asarray(index.entropy[at][here], np.float32)
         rests = np.asarray(index.to_special[at][here]) > HALF
         flags = (index.marks[here], index.marks[read], index.special[here], rests)
-        return (
-            reads - place,
-            ids[read],
-            ids,
-            place,
-            np.floor(entropy).astype(np.int64),
-            *(np.where(flag, 1, _NONE) for flag in flags),
-        )
+        told = (reads - place, ids[read], ids, place, np.floor(entropy).astype(np.int64))
+        return dict(zip(ATTRIBUTES, (*told, *(np.where(flag, 1, _NONE) for flag in flags)), strict=True))
 
 
 _NONE = -(2**31)
+
+
+def _patterns_of(block: Block, text: str) -> Floats:
+    """[head, token, 3], each token's offset, class and entropy: what `Search` compares."""
+    tokens = block.query_tokens
+    reads, _, to_special, entropy = patterns(block, np.array([token.special for token in tokens]))
+    classes = _classes(to_special > HALF, punctuation(tokens, [text])[reads])
+    return np.stack([reads - np.arange(len(tokens)), classes, entropy], axis=-1).astype(np.float32)
+
+
+def _alike_patterns(codes: Mapping[str, NDArray[np.int64]], entropy: Halves, sought: Floats) -> Floats:
+    """[token], how alike each token's pattern in a head is to one; see `Search`."""
+    offset, kind, its_entropy = sought
+    classes = _classes(codes["special read"] == 1, codes["punctuation read"] == 1)
+    nearness = 1 / (1 + np.abs(np.asarray(entropy, np.float32) - its_entropy))
+    alike: Floats = np.mean([codes["offset"] == offset, classes == kind, nearness], axis=0, dtype=np.float32)
+    return alike
+
+
+def _classes(special: Mask, marks: Mask) -> NDArray[np.int64]:
+    """What each token reads: 2 is special, 1 is punctuation, 0 is another token."""
+    return np.where(special, 2, marks.astype(np.int64))
 
 
 def _standing_out(near: NDArray[np.int64], every: NDArray[np.int64]) -> int | None:

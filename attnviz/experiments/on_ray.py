@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
-from functools import reduce
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, reduce
 from operator import add
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.behaviour import BehaviourFindings, Counted, Engine, Measure, Part, measure_part
 from attnviz.importing import need_extra
+
+Given = TypeVar("Given")
+Done = TypeVar("Done")
 
 HERE = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""
@@ -39,16 +42,30 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
         AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
             not room for so many actors.
     """
+    shared = share(workers, address)
+    return lambda parts, model, measures: shared(partial(counted, model, measures), parts)
+
+
+def share(
+    workers: int, address: str = HERE
+) -> Callable[[Callable[[Given], Done], Iterator[Given]], Iterator[Done]]:
+    """`map` by so many actors, in the order in which they are done; arguments and errors as `on_ray`."""
     ray = imported(address)
 
-    def engine(parts: Iterator[Part], model: str, measures: Mapping[str, Measure]) -> Iterator[Counted]:
+    def shared(work: Callable[[Given], Done], given: Iterator[Given]) -> Iterator[Done]:
         begin(ray, workers, address)
         try:
-            yield from _shared_out(ray, parts, workers, model, measures)
+            yield from _shared_out(ray, work, given, workers)
         finally:
             ray.shutdown()
 
-    return engine
+    return shared
+
+
+def counted(model: str, measures: Mapping[str, Measure], part: Part) -> Counted:
+    """All that is found in one part."""
+    found: BehaviourFindings = reduce(add, measure_part(part, model, measures))
+    return Counted(found, part.number)
 
 
 def imported(address: str) -> ModuleType:
@@ -73,30 +90,29 @@ class Worker:
         """True, once it has started."""
         return True
 
-    def count(self, part: Part, model: str, measures: Mapping[str, Measure]) -> Counted:
-        """All that is found in one part."""
-        found: BehaviourFindings = reduce(add, measure_part(part, model, measures))
-        return Counted(found, part.number)
+    def do(self, work: Callable[[Given], Done], given: Given) -> Done:
+        """A piece of work."""
+        return work(given)
 
 
 def _shared_out(
-    ray: ModuleType, parts: Iterator[Part], workers: int, model: str, measures: Mapping[str, Measure]
-) -> Iterator[Counted]:
-    """Each part goes to the actor that has least to do; what is found comes as it is done."""
+    ray: ModuleType, work: Callable[[Given], Done], given: Iterator[Given], workers: int
+) -> Iterator[Done]:
+    """Each piece goes to the actor that has least to do; what is found comes as it is done."""
     remote = ray.remote(num_cpus=1)(Worker)
     actors = [remote.remote() for _ in range(workers)]
     _wait_for(ray, actors)
     waiting: dict[Any, Any] = {}
     for actor in actors * _AHEAD:
-        if (part := next(parts, None)) is not None:
-            waiting[actor.count.remote(part, model, measures)] = actor
+        if (each := next(given, None)) is not None:
+            waiting[actor.do.remote(work, each)] = actor
     while waiting:
         (done,), _ = ray.wait(list(waiting), num_returns=1)
         actor = waiting.pop(done)
-        if (part := next(parts, None)) is not None:
-            waiting[actor.count.remote(part, model, measures)] = actor
+        if (each := next(given, None)) is not None:
+            waiting[actor.do.remote(work, each)] = actor
         try:
-            counted: Counted = ray.get(done)
+            found: Done = ray.get(done)
         except ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, AttnvizError):
                 raise error.cause from None
@@ -105,7 +121,7 @@ def _shared_out(
             raise AttnvizError(
                 "A worker of Ray ended before its work was done: out of memory, say, or its machine is gone."
             ) from error
-        yield counted
+        yield found
 
 
 def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
@@ -117,7 +133,7 @@ def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
         raise AttnvizError(
             f"Of {len(actors)} workers {len(missing)} did not start within {_START_SECONDS:.0f} seconds; Ray "
             f"knows of {ray.cluster_resources().get('CPU', 0):.0f} processors, and each needs one. "
-            "Give a smaller --workers, or try again when the machines are less busy."
+            "Ask for fewer workers, or try again when the machines are less busy."
         )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from attnviz.analysis.words import punctuation
 from attnviz.atomic_file import atomic_file
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.states import hearing
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.behaviour import return_freed_memory
 from attnviz.experiments.corpus import Corpus, broken
@@ -30,9 +32,11 @@ from attnviz.experiments.sentences import SkippedSentence, need_some, reader, se
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural
-from attnviz.trace import Block, Counts, Mask, Token, Trace
+from attnviz.trace import Block, Counts, Floats, Mask, Token, Trace
 
 Halves = NDArray[np.float16]
+Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
+"""Does a piece of work with each of what is given, as `map` does, in any order."""
 
 MOST_LINES = 10_000
 """How many lines an index has at most."""
@@ -40,13 +44,16 @@ MOST_LINES = 10_000
 MOST_TOKENS = 256
 """How many tokens a line has at most; longer ones are left out."""
 
-BY = ("output", "query", "key")
-"""By which of its vectors in a head a token is found: the head's output is its mix of values."""
+VECTORS = ("output", "query", "key", "state")
+"""By which of its vectors a token is found: the output is the head's mix of values, the state the layer's."""
+
+HEADER = "header.json"
+"""The file that says what an index is of, and how far."""
 
 _AT_ONCE = 16  # lines; more are read no faster
+_PART = 64  # lines; those of like length are read at once, so that little is padded
 _KEEP_LINES = 512  # after so many the header says how far it is
-_HEADER = "header.json"
-_FORMAT, _VERSION = "attnviz index", 1
+_FORMAT, _VERSION = "attnviz index", 2
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 _MOST_HALF = float(np.finfo(np.float16).max)
 
@@ -79,6 +86,8 @@ class TextIndex:
         ids: int32 [token], rows of the vocabulary.
         special, marks: bool [token], whether it was added by the tokenizer, and whether it is punctuation.
         output, query, key_vectors: float16 [layer, head, token, d_head].
+        states: float16 [layer, 1, token, d_model], what the layer's attention reads; with d_model 0 where the
+            model does not tell it.
         reads: int16 [layer, head, token], the token of its line, from 0, that it looks at most; special ones
             are left out, where many heads rest.
         weight: float16 [layer, head, token], how much it looks there.
@@ -97,6 +106,7 @@ class TextIndex:
     output: Halves
     query: Halves
     key_vectors: Halves
+    states: Halves
     reads: NDArray[np.int16]
     weight: Halves
     to_special: Halves
@@ -115,8 +125,14 @@ class TextIndex:
         return sum(getattr(self, name).nbytes for name in _ARRAYS)
 
     def vectors(self, by: str) -> Halves:
-        """[layer, head, token, d_head], one of `BY`."""
-        found: Halves = self.key_vectors if by == "key" else getattr(self, by)
+        """[layer, head, token, d_head], one of `VECTORS`; of "state", [layer, 1, token, d_model].
+
+        Raises:
+            AttnvizError: there are none.
+        """
+        found: Halves = getattr(self, {"key": "key_vectors", "state": "states"}.get(by, by))
+        if not found.shape[-1]:
+            raise AttnvizError(f"{quoted(self.key.model)} does not tell its hidden states.")
         return found
 
     def line_of(self, token: int) -> tuple[int, int]:
@@ -138,7 +154,7 @@ class TextIndex:
 
 _TOKENS = {"ids": np.int32, "special": np.bool_, "marks": np.bool_}
 _IN_HEADS = {"reads": np.int16, **dict.fromkeys(("weight", "to_special", "entropy"), np.float16)}
-_VECTORS = ("output", "query", "key_vectors")
+_VECTORS = ("output", "query", "key_vectors", "states")
 _ARRAYS = (*_TOKENS, *_IN_HEADS, *_VECTORS)
 
 
@@ -148,11 +164,14 @@ def index(
     folder: Path | None = None,
     layers: Sequence[int] | None = None,
     most_bytes: int | None = None,
+    share: Share = map,
 ) -> Iterator[Progress[TextIndex]]:
     """Read a text with a model and keep what its tokens do; `done` and `total` count lines.
 
     Each step's index is complete in itself for the lines that are read. Memory does not grow with the text
     if it is written to a folder. Broken off, the same call goes on there.
+
+    Whoever reads it, each part stands in its place of the same arrays, so that nothing is merged later.
 
     Args:
         corpus: one sentence a line; empty lines count for nothing.
@@ -160,6 +179,7 @@ def index(
         folder: where it is written; None: in memory.
         layers: which are kept, from 0; None: all.
         most_bytes: how much its arrays may take.
+        share: who reads the parts of the text, as `on_ray.share` shares them out; `map`: this process.
 
     Raises:
         AttnvizError: the model cannot be used or reads no line; the text is too long, or the index too large;
@@ -180,16 +200,20 @@ def index(
             )
     else:
         found = _tokenized(corpus, loaded, key)
-        first = next(iter(_blocks(entry, loaded, found.lines[:1])))[0]
+        _, first = _read(model, kept, (0, found.lines[:1]))
         found = _with_room(found, first, folder, most_bytes)
     total, kept_at = len(found.lines), found.done
     yield Progress(found.done, total, found)
+    parts = ((start, found.lines[start : start + _PART]) for start in range(found.done, total, _PART))
+    ends: dict[int, int] = {}  # of the parts that are read, by where they begin
     try:
-        while found.done < total:
-            texts = found.lines[found.done : found.done + _AT_ONCE]
-            for line, blocks in enumerate(_blocks(entry, loaded, texts), found.done):
-                _write(found, line, blocks)
-            found = replace(found, done=found.done + len(texts))
+        for start, arrays in share(partial(_read, model, kept), parts):
+            ends[start] = min(start + _PART, total)
+            here = slice(int(found.starts[start]), int(found.starts[ends[start]]))
+            for name, array in arrays.items():
+                getattr(found, name)[:, :, here] = array
+            while found.done in ends:
+                found = replace(found, done=ends[found.done])
             return_freed_memory()
             if found.done - kept_at >= _KEEP_LINES:
                 _keep(found, folder)
@@ -261,15 +285,14 @@ def _blocks(entry: Entry, loaded: Model, texts: Sequence[str]) -> Iterator[tuple
     return (trace.of_kind(self_attention(entry)) for trace in traces)
 
 
-def _with_room(found: TextIndex, like: Block, folder: Path | None, most_bytes: int | None) -> TextIndex:
-    """The index with arrays for what its tokens do, all 0."""
-    heads, tokens = len(like.query), len(found.ids)
-    shape = (len(found.key.layers), heads, tokens)
-    shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-        name: (shape, dtype) for name, dtype in _IN_HEADS.items()
+def _with_room(
+    found: TextIndex, like: dict[str, NDArray[Any]], folder: Path | None, most_bytes: int | None
+) -> TextIndex:
+    """The index with arrays like those of one line for what all its tokens do, all 0."""
+    shapes = {
+        name: ((*array.shape[:2], len(found.ids), *array.shape[3:]), array.dtype)
+        for name, array in like.items()
     }
-    for name, vectors in zip(_VECTORS, (like.value, like.query, like.key), strict=True):
-        shapes[name] = ((*shape, vectors.shape[-1]), np.float16)
     size = sum(int(np.prod(shape)) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
     if most_bytes is not None and size > most_bytes:
         raise AttnvizError(
@@ -306,19 +329,70 @@ def _file(file: Path, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
     return array
 
 
-def _write(found: TextIndex, line: int, blocks: Sequence[Block]) -> None:
-    """Put in what one line's tokens do."""
-    here = slice(int(found.starts[line]), int(found.starts[line + 1]))
-    special = found.special[here]
-    for place, layer in enumerate(found.key.layers):
-        block = blocks[layer]
-        others = np.where(special, -1, block.weights)
-        found.reads[place, :, here] = others.argmax(axis=-1)
-        found.weight[place, :, here] = np.maximum(others.max(axis=-1), 0)
-        found.to_special[place, :, here] = block.weights[..., special].sum(axis=-1)
-        found.entropy[place, :, here] = bits(block.weights)
-        for name, vectors in zip(_VECTORS, (block.output, block.query, block.key), strict=True):
-            getattr(found, name)[place, :, here] = np.clip(vectors, -_MOST_HALF, _MOST_HALF)
+def _read(
+    model: str, layers: Sequence[int], part: tuple[int, Sequence[str]]
+) -> tuple[int, dict[str, NDArray[Any]]]:
+    """What the tokens of some lines do.
+
+    Args:
+        model: its name.
+        part: where the lines begin in the text, and the lines.
+
+    Returns:
+        Where they begin, and the arrays of `TextIndex` for these lines alone.
+    """
+    start, lines = part
+    entry, loaded = resolve.entry(model), loading.load(model)
+    found: dict[int, dict[str, NDArray[Any]]] = {}
+    order = sorted(range(len(lines)), key=lambda at: len(lines[at]))
+    for first in range(0, len(order), _AT_ONCE):
+        some = order[first : first + _AT_ONCE]
+        with hearing() as heard:
+            read = list(_blocks(entry, loaded, [lines[at] for at in some]))
+        for row, (at, blocks) in enumerate(zip(some, read, strict=True)):
+            states = _states(heard, row, blocks, len(some))
+            found[at] = _of_line([blocks[layer] for layer in layers], [states[layer] for layer in layers])
+    joined = {
+        name: np.concatenate([found[at][name] for at in range(len(lines))], axis=2) for name in found[0]
+    }
+    return start, joined
+
+
+def _states(heard: Sequence[Any], row: int, blocks: Sequence[Block], rows: int) -> list[Floats]:
+    """[1, token, d_model], what each layer read of one of so many lines, read together or one by one."""
+    tokens = len(blocks[0].query_tokens)
+    if len(heard) < len(blocks):
+        return [np.zeros((1, tokens, 0), np.float32)] * len(blocks)
+    each, row = (len(heard) // rows * row, 0) if len(heard[0]) < rows else (0, row)
+    return [state[row, :tokens].float().cpu().numpy()[None] for state in heard[each : each + len(blocks)]]
+
+
+def _of_line(blocks: Sequence[Block], states: Sequence[Floats]) -> dict[str, NDArray[Any]]:
+    """What one line's tokens do, [layer, head, token, …]."""
+    special = np.array([token.special for token in blocks[0].query_tokens])
+    pattern = zip(*(patterns(block, special) for block in blocks), strict=True)
+    vectors = [[getattr(block, name) for block in blocks] for name in ("output", "query", "key")]
+    return {
+        **{
+            name: np.array(each, dtype)
+            for (name, dtype), each in zip(_IN_HEADS.items(), pattern, strict=True)
+        },
+        **{
+            name: np.clip(each, -_MOST_HALF, _MOST_HALF).astype(np.float16)
+            for name, each in zip(_VECTORS, (*vectors, states), strict=True)
+        },
+    }
+
+
+def patterns(block: Block, special: Mask) -> tuple[NDArray[Any], ...]:
+    """What each row of weights comes to, each [head, token]; `special` says which tokens were added.
+
+    Returns:
+        `reads`, `weight`, `to_special` and `entropy`, as `TextIndex` has them.
+    """
+    others = np.where(special, -1, block.weights)
+    to_special = block.weights[..., special].sum(axis=-1)
+    return others.argmax(axis=-1), np.maximum(others.max(axis=-1), 0), to_special, bits(block.weights)
 
 
 def _keep(found: TextIndex, folder: Path | None) -> None:
@@ -338,13 +412,13 @@ def _keep(found: TextIndex, folder: Path | None) -> None:
         "done": found.done,
         "skipped": [asdict(each) for each in found.skipped],
     }
-    with atomic_file(folder / _HEADER) as file:
+    with atomic_file(folder / HEADER) as file:
         file.write(json.dumps(header).encode("ascii"))
 
 
 def _begun(folder: Path) -> bool:
     """Whether an index lies there."""
-    if (folder / _HEADER).exists():
+    if (folder / HEADER).exists():
         return True
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AttnvizError(f"{folder} is there already and holds no index. Choose another folder.")
@@ -357,11 +431,12 @@ def opened(folder: Path, *, writing: bool = False) -> TextIndex:
     Raises:
         AttnvizError: there is none, or it is damaged, or of another version.
     """
+    called = quoted(folder.absolute().name)  # visitors of a page are not told where it lies
     try:
-        header = json.loads((folder / _HEADER).read_bytes())
+        header = json.loads((folder / HEADER).read_bytes())
         if header["format"] != _FORMAT:
             raise ValueError(header["format"])
-        _check_version(header["version"], folder)
+        _check_version(header["version"], called)
         arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r+" if writing else "r", allow_pickle=False)
             for name in _ARRAYS
@@ -380,18 +455,18 @@ def opened(folder: Path, *, writing: bool = False) -> TextIndex:
         raise
     except FileNotFoundError as error:
         raise AttnvizError(
-            f"{folder} holds no index, or not all of one. `attnviz index` makes it."
+            f"{called} holds no index, or not all of one. `attnviz index` makes it."
         ) from error
     except _DAMAGED as error:
         raise AttnvizError(
-            f"The index in {folder} is damaged. Delete it, and index the text again."
+            f"The index in {called} is damaged. Delete it, and index the text again."
         ) from error
     return found
 
 
-def _check_version(version: int, folder: Path) -> None:
+def _check_version(version: int, called: str) -> None:
     if version != _VERSION:
-        raise AttnvizError(f"{folder} was written by another version of attnviz. Index the text again.")
+        raise AttnvizError(f"{called} was written by another version of attnviz. Index the text again.")
 
 
 def _check(found: TextIndex) -> None:
@@ -406,7 +481,8 @@ def _check(found: TextIndex) -> None:
     fits &= all(getattr(found, name).shape == (tokens,) for name in _TOKENS)
     shape = (layers, found.reads.shape[1], tokens)
     fits &= all(getattr(found, name).shape == shape for name in _IN_HEADS)
-    fits &= all(getattr(found, name).shape[:-1] == shape for name in _VECTORS)
+    fits &= all(getattr(found, name).shape[:-1] == shape for name in _VECTORS[:-1])
+    fits &= found.states.shape[:-1] == (layers, 1, tokens)
     types = {**_TOKENS, **_IN_HEADS, **dict.fromkeys(_VECTORS, np.float16)}
     if not fits or any(getattr(found, name).dtype != dtype for name, dtype in types.items()):
         raise ValueError("The arrays do not fit the header.")
@@ -421,18 +497,19 @@ def check_model(found: TextIndex, entry: Entry) -> None:
     if entry.files_digest != found.key.files:
         raise AttnvizError(
             f"This index was made with {quoted(found.key.model)}, and not with the files that "
-            f"{quoted(entry.name)} has now. Index the text again, to another folder."
+            f"{quoted(entry.name)} has now. Choose that model, or index the text again, to another folder."
         )
 
 
-def block_of(model: str, text: str, layer: int) -> Block:
-    """What one layer, from 0, does in a text, as an index has it.
+def block_of(model: str, text: str, layer: int) -> tuple[Block, Floats]:
+    """What one layer, from 0, does in a text, as an index has it, and its states [token, d_model].
 
     Raises:
         AttnvizError: the model cannot be used or cannot read it, or has no such layer.
     """
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()
-    [blocks] = _blocks(entry, loaded, [text])
+    with hearing() as heard:
+        [blocks] = _blocks(entry, loaded, [text])
     _check_layers(entry, [layer])
-    return blocks[layer]
+    return blocks[layer], _states(heard, 0, blocks, 1)[layer][0]

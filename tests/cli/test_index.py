@@ -30,11 +30,16 @@ def test_a_text_is_read_and_searched(corpus: Path, say: Say, refuse: Say, tmp_pa
     said = say(*asked, "--out", tmp_path / "near.csv")
     found = experiments.find(TIRED, place=9, layer=3, head=1, within=folder).neighbours()
     rows = json.loads(say(*asked, "--json"))
-    assert [row["cosine"] for row in rows] == [near.cosine for near in found]
+    assert [row["alike"] for row in rows] == [near.alike for near in found]
     assert {row["token"] for row in rows[:2]} == {"6 it"}
     assert said.startswith("By its query, head 4-2 does at ")
-    assert f"  {found[0].cosine:.2f}  6 it looks at " in said
-    assert (tmp_path / "near.csv").read_text().startswith("cosine,token,looks at,weight,")
+    assert f"  {found[0].alike:.2f}  6 it looks at " in said
+    assert (tmp_path / "near.csv").read_text().startswith("alike,token,looks at,weight,")
+    together = json.loads(say(*asked, "--head", "4-4", "--by", "pattern", "--json"))
+    both = experiments.find(TIRED, place=9, layer=3, head=[1, 3], by="pattern", within=folder)
+    assert [row["alike"] for row in together] == [near.alike for near in both.neighbours()]
+    assert "belong to one layer" in refuse(*asked, "--head", "5-2")
+    assert "belongs to Ray" in refuse("index", corpus, "--out", folder, "--address", "127.0.0.1:1")
     assert "no layer 5. It has 4." in refuse(*asked[:-1], "5-2")
     assert "such as 4-2" in refuse(*asked[:-1], "42")
     assert "has 15 tokens" in refuse("find", folder, TIRED, "--token", 16, "--head", "4-2")
@@ -45,10 +50,10 @@ def test_broken_off_it_goes_on(
     corpus: Path, run: Run, say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder, whole = tmp_path / "corpus.index", text_index._blocks
-    monkeypatch.setattr(text_index, "_AT_ONCE", 1)
+    monkeypatch.setattr(text_index, "_PART", 1)
 
     def broken_off(*given: object) -> Iterator[object]:
-        if given[2] == (LINES[2],):
+        if given[2] == [LINES[2]]:
             raise KeyboardInterrupt
         return whole(*given)  # type: ignore[arg-type]
 

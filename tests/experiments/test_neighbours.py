@@ -35,6 +35,7 @@ def made(vectors: Floats, reads: np.ndarray, ids: np.ndarray, done: int | None =
         output=halves,
         query=halves,
         key_vectors=halves,
+        states=halves,
         reads=reads.astype(np.int16)[None, None],
         weight=share,
         to_special=share,
@@ -72,7 +73,7 @@ def shares() -> Search:
     vectors = np.where((place == 2)[:, None], [1.0, 0.0], [0.0, 1.0]).astype(np.float32)
     reads = np.where(place == 2, 1, 3)
     ids = np.where(place == 2, SIGN, WORD)
-    return Search(made(vectors, reads, ids), 0, 0, "query", np.array([2, 0], np.float32), "a sentence")
+    return Search(made(vectors, reads, ids), 0, (0,), "query", np.array([[2, 0]], np.float32), "a sentence")
 
 
 def test_what_the_neighbours_share_is_counted_on_the_other_half() -> None:
@@ -92,7 +93,7 @@ def test_only_lines_that_are_read_are_searched_and_never_the_sentence_itself() -
     assert {near.place for near in search.neighbours(most=60)} == {2}
     first = search.neighbours(most=1)[0]
     assert (first.line, first.reads, first.weight, first.to_special) == (0, 1, 0.25, 0.25)
-    assert first.cosine == pytest.approx(1)
+    assert first.alike == pytest.approx(1)
     assert replace(search, text="0").neighbours(most=1)[0].line == 1
     partly = replace(search, index=replace(search.index, done=2))
     assert {near.line for near in partly.neighbours()} == {0, 1}
@@ -107,7 +108,7 @@ def test_of_random_vectors_nothing_is_called_a_finding() -> None:
         random = np.random.default_rng(seed)
         ids, reads = random.zipf(1.5, 2000).clip(max=500), random.integers(1, 4, 2000)
         index = made(random.standard_normal((2000, 8)).astype(np.float32), reads, ids)
-        search = Search(index, 0, 0, "output", random.standard_normal(8).astype(np.float32), "")
+        search = Search(index, 0, (0,), "output", random.standard_normal((1, 8)).astype(np.float32), "")
         findings += any(common.sure for common in search.common())
     assert findings <= 0.05 * 60
 
@@ -119,13 +120,58 @@ def test_the_neighbours_of_a_head_that_reads_the_token_before_read_the_token_bef
     assert {common.name: common.value for common in found.common()}["offset"] == -1
 
 
+def test_alike_by_pattern_are_those_that_read_the_same_class_as_far_away_as_sharply() -> None:
+    search = replace(shares(), by="pattern", sought=np.array([[-1, 0, 1.5]], np.float32))
+    # All rows have .5 bits and rest on no special token. The third token of a line reads the one before, a
+    # word; so does [SEP], the fifth; the others read the fourth, a word too, at other offsets.
+    near = search.neighbours(most=200)
+    assert {found.place for found in near[:120]} == {2, 4}
+    assert near[0].alike == pytest.approx((1 + 1 + 1 / 2) / 3)
+    assert near[120].alike == pytest.approx((0 + 1 + 1 / 2) / 3)
+    assert not {"offset", "entropy", "punctuation read", "special read"} & set(search.attributes)
+    rested = replace(search, index=replace(search.index, to_special=search.index.to_special + 0.5))
+    assert rested.neighbours(most=1)[0].alike == pytest.approx((1 + 0 + 1 / 2) / 3)
+
+
+def test_alike_in_several_heads_is_the_mean_over_the_heads() -> None:
+    one = shares()
+    twice = {
+        name: np.repeat(getattr(one.index, name), 2, axis=1)
+        for name in ("query", "reads", "weight", "to_special")
+    }
+    index = replace(one.index, **twice)  # type: ignore[arg-type]
+    index.query[:, 1] = index.query[:, 1, :, ::-1]  # there, the two kinds of vectors have changed places
+    both = replace(one, index=index, heads=(1, 0), sought=np.array([[3, 4], [1, 0]], np.float32))
+    assert both.neighbours(most=1)[0].alike == pytest.approx((4 / 5 + 1) / 2, abs=1e-3)
+    assert both.neighbours(most=300)[-1].alike == pytest.approx((3 / 5 + 0) / 2, abs=1e-3)
+
+
+def test_by_hidden_state_the_same_word_in_the_same_place_is_nearest() -> None:
+    """In the first layer it is the embedding: of a token, its place, and nothing of what stands around it."""
+    other = "The dog does not cross."
+    found = experiments.find(
+        "The dog did not sleep.", place=2, layer=0, head=[3, 1], by="state", within=f"A cat.\n{other}"
+    )
+    [near] = found.neighbours(most=1)
+    assert (near.line, near.place, found.heads) == (1, 2, (3,))
+    assert near.alike > 0.9999
+    with pytest.raises(AttnvizError, match="“minilm-scratch” does not tell its hidden states"):
+        experiments.find("A dog.", "minilm-scratch", by="state", within="A cat.")
+
+
+def test_by_pattern_a_head_that_reads_the_token_before_finds_its_own_kind() -> None:
+    found = experiments.find(TIRED, place=9, layer=1, head=9, by="pattern").neighbours()
+    offsets = [near.reads - near.place for near in found]
+    assert offsets.count(-1) >= 0.9 * len(offsets)
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
         ({"place": 15}, "There is no token 15"),
         ({"head": 12}, "The layer has 12 heads"),
         ({"layer": 6}, "“minilm” has 6 layers"),
-        ({"by": "value"}, "by their output, query and key, not by “value”"),
+        ({"by": "value"}, "by their output, query, key, state and pattern, not by “value”"),
         ({"within": " \n"}, "There is no sentence"),
     ],
 )

@@ -1,5 +1,6 @@
 """The same work on Ray: the same figures, whoever counts which part."""
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,10 +82,8 @@ def test_actors_for_which_there_is_no_room_are_not_awaited_for_good() -> None:
 
 def test_what_an_actor_counts_is_what_this_process_counts() -> None:
     part = behaviour.Part(5, ((15, "A dog."), (16, ""), (17, "A cat.")))
-    counted: Counted = on_ray.Worker().count(part, "minilm", {})
+    counted: Counted = on_ray.Worker().do(partial(on_ray.counted, "minilm", {}), part)
     assert counted.finished == 5
     assert (int(counted.found.tally.sentences), counted.found.empty) == (2, 1)
-    nothing = on_ray.Worker().count(
-        behaviour.Part(5, ()), "minilm", {}
-    )  # it was broken off just before its end
+    nothing = on_ray.counted("minilm", {}, behaviour.Part(5, ()))  # it was broken off just before its end
     assert (nothing.finished, nothing.found.lines) == (5, 0)

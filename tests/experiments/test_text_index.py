@@ -3,18 +3,23 @@
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import attnviz
 from attnviz.analysis.entropy import entropy
+from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.experiments import text_index
+from attnviz.experiments import on_ray, text_index
+from attnviz.experiments.behaviour import bundled
 from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.neighbours import Search
 from attnviz.experiments.text_index import TextIndex, index, opened
 from attnviz.models import resolve
 
@@ -32,11 +37,13 @@ def last(text: str = TEXT, folder: Path | None = None, layers: list[int] | None 
 @pytest.fixture(autouse=True)
 def _two_lines_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_index, "_AT_ONCE", 2)
+    monkeypatch.setattr(text_index, "_PART", 2)
     monkeypatch.setattr(text_index, "_KEEP_LINES", 1)
 
 
 def test_it_has_what_the_trace_of_each_line_has() -> None:
     found = last(layers=[3, 1])
+    network = loading.load("minilm").network  # type: ignore[attr-defined]
     assert (found.lines, found.done, found.key.layers) == (LINES, 3, (1, 3))
     assert [skipped.why.partition(";")[0] for skipped in found.skipped] == [
         "This line has 302 tokens",
@@ -48,7 +55,11 @@ def test_it_has_what_the_trace_of_each_line_has() -> None:
         assert found.ids[here].tolist() == [token.id for token in trace.tokens]
         assert found.marks[here].tolist() == [token.text in ",." for token in trace.tokens]
         assert found.line_of(here.stop - 1) == (line, len(trace.tokens) - 1)
+        ids = torch.tensor([[token.id for token in trace.tokens]])
+        with torch.inference_mode():
+            states = network(input_ids=ids, output_hidden_states=True).hidden_states
         for place, layer in enumerate((1, 3)):
+            np.testing.assert_allclose(found.states[place, 0, here], states[layer][0], rtol=2e-3, atol=2e-3)
             block = trace.block("encoder", layer)
             for name, vectors in (("output", block.output), ("query", block.query), ("key", block.key)):
                 np.testing.assert_allclose(found.vectors(name)[place, :, here], vectors, rtol=2e-3, atol=2e-3)
@@ -78,6 +89,40 @@ def test_broken_off_it_goes_on_and_ends_with_the_same(tmp_path: Path) -> None:
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
         assert isinstance(getattr(ours, name), np.memmap)
+
+
+def test_parts_that_are_read_in_any_order_end_with_the_same() -> None:
+    """As on Ray: what is read stands in its place, and the index has the lines up to the first gap."""
+
+    def backwards(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
+        return map(work, reversed(list(parts)))
+
+    corpus = Corpus.from_text("\n".join(LINES * 2))
+    steps = list(index(corpus, "minilm", layers=[0], share=backwards))
+    assert [step.done for step in steps] == [0, 0, 0, 6]
+    theirs = last(corpus.source, layers=[0])  # type: ignore[arg-type]
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(steps[-1].found, name), getattr(theirs, name))
+
+
+@pytest.mark.everything
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_workers_of_ray_find_the_same_neighbours(workers: int) -> None:
+    """With a model that needs no transformers; eight parts."""
+    corpus = Corpus.from_text("\n".join(bundled().splitlines()[:16]))
+    asked = corpus, "minilm-scratch", None, [3]
+    block = text_index.block_of("minilm-scratch", LINES[1], 3)
+    *_, alone = index(*asked)
+    *_, shared = index(*asked, share=on_ray.share(workers))
+    for name in ARRAYS:
+        np.testing.assert_allclose(
+            getattr(shared.found, name), getattr(alone.found, name), rtol=2e-3, atol=2e-3
+        )
+    ours, theirs = (
+        {(near.line, near.place) for near in Search.of(step.found, block, [1], 3, "query", "").neighbours()}
+        for step in (shared, alone)
+    )
+    assert ours == theirs
 
 
 def _header(**changed: object) -> Callable[[Path], object]:

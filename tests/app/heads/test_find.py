@@ -1,15 +1,18 @@
 """Where else does a head do this, without a browser: what is listed, what is said, and where it leads."""
 
 import re
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz import experiments
-from attnviz.app.heads.find import listed
+from attnviz.app.heads.find import indexes, listed
 from attnviz.app.heads.pronouns.figures import interval, rate
+from attnviz.experiments import text_index
+from attnviz.experiments.corpus import Corpus
 from attnviz.text import percent
-from tests.app.shown import clean, finished, page_links, press, visit
+from tests.app.shown import clean, finished, page_links, press, try_page, visit
 from tests.app.shown import words as told_on
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -18,7 +21,7 @@ LINES = (TIRED, HOSTILE, "The train was crowded, but it was quiet.", "", "word "
 TEXT = "\n".join([*LINES, *(f"Rain fell on {days} days." for days in range(60))])
 
 
-def pasted(text: str = TEXT, **link: str) -> AppTest:
+def pasted(text: str = TEXT, **link: str | list[str]) -> AppTest:
     app = visit("find", source="Paste", **link)
     assert "Paste some sentences" in app.info[0].value
     app.text_area(key="pasted").set_value(text)
@@ -35,7 +38,7 @@ def test_the_nearest_of_a_pasted_text_are_listed_with_what_they_read() -> None:
     assert r"The :red-background[train] was crowded, but :blue-background[it] was quiet." in told
     train = next(near for near in listed if "train" in found.index.lines[near.line] and near.place == 7)
     assert f"`it` looks at `train` **{percent(train.weight)}**" in told
-    assert f"cosine {train.cosine:.2f}" in told
+    assert f"cosine {train.alike:.2f}" in told
     assert "1 line could not be read" in [each.label for each in app.expander]
     links = page_links(app)["explore"]
     assert links.items() >= {"model": "minilm", "layer": "4", "head": "2"}.items()
@@ -66,7 +69,40 @@ def test_by_another_vector_others_are_near(by: str) -> None:
     app = pasted(found_by=by, query="3 dog")
     name = {"Key": "key", "Head output": "output"}[by]
     found = experiments.find(TIRED, place=2, layer=3, head=1, by=name, within=TEXT).neighbours()
-    assert f"cosine {found[0].cosine:.2f}" in told_on(clean(app))
+    assert f"cosine {found[0].alike:.2f}" in told_on(clean(app))
+
+
+def test_by_pattern_and_in_several_heads() -> None:
+    app = pasted(found_by="Pattern", also=["4"])
+    found = experiments.find(TIRED, place=9, layer=3, head=[1, 3], by="pattern", within=TEXT)
+    told = told_on(clean(app))
+    assert f"alike by {found.neighbours()[0].alike:.2f}" in told
+    assert "heads 4-2 and 4-4 together do most nearly what they do at `it`" in told
+    assert f"correction for the {len(found.attributes)} attributes" in told
+
+
+def test_an_index_of_the_operators_is_searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def indexed(folder: str, lines: int = -1) -> None:
+        steps = text_index.index(Corpus.from_text(TEXT), "minilm", tmp_path / folder, layers=[3])
+        for step in steps:
+            if step.done >= lines >= 0:
+                break
+
+    indexed("whole")
+    indexed("half", 0)
+    monkeypatch.setenv(indexes.SETTING, str(tmp_path))
+    link = {"source": "Index", "index": "whole"}
+    app = visit("find", link)
+    found = experiments.find(TIRED, place=9, layer=3, head=1, within=TEXT).neighbours()
+    assert f"cosine {found[0].alike:.2f}" in told_on(app)
+    assert "No other sentence has been read yet." in told_on(visit("find", source="Index", index="half"))
+    other = try_page("find", link, model="translator")
+    assert "made with “minilm”" in other.error[0].value
+    assert "has no layer 2. It has 4." in try_page("find", link, layer="2").error[0].value
+    (tmp_path / "whole" / "header.json").write_text('{"format": "attnviz index", "version": 0}')
+    error = try_page("find", link).error[0].value
+    assert error.startswith("“whole” was written by another version of attnviz.")
+    assert str(tmp_path) not in error
 
 
 def test_what_is_too_much_or_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

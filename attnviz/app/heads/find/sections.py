@@ -6,65 +6,84 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.words import Span
 from attnviz.app import caches, controls, markdown
+from attnviz.app.caches import cached, named
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
-from attnviz.app.heads.find import listed, words
-from attnviz.app.heads.pronouns import listing, onward
-from attnviz.app.heads.pronouns.figures import marked
+from attnviz.app.heads.find import indexes, listed, words
+from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.state.choices import FOUND_BY, SOURCE
-from attnviz.capture import loading
+from attnviz.app.state.choices import ALSO, FOUND_BY, INDEX, SOURCE
 from attnviz.capture.model import ModelInput
+from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import MOST, Neighbour, Search
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import self_attention
 from attnviz.experiments.text_index import TextIndex
 from attnviz.text import plural
+from attnviz.trace import Block, Floats
 
-_BY = {"Query": "query", "Key": "key", "Head output": "output"}
+_BY = {"Query": "query", "Key": "key", "Head output": "output", "Pattern": "pattern", "Hidden state": "state"}
+_INDEXED = "Index"
+_SOURCES = (texts.BUNDLED, texts.PASTED, texts.UPLOADED)
 
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """A token in a head, and by which of its vectors others are found."""
+    """A token in a head and perhaps others of its layer, and by what others are found.
 
+    Attributes:
+        heads: from 0, the open one first.
+        by: one of `neighbours.BY`.
+    """
+
+    heads: tuple[int, ...]
     by: str
 
 
-def choose() -> tuple[TokenSelection, Corpus | None]:
+def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
     """Draw all choices; the text that is searched is None as long as the visitor has given none.
 
     Raises:
         AttnvizError: the model cannot read what stands in the box, or gives its weights alone; or the text is
-            none, or too long.
+            none, or too long, or an index that cannot be searched with it.
     """
     text, entry, _ = choosing.sentence_and_model()
     given, kind = ModelInput(text), self_attention(entry)
     caches.need_vectors(caches.trace(entry.name, given))
-    head_column, token_column = st.columns([2, 1])
+    head_column, also_column, token_column = st.columns([3, 2, 2])
     with head_column:
         layer, head = choosing.head(entry, kind)
     queries, keys = choosing.groups(entry, given, kind)
+    with also_column:
+        also = ALSO.draw("Together with heads", list(range(1, entry.heads + 1)), placeholder="none")
     with token_column:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Alike by")
         by = _BY[FOUND_BY.segments("Alike by", tuple(_BY))]
         st.markdown("in the sentences")
-        source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED, texts.UPLOADED))
-        bundled = texts.corpus(source) if source == texts.BUNDLED else None
-    corpus = bundled or texts.corpus(source)
-    return TokenSelection(entry, kind, layer, head, given, queries, keys, query, by), corpus
+        made = indexes.names()
+        source = SOURCE.segments("Sentences", (*_SOURCES, _INDEXED) if made else _SOURCES)
+        within: Corpus | TextIndex | None = None
+        if source == _INDEXED:
+            within = indexes.opened(INDEX.select("Index", made, label_visibility="collapsed"))
+            text_index.check_model(within, entry)
+        elif source == texts.BUNDLED:
+            within = texts.corpus(source)
+    heads = (head, *(each - 1 for each in sorted(also) if each - 1 != head))
+    chosen = TokenSelection(entry, kind, layer, head, given, queries, keys, query, heads, by)
+    return chosen, within or texts.corpus(source)
 
 
-def find(chosen: TokenSelection, corpus: Corpus) -> None:
+def find(chosen: TokenSelection, within: Corpus | TextIndex) -> None:
     """Draw the nearest tokens of the text, as far as it has been read."""
-    job, _ = listed.index_job(chosen, corpus)
+    if isinstance(within, TextIndex):
+        _found(chosen, Progress(within.done, len(within.lines), within))
+        return
+    job, _ = listed.index_job(chosen, within)
 
     def draw(progress: Progress[TextIndex]) -> None:
         _found(chosen, progress)
@@ -72,11 +91,20 @@ def find(chosen: TokenSelection, corpus: Corpus) -> None:
     show_job(job, counted("Reading the sentences", "lines"), draw, key="find")
 
 
+@cached(named)
+def _with_states(name: str, text: str, layer: int) -> tuple[Block, Floats]:
+    return text_index.block_of(name, text, layer)
+
+
 def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     index = progress.found
     texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[:MOST]])
     place = chosen.queries[chosen.query].positions[0]
-    search = Search.of(index, chosen.block, chosen.head, place, chosen.by, chosen.given.text)
+    given = chosen.given.text
+    seen = (
+        _with_states(chosen.entry.name, given, chosen.layer) if chosen.by == "state" else (chosen.block, None)
+    )
+    search = Search.of(index, seen, chosen.heads, place, chosen.by, given)
     neighbours = search.neighbours()
     if not neighbours:
         st.markdown("No other sentence has been read yet.")
@@ -84,23 +112,15 @@ def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     if not progress.finished:
         st.markdown(f":small[These are of the {plural(index.done, 'line')} that have been read.]")
     common = search.common()
-    st.markdown(words.summary(chosen, common, len(neighbours)))
+    st.markdown(words.summary(chosen, search, common, len(neighbours)))
     st.header(f"The {plural(len(neighbours), 'nearest token')}", anchor=False)
-    read, key = ":blue-background[", ":red-background["
 
     def draw_one(neighbour: Neighbour) -> None:
-        line = index.lines[neighbour.line]
-        tokens = loading.tokens(chosen.entry.name, line)
-        groups = DisplayTokens(tokens, line).groups
-        marks = {neighbour.reads: key, neighbour.place: read}
-        spans = [(Span(tokens[at].start, tokens[at].end), sign) for at, sign in marks.items()]
-        st.markdown(marked(line, [each for each in spans if each[0].start < each[0].end]))
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f":small[{words.looks(neighbour, groups)}]")
-            onward.explore_token(chosen, line, neighbour.place, "Open on Explore")
+        token = int(index.starts[neighbour.line]) + neighbour.place
+        listed.draw(chosen, index, token, words.beside(neighbour, search))
 
     listing.draw("neighbours", neighbours, draw_one)
     folded(
         *([section("All that was asked of them", words.table, chosen, common)] if common else []),
-        section("How they are found", words.method, index),
+        section("How they are found", words.method, search),
     )

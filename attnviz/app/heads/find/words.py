@@ -6,20 +6,24 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app import markdown
 from attnviz.app.heads.choosing import QueryInHead
-from attnviz.app.heads.pronouns.figures import interval, rate
+from attnviz.app.heads.pronouns.figures import interval, names, rate
 from attnviz.capture import loading
-from attnviz.experiments.neighbours import ATTRIBUTES, MOST, Common, Neighbour
-from attnviz.experiments.text_index import TextIndex
+from attnviz.experiments.neighbours import MOST, Common, Neighbour, Search
 from attnviz.text import percent, plural
 
 
-def summary(chosen: QueryInHead, common: Sequence[Common], found: int) -> str:
+def summary(chosen: QueryInHead, search: Search, common: Sequence[Common], found: int) -> str:
     """What the neighbours surely have in common, as Markdown."""
     sure = [each for each in common if each.sure]
-    where = f"At {plural(found, 'token')} head {chosen.name} does most nearly what it does at {chosen.token}."
+    who = names([(search.layer, head) for head in search.heads])
+    does = "does" if len(search.heads) == 1 else "together do"
+    it = "it does" if len(search.heads) == 1 else "they do"
+    at = f"At {plural(found, 'token')}"
+    where = f"{at} {who} {does} most nearly what {it} at {chosen.token}."
+    if search.by == "state":
+        where = f"{at} layer {search.layer + 1} reads most nearly what it reads at {chosen.token}."
     if not sure:
         return f"{where} They share nothing of what was asked that tokens at random might not share, too."
     told = [
@@ -30,11 +34,11 @@ def summary(chosen: QueryInHead, common: Sequence[Common], found: int) -> str:
     return "\n".join([f"{where} What they share more often than tokens at random:", "", *told])
 
 
-def looks(neighbour: Neighbour, groups: Sequence[DisplayToken]) -> str:
-    """Where a neighbour looks: "`it` looks at `dog` 66 %; alike by 0.93"."""
-    token, read = (markdown.token(at, groups) for at in (neighbour.place, neighbour.reads))
+def beside(neighbour: Neighbour, search: Search) -> str:
+    """What is told beside where a neighbour looks: ", 12 % at special tokens; cosine 0.93"."""
+    alike = "alike by" if search.by == "pattern" else "cosine"
     rest = f", {percent(neighbour.to_special)} at special tokens" if neighbour.to_special >= 0.005 else ""
-    return f"{token} looks at {read} **{percent(neighbour.weight)}**{rest}; cosine {neighbour.cosine:.2f}"
+    return f"{rest}; {alike} {neighbour.alike:.2f}"
 
 
 def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
@@ -47,16 +51,31 @@ def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
     st.markdown("\n".join(["Bold: more often than tokens at random, surely.", "", *rows]))
 
 
-def method(index: TextIndex) -> None:
+def method(search: Search) -> None:
     """Say how the neighbours were found."""
+    index = search.index
+    nearest = (
+        f"The nearest are those whose {'hidden state' if search.by == 'state' else search.by} points most "
+        "nearly where this token’s does (the cosine), as in exBERT (Hoover et al. 2020)."
+    )
+    if search.by == "pattern":
+        nearest = (
+            "Alike, from 0 to 1, is the mean of three numbers: 1 if what they look at most is as far away; "
+            "1 if it is of the same class (special tokens, punctuation, others); and 1 / (1 + d), where d is "
+            "by how many bits the entropies of their rows differ. So none of this is asked of them below."
+        )
+    if search.by == "state":
+        nearest += (
+            " The hidden state is what the layer’s attention reads, of which all its heads make theirs."
+        )
+    together = " Of several heads it is the mean; what is told of them is of the first."
     st.markdown(
         f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
-        f"which {index.nbytes / 1e6:,.1f} MB are kept. The nearest are those whose vector in this head "
-        "points most nearly where this token’s does (the cosine), as in exBERT (Hoover et al. 2020). "
+        f"which {index.nbytes / 1e6:,.1f} MB are kept. {nearest}{together if len(search.heads) > 1 else ''} "
         "What a token looks at most is told without special tokens.\n\n"
         f"What {MOST} neighbours have in common is chosen on every second line and counted on the "
         f"{MOST} nearest of the others. It is called sure if a binomial test finds it improbable for "
-        f"tokens drawn at random, with Bonferroni’s correction for the {len(ATTRIBUTES)} attributes. "
+        f"tokens drawn at random, with Bonferroni’s correction for the {len(search.attributes)} attributes. "
         "The intervals are Wilson’s (Wilson 1927)."
     )
 
