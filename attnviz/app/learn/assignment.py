@@ -535,7 +535,7 @@ def tasks(lesson: str, seed: int, text: str, rows: Sequence[Row]) -> tuple[Task,
     Raises:
         InvalidQuestion: the sentence is too short for five questions.
     """
-    random = Random(f"{lesson} {seed} {_plain(text)}")  # noqa: S311 - a game, no secret
+    random = Random(f"{lesson} {seed} {' '.join(text.split())}")  # noqa: S311 - a game, no secret
     found: list[Task] = []
     for kind in islice(cycle(KINDS[lesson]), _TRIES if rows else 0):
         task = kind(random.choice(rows), random)
@@ -610,7 +610,3 @@ def _apart(row: Row, random: Random) -> tuple[int, int]:
 def _bracketed(number: float) -> str:
     """A number behind a sign."""
     return f"({decimal(number)})" if number < 0 else decimal(number)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
