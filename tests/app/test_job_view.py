@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.jobs import Job, State, Visitor
 from attnviz.experiments.progress import Progress
-from tests.app.shown import clean
+from tests.app.shown import buttons, clean
 
 FOUND = Progress(2_000, 3_000, "2 found")
 
@@ -54,10 +54,6 @@ def bar(app: AppTest) -> tuple[int, str] | None:
     """How long the bar is, in percent, and what it says."""
     bars = app.get("progress")
     return (bars[0].proto.value, bars[0].proto.text) if bars else None
-
-
-def buttons(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
 
 
 WAITING = "Reading the pages: waiting for its turn on this server"

@@ -153,26 +153,6 @@ def test_a_pick_moves_the_ring_and_tells_the_page_before_the_server(widgets: Wid
     ]
 
 
-def test_the_whole_grid_is_one_tab_stop_and_arrows_go_through_it(widgets: Widgets) -> None:
-    widgets.mount("atlas", message("none yet"))
-    page = widgets.page
-    page.keyboard.press("Tab")
-    expect(head(widgets, 2, 4)).to_be_focused()
-    for key, place in (
-        ("ArrowRight", (2, 5)),
-        ("Home", (2, 1)),
-        ("Control+End", (3, 5)),
-        ("ArrowLeft", (3, 4)),
-    ):
-        page.keyboard.press(key)
-        expect(head(widgets, *place)).to_be_focused()
-    expect(page.locator(".fact")).to_have_text("Layer 3 · Head 4: fact 13")
-    page.keyboard.press("Enter")
-    assert widgets.said()[-1] == ["pick", {"layer": 3, "head": 4}]
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("gridcell").and_(page.locator(":focus"))).to_have_count(0)
-
-
 def test_the_line_below_speaks_of_the_head_pointed_at_and_otherwise_of_the_open_one(widgets: Widgets) -> None:
     widgets.mount("atlas", message("none yet"))
     fact = widgets.page.locator(".fact")

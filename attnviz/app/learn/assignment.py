@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b32encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import cycle, islice
 from math import cos, exp, log, log10, sin, sqrt
@@ -85,21 +85,19 @@ class Task:
 
 
 Kind = Callable[[Row, Random], Task | None]
-"""Makes a question about a row; None where this row has nothing to ask."""
+"""Makes a question about a row, its right option first; None where this row has nothing to ask."""
 
 
-def most(row: Row, random: Random) -> Task | None:
+def most(row: Row, _: Random) -> Task | None:
     """Which token gets the largest weight?"""
-    options = [row.name(key) for key in to_guess_from(row.weights, row.keys)]
     best = int(row.weights.argmax())
+    others = [key for key in to_guess_from(row.weights, row.keys) if key != best]
     if sum(_shown(weight) == _shown(row.weights[best]) for weight in row.weights) > 1:
         return None
     return _task(
         f"Which token does {row.who} look at most?",
-        options,
-        row.name(best),
+        [row.name(key) for key in (best, *others)],
         f"It gives {row.shown(best)} {_shown(row.weights[best])}, the most of its row.",
-        random,
     )
 
 
@@ -115,9 +113,7 @@ def share(row: Row, random: Random) -> Task | None:
     return _task(
         f"How much of its weight does {row.who} give {row.shown(key)}?",
         [_shown(weight), *wrong[:2], percent(1 - _printed(weight), 1)],
-        _shown(weight),
         "So it stands in its row of weights.",
-        random,
     )
 
 
@@ -133,9 +129,7 @@ def rest(row: Row, random: Random) -> Task | None:
         f"{row.who} gives {row.shown(key)} {percent(weight, 1)} of its weight. "
         "How much do all other tokens get together?",
         [right, percent(weight, 1), percent(1 / len(row.keys), 1), percent(1, 1)],
-        right,
         f"A row sums to 100 %, and 100 % − {percent(weight, 1)} = {right}.",
-        random,
     )
 
 
@@ -148,9 +142,7 @@ def scaled(row: Row, random: Random) -> Task | None:
         f"The query of {row.who} and the key of {row.shown(key)} have {row.d} numbers "
         f"each, and their dot product is {decimal(product)}. What is their score?",
         [right, decimal(product), decimal(product / row.d), decimal(product * sqrt(row.d))],
-        right,
         f"The score is the dot product divided by √{row.d}: {decimal(product)} / √{row.d} = {right}.",
-        random,
     )
 
 
@@ -169,10 +161,8 @@ def ratio(row: Row, random: Random) -> Task | None:
         f"To {row.who}, the score of {row.shown(high)} is {decimal(more)}, and that of {row.shown(low)} "
         f"{decimal(less)}. How many times as much weight does the first one get?",
         [right, *wrong],
-        right,
         f"Softmax raises *e* to the power of each score, and *e* to the power of their difference, "
         f"{decimal(more - less)}, is {decimal(times, 1)}.",
-        random,
     )
 
 
@@ -185,9 +175,7 @@ def closed(row: Row, random: Random) -> Task | None:
     return _task(
         f"Under a causal mask, at which of these may {row.who} not look?",
         [after, *random.sample(before, min(3, len(before)))],
-        after,
         "A causal mask closes all that comes later, and leaves open what came before and the token itself.",
-        random,
     )
 
 
@@ -204,9 +192,7 @@ def renormalised(row: Row, random: Random) -> Task | None:
         "all tokens up to itself. The scores stay, and all cells after its own are closed. How much does "
         f"{row.shown(key)} get now?",
         [right, percent(part, 1), percent(part + 1 - of, 1), percent(0, 1)],
-        right,
         f"What stays open shares the 100 % as before: {percent(part, 1)} / {percent(of, 1)} = {right}.",
-        random,
     )
 
 
@@ -216,9 +202,7 @@ def cells(row: Row, random: Random) -> Task | None:
     return _task(
         f"How many weights does one head have for a text of {tokens} tokens that reads itself?",
         [str(tokens**2), str(tokens), str(2 * tokens), str(tokens * row.d)],
-        str(tokens**2),
         f"A row for each token, with a weight for each token: {tokens} × {tokens}.",
-        random,
     )
 
 
@@ -229,9 +213,7 @@ def shape(_: Row, random: Random) -> Task | None:
         f"A reader of {reader} tokens reads a source of {source}. How large is the matrix of weights, rows × "
         "columns?",
         [f"{reader} × {source}", f"{source} × {reader}", f"{reader} × {reader}", f"{source} × {source}"],
-        f"{reader} × {source}",
         "A row for each token that reads, a column for each that is read.",
-        random,
     )
 
 
@@ -241,9 +223,7 @@ def narrow(_: Row, random: Random) -> Task | None:
     return _task(
         f"{heads} heads share vectors of {d} numbers. How many numbers has each head's query?",
         [str(d // heads), str(d), str(heads), str(d * heads)],
-        str(d // heads),
         f"They share them out equally: {d} / {heads} = {d // heads}.",
-        random,
     )
 
 
@@ -257,9 +237,7 @@ def wave(row: Row, random: Random) -> Task | None:
         f"{row.shown(place)} stands at place {place}, counted from 0. What is the first number of its "
         "sinusoidal encoding?",
         [right, decimal(cos(place)), decimal(sin(place / _BASE), 4), str(place)],
-        right,
         f"It is sin({place} / {_BASE:,}^0) = sin({place}) = {right}, in radians.",
-        random,
     )
 
 
@@ -276,9 +254,7 @@ def distance(row: Row, random: Random) -> Task | None:
         f"Rotary positions turn the query of {row.shown(first)} and the key of {row.shown(first + gap)} by "
         "different angles. For which query and key is the difference of the angles the same?",
         pairs,
-        pairs[0],
         f"It is the distance that counts, {plural(gap, 'place')} here as there.",
-        random,
     )
 
 
@@ -291,9 +267,7 @@ def added(row: Row, random: Random) -> Task | None:
         f"Number {at + 1} of the vector of {row.who} is {decimal(old)} as it comes in; that of attention's "
         f"update is {decimal(update)}. What is it after the first Add?",
         [right, decimal(old), decimal(update), decimal(old - update)],
-        right,
         f"The update is added, and nothing replaced: {decimal(old)} + {_bracketed(update)} = {right}.",
-        random,
     )
 
 
@@ -308,10 +282,8 @@ def normed(row: Row, random: Random) -> Task | None:
         f"deviation {decimal(deviation)}. One of them is {decimal(value)}. What does the norm make of it, "
         "before its learned factor and offset?",
         [right, decimal(value - mean), decimal((value - mean) * deviation), decimal(value + mean)],
-        right,
         f"The mean is taken away, and what is left divided by the deviation: ({decimal(value)} − "
         f"{_bracketed(mean)}) / {decimal(deviation)} = {right}.",
-        random,
     )
 
 
@@ -322,13 +294,11 @@ def widened(_: Row, random: Random) -> Task | None:
         f"A feed-forward network makes {4 * d} numbers of a token's {d}, and {d} of these again. How many "
         "numbers do its two matrices have together?",
         [f"{count:,}" for count in (8 * d * d, 4 * d * d, 8 * d, 16 * d * d)],
-        f"{8 * d * d:,}",
         f"One is {d} × {4 * d}, the other {4 * d} × {d}: together {8 * d * d:,}.",
-        random,
     )
 
 
-def likely(row: Row, random: Random) -> Task | None:
+def likely(row: Row, _: Random) -> Task | None:
     """How probable are all other words? `facts`: the most probable next words, "choices"."""
     (word, first), (second, other) = ((word, _printed(share)) for word, share in row.facts["choices"][:2])
     right = percent(1 - first - other, 1)
@@ -336,10 +306,8 @@ def likely(row: Row, random: Random) -> Task | None:
         f"After {row.who} the model gives {markdown.code(word)} {percent(first, 1)} and "
         f"{markdown.code(second)} {percent(other, 1)}. How probable are all other words together?",
         [right, percent(1 - first, 1), percent(abs(first - other), 1), percent(first + other, 1)],
-        right,
         f"A softmax over all words sums to 100 %: 100 % − {percent(first, 1)} − {percent(other, 1)} = "
         f"{right}.",
-        random,
     )
 
 
@@ -354,9 +322,7 @@ def loss(row: Row, random: Random) -> Task | None:
         f"After {row.who} the model gives {markdown.code(word)} {percent(share, 1)}. If this is the right "
         "next word, what is its loss?",
         [right, decimal(share), decimal(1 - share), decimal(-log10(share))],
-        right,
         f"It is −ln of the right word's probability: −ln {decimal(share, 3)} = {right}.",
-        random,
     )
 
 
@@ -367,9 +333,7 @@ def studied(row: Row, random: Random) -> Task | None:
         f"This model learned from {batch} texts a step. From how many had it learned after {steps:,} steps, "
         "each time a text came counted?",
         [f"{count:,}" for count in (batch * steps, steps, batch + steps, 2 * batch * steps)],
-        f"{batch * steps:,}",
         f"{steps:,} × {batch} = {batch * steps:,}.",
-        random,
     )
 
 
@@ -381,10 +345,8 @@ def descended(_: Row, random: Random) -> Task | None:
         f"A learned number is {decimal(weight)}, the gradient of the loss there {decimal(gradient)}, the "
         f"learning rate {decimal(rate)}. What is it after one step of plain gradient descent?",
         [right, decimal(weight + rate * gradient), decimal(weight - gradient), decimal(weight)],
-        right,
         f"It goes against the gradient: {decimal(weight)} − {decimal(rate)} × {_bracketed(gradient)} = "
         f"{right}.",
-        random,
     )
 
 
@@ -403,10 +365,8 @@ def decides(row: Row, random: Random) -> Task | None:
         f"In each of these heads in turn, the row of {row.who} is silenced. In which of them does "
         f"{markdown.code(row.facts['pronoun'])} then become least probable?",
         options,
-        least,
         ", ".join(f"In {head} it gets {silenced[head]}" for head in options)
         + f"; with nothing silenced {percent(row.facts['unchanged'], 1)}.",
-        random,
     )
 
 
@@ -420,10 +380,8 @@ def moved(row: Row, random: Random) -> Task | None:
         f"{row.shown(target)} {percent(other, 1)}. The arrow is dragged from the first to the second. How "
         f"much does {row.shown(target)} get then?",
         [right, percent(first, 1), percent(other, 1), percent((first + other) / 2, 1)],
-        right,
         f"What the first one had moves, and the row's sum stays: {percent(first, 1)} + {percent(other, 1)} "
         f"= {right}.",
-        random,
     )
 
 
@@ -439,14 +397,12 @@ def effect(row: Row, random: Random) -> Task | None:
         f"in head {head} silenced, it has {percent(now / 100, 1)}. How large is the effect, in "
         "percentage points?",
         [right, *(f"{decimal(each, 1)} points" for each in (before - now, now, before))],
-        right,
         f"It is the difference of the two: {decimal(now, 1)} − {decimal(before, 1)} = "
         f"{decimal(now - before, 1)}.",
-        random,
     )
 
 
-def heated(row: Row, random: Random) -> Task | None:
+def heated(row: Row, _: Random) -> Task | None:
     """What does a temperature do to two words? `facts`: the most probable next words, "choices"."""
     (word, first), (second, other) = ((word, _printed(share)) for word, share in row.facts["choices"][:2])
     if other < _NOTICED:
@@ -457,14 +413,12 @@ def heated(row: Row, random: Random) -> Task | None:
         f"After {row.who}, {markdown.code(word)} is {decimal(times, 1)} times as probable as "
         f"{markdown.code(second)}. How many times is it at temperature 2?",
         [right, *wrong],
-        right,
         "The scores are divided by 2 before the softmax, and so is the difference of the two: "
         f"√{decimal(times, 1)} = {right}.",
-        random,
     )
 
 
-def followed(row: Row, random: Random) -> Task | None:
+def followed(row: Row, _: Random) -> Task | None:
     """Where does an induction head look? Of a text that stands there twice."""
     label, place = row.keys[row.place or 0].label, row.place or 0
     before = [key for key in range(place) if row.keys[key].label == label]
@@ -474,14 +428,12 @@ def followed(row: Row, random: Random) -> Task | None:
     return _task(
         f"An induction head is at {row.who}, said again. Which token does it look for?",
         [row.name(key) for key in (first + 1, first, place - 1, place)],
-        row.name(first + 1),
         f"It looks for what followed the same word the first time: behind {row.shown(first)} stood "
         f"{row.shown(first + 1)}.",
-        random,
     )
 
 
-def back(row: Row, random: Random) -> Task | None:
+def back(row: Row, _: Random) -> Task | None:
     """Where does a head look that looks one word back?"""
     place = row.place or 0
     if place < _APART:
@@ -490,9 +442,7 @@ def back(row: Row, random: Random) -> Task | None:
     return _task(
         f"A head looks one word back, as induction needs it. At which token does it look from {row.who}?",
         [before, row.name(place - _APART), row.name(place)],
-        before,
         "The token right before it: so that its word is known where the next one stands.",
-        random,
     )
 
 
@@ -505,13 +455,11 @@ def exchanged(row: Row, random: Random) -> Task | None:
         f"In head {row.facts['head']} {row.who} gives {name} {percent(first, 1)} and {second} "
         f"{percent(other, 1)}. These two weights are exchanged. How much does {name} get then?",
         [percent(share, 1) for share in (other, first, first + other, (first + other) / 2)],
-        percent(other, 1),
         f"What {second} had: {percent(other, 1)}. All other weights stay, and so does the row's sum.",
-        random,
     )
 
 
-def kept(row: Row, random: Random) -> Task | None:
+def kept(row: Row, _: Random) -> Task | None:
     """How much does attention keep of a text?"""
     tokens = len(row.keys)
     right = 2 * row.d * tokens
@@ -519,10 +467,8 @@ def kept(row: Row, random: Random) -> Task | None:
         f"In one head each token has a key and a value, {row.d} numbers each. How many numbers is that for "
         f"the {tokens} tokens of this sentence?",
         [f"{count:,}" for count in (right, row.d * tokens, 2 * row.d, tokens**2)],
-        f"{right:,}",
         f"{row.d} and {row.d} for each of the {tokens} tokens: it grows with the text, as a memory of fixed "
         "size does not.",
-        random,
     )
 
 
@@ -535,10 +481,8 @@ def path(row: Row, random: Random) -> Task | None:
         f"A memory is passed on from token to token. How many steps is it from {row.shown(first)} to "
         f"{row.shown(last)}?",
         [str(count) for count in (last - first, 1, last - first + 1, len(row.keys))],
-        str(last - first),
         f"One step a token: {last} − {first}, counted from 0. Attention needs one, however far they are "
         "apart.",
-        random,
     )
 
 
@@ -553,10 +497,8 @@ def faded(row: Row, random: Random) -> Task | None:
         f"If a memory keeps {percent(share)} of a number at each token, how much of what it had at "
         f"{row.shown(first)} is left {plural(steps, 'token')} later, at {row.shown(last)}?",
         [right, percent(share, 1), percent(max(0, 1 - (1 - share) * steps), 1), percent(share / steps, 1)],
-        right,
         f"{percent(share)} of what is left, {plural(steps, 'time')}: {decimal(share)} to the power of "
         f"{steps} is {right}.",
-        random,
     )
 
 
@@ -593,12 +535,13 @@ def tasks(lesson: str, seed: int, text: str, rows: Sequence[Row]) -> tuple[Task,
     Raises:
         InvalidQuestion: the sentence is too short for five questions.
     """
-    random = Random(f"{lesson} {seed} {_plain(text)}")  # noqa: S311 - a game, no secret
+    random = Random(f"{lesson} {seed} {' '.join(text.split())}")  # noqa: S311 - a game, no secret
     found: list[Task] = []
     for kind in islice(cycle(KINDS[lesson]), _TRIES if rows else 0):
         task = kind(random.choice(rows), random)
+        options = tuple(random.sample(task.options, len(task.options))) if task else ()
         if task and task.question not in {each.question for each in found}:
-            found.append(task)
+            found.append(replace(task, options=options))
         if len(found) == COUNT:
             return tuple(found)
     raise InvalidQuestion("This sentence is too short for five questions. Write a longer one.")
@@ -638,11 +581,11 @@ def read(handed_in: str) -> tuple[str, int, int]:
     return lesson, seed, score
 
 
-def _task(question: str, options: Sequence[str], right: str, because: str, random: Random) -> Task | None:
-    """The question, with its options in any order; None where two of them are the same."""
+def _task(question: str, options: Sequence[str], because: str) -> Task | None:
+    """The question, with its options, the right one first; None where two of them are the same."""
     if len(options) < 2 or len(set(options)) < len(options):
         return None
-    return Task(question, tuple(random.sample(options, len(options))), right, because)
+    return Task(question, tuple(options), options[0], because)
 
 
 def _noticed(row: Row) -> list[int]:
@@ -667,7 +610,3 @@ def _apart(row: Row, random: Random) -> tuple[int, int]:
 def _bracketed(number: float) -> str:
     """A number behind a sign."""
     return f"({decimal(number)})" if number < 0 else decimal(number)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import streamlit as st
 
 from attnviz.app import markdown
@@ -89,7 +87,10 @@ def known_words() -> None:
 
 def by_sort() -> dict[str, tuple[str, ...]]:
     """Every English word of the vocabulary once, with words of its sort."""
-    found = {sort: tuple(_nouns(kinds)) for sort, kinds in _NOUNS.items()}
+    found = {
+        sort: tuple(noun.english for noun in lexicon.NOUNS if noun.kind in kinds)
+        for sort, kinds in _NOUNS.items()
+    }
     found["What can be said of them"] = tuple(adjective.english for adjective in lexicon.ADJECTIVES)
     found["What they can want to do"] = tuple(wish.english for wish in lexicon.WISHES)
     found["What they do"] = tuple(
@@ -98,7 +99,3 @@ def by_sort() -> dict[str, tuple[str, ...]]:
     listed = {word for words in found.values() for word in words}
     found["Small words"] = tuple(word for word in VOCABULARY.words if word[0] != "[" and word not in listed)
     return found
-
-
-def _nouns(kinds: frozenset[str]) -> Iterator[str]:
-    return (noun.english for noun in lexicon.NOUNS if noun.kind in kinds)

@@ -10,7 +10,12 @@ from attnviz.text import in_bytes, plural, rounded_count
 
 def in_brief(entry: Entry) -> str:
     """The most important facts, as one line of Markdown."""
-    told = (_shape(entry), _size(entry), _reads(entry), ", ".join(abilities(entry)))
+    told = (
+        f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}",
+        _size(entry),
+        _reads(entry),
+        ", ".join(abilities(entry)),
+    )
     return " · ".join(filter(None, told))
 
 
@@ -41,10 +46,6 @@ def abilities(entry: Entry) -> tuple[str, ...]:
         (entry.hears, "hears sounds and writes words" if entry.decoder_layers else "hears sounds"),
     )
     return tuple(words for can, words in told if can)
-
-
-def _shape(entry: Entry) -> str:
-    return f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}"
 
 
 def _parts(entry: Entry) -> str:

@@ -111,11 +111,9 @@ def line(told: Snapshot) -> str:
 
 def understood(told: str) -> int | Snapshot | None:
     """What a line of a live training tells; see `live.understood`."""
-    return live.understood(told, "copying", _told)
-
-
-def _told(parts: Mapping[str, Any]) -> Snapshot:
-    return _assembled(int(parts["step"]), parts["copying"], parts["weights"])
+    return live.understood(
+        told, "copying", lambda parts: _assembled(int(parts["step"]), parts["copying"], parts["weights"])
+    )
 
 
 def _assembled(step: int, copying: Mapping[str, Any], weights: Any) -> Snapshot:

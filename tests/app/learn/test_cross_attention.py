@@ -4,7 +4,7 @@ import numpy as np
 
 from attnviz.app.learn.cross_attention.compute import cross
 from attnviz.app.learn.cross_attention.sections import ITSELF, OPENING_READER
-from tests.app.shown import clean, visit, words
+from tests.app.shown import visit, words
 
 SOURCE = "The dog did not cross the road as it was too tired."
 HOUND = 2
@@ -12,7 +12,6 @@ HOUND = 2
 
 def test_the_picture_and_one_number_of_the_output_are_told() -> None:
     app, found = visit("cross_attention"), cross(OPENING_READER, SOURCE, 6)
-    clean(app)
     told = words(app)
     assert "`hound` reads `dog` **79 %**. The other 14 tokens share 21 %." in told
     assert "13 readers × 15 sources" in [header.value for header in app.header]

@@ -35,7 +35,6 @@ def assert_divides(said: str, dot_product: float, size: int, score: float) -> No
 
 def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     app, done = visit(PAGE), walk(OPENING.text, 3, 1, 9)
-    clean(app)
     message, said, dog = sent(app, "walk"), words(app), 2
     assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
     assert message["tokens"][message["query"]]["label"] == "it"

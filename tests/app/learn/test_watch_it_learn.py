@@ -108,8 +108,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     job = start(app, jobs)
     assert job.latest is not None
     assert job.latest.found.training == Training("candidates", 7, 100)
-    app.run()
-    clean(app)
+    clean(app.run())
     latest = snapshot(50)
     assert f"translates {percent(latest.measures.exact)} without an error" in words(app)
     assert [line["x"] for line in charts(app)["What this training learned when"]["lines"]] == [
@@ -128,7 +127,6 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
 def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     job = start(visit(PAGE), jobs)
     other = visit(PAGE)
-    clean(other)
     assert "Another visitor is training" in other.info[0].value
     assert not {"Start training", "Stop"} & set(buttons(other))
     assert "50 of 2,000 steps" in other.get("progress")[0].proto.text
@@ -186,8 +184,7 @@ def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Pause" in buttons(app)
     assert app.select_slider(key="training_step").value == steps[-2]
     monkeypatch.setattr(film, "_EVERY_SECONDS", 0)  # the next picture is due at once
-    app.run()
-    clean(app)
+    clean(app.run())
     assert app.select_slider(key="training_step").value == steps[-1]
     assert "Play" in buttons(app)
     press(app, "Play")

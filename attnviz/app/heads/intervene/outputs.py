@@ -109,16 +109,14 @@ def _in_words(name: str, groups: Sequence[DisplayToken], moved: Numbers, marked:
     plain = [at for at, group in enumerate(groups) if not group.special]
     mean = float(average(moved[plain or slice(None)]))
     among = "all tokens but the special ones" if plain and len(plain) < len(groups) else "all tokens"
-    rank = "" if marked is None else f" That of {token(marked, groups)} is number {_rank(moved, marked)}."
+    rank = ""
+    if marked not in (None, most):
+        rank = f" That of {token(marked, groups)} is number {int((moved > moved[marked]).sum()) + 1}."
     return (
         f"{where}{'the' if where else 'The'} output of {token(most, groups)} turns most of {len(groups)}, by "
-        f"**{angle(float(moved[most]))}**.{'' if most == marked else rank} The average over {among} is "
+        f"**{angle(float(moved[most]))}**.{rank} The average over {among} is "
         f"{angle(mean)}."
     )
-
-
-def _rank(moved: Numbers, at: int) -> int:
-    return int((moved > moved[at]).sum()) + 1
 
 
 def _bars(

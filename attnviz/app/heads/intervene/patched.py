@@ -229,7 +229,7 @@ def csv_of(model: str, clean: ModelInput, corrupted: str, place: int, found: Pat
     """Every head's share, and in each row of what it is one."""
     of = "1 − cosine of the token’s two outputs"
     if found.expected is not None:
-        one, other = (_in_quotes(token.text) for token in found.expected)
+        one, other = (f"“{visible_text(token.text)}”" for token in found.expected)
         of = f"the log odds of {one} against {other} in nats"
     facts: dict[str, Cell] = {
         "model": visible_text(model),
@@ -245,10 +245,6 @@ def csv_of(model: str, clean: ModelInput, corrupted: str, place: int, found: Pat
         for edit, share in zip(found.patched, found.shares, strict=True)
     )
     return facts_text(facts, ("attention", "layer", "head", "share"), lines)
-
-
-def _in_quotes(text: str) -> str:
-    return f"“{visible_text(text)}”"
 
 
 def _outcome(asked: _Patch, found: Patching) -> str:

@@ -233,8 +233,9 @@ def _by_chance(scores: Scores, looks: Looks) -> None:
     if not first.heads:
         return
     coins, turns = expected_best([scores.total] * heads, _COIN), np.median(scores.turns)
+    caution = f"There are only {plural(scores.total, 'pair')} here.\n\n" if few(scores.total) else ""
     st.markdown(
-        f"{_caution(scores)}**Is the best head only lucky?** The best of {heads} is best partly by luck. If "
+        f"{caution}**Is the best head only lucky?** The best of {heads} is best partly by luck. If "
         f"{heads} people tossed a coin for each sentence, the luckiest would resolve {coins:.1f} of "
         f"{plural(scores.total, 'pair')} on average. A coin changes sides in half of the pairs, the median "
         f"head in {turns:g}.\n\n"
@@ -247,10 +248,6 @@ def _by_chance(scores: Scores, looks: Looks) -> None:
         f"\n\n**Weight on {whom(looks)}**: how much of its weight the head gives {whom(looks)}, on "
         "average. A head may prefer the right one of two nouns that it hardly looks at."
     )
-
-
-def _caution(scores: Scores) -> str:
-    return f"There are only {plural(scores.total, 'pair')} here.\n\n" if few(scores.total) else ""
 
 
 def _turning(scores: Scores, first: Best) -> str:

@@ -246,7 +246,7 @@ def text(chosen: RepeatedWord) -> None:
     """Say what the two heads do, and how they are found."""
     found = chosen.measured()
     back, match = (
-        _listed(heads, scores)
+        ", ".join(f"{head_name(*head)} {percent(float(scores[head]))}" for head in heads)
         for heads, scores in (
             (found.previous_word_heads, found.previous_word),
             (found.induction_heads, found.prefix_matching),
@@ -262,10 +262,6 @@ def text(chosen: RepeatedWord) -> None:
         "That on what followed is the **prefix-matching score** (Olsson et al. 2022).\n\n"
         "**Press a head below the picture to silence it.** Silence one, then all of a line."
     )
-
-
-def _listed(heads: Heads, scores: Floats) -> str:
-    return ", ".join(f"{head_name(*head)} {percent(float(scores[head]))}" for head in heads)
 
 
 def tried(chosen: RepeatedWord) -> None:

@@ -355,13 +355,14 @@ def _shares_chart(found: Distances, title: str, filename: str, of: Callable[[Poi
     """Draw what share is right."""
     lines = [_line(found, name, lambda point: 100 * of(point)) for name in NAMES]
     told = "; ".join(f"{line.label}: {_numbers(line)}" for line in lines)
+    apart = ", ".join(f"{words:.0f}" for words in found.words)
     _chart(
         found,
         lines,
         title=title,
         up=Axis("right, %", zero=True),
         digits=0,
-        alt=f"Percent right at {_listed(found)} words from noun to it. {told}.",
+        alt=f"Percent right at {apart} words from noun to it. {told}.",
         filename=f"distance-{filename}",
     )
 
@@ -536,10 +537,6 @@ def _named(name: Name) -> str:
 def _words(found: Distances) -> list[float]:
     """The distances, as they are printed."""
     return [round(words, 1) for words in found.words]
-
-
-def _listed(found: Distances) -> str:
-    return ", ".join(f"{words:.0f}" for words in found.words)
 
 
 CODE = (

@@ -16,7 +16,7 @@ from attnviz.app.learn.measured import never_certain, shipped, variant_of
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
-from attnviz.trace import Floats, Kind
+from attnviz.trace import Kind
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 
 if TYPE_CHECKING:
@@ -149,10 +149,7 @@ def _table(
     lines = ["| head | read |", "|:--|:--|"]
     for block in chosen.translation.trace.of_kind(kind):
         for head, weights in enumerate(block.weights):
-            lines.append(f"| {head_name(block.layer, head)} | {_strongest(weights, query, queries, keys)} |")
+            read = looks(weights, query, queries.groups, keys.groups, _LISTED).keys
+            lines.append(f"| {head_name(block.layer, head)} | {markdown.shares(read, bold=False)} |")
     with head_names.of(chosen.model, chosen.text, kind):
         st.markdown("\n".join(lines))
-
-
-def _strongest(weights: Floats, query: int, queries: DisplayTokens, keys: DisplayTokens) -> str:
-    return markdown.shares(looks(weights, query, queries.groups, keys.groups, _LISTED).keys, bold=False)

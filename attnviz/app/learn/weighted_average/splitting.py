@@ -57,11 +57,12 @@ def draw(typed: str) -> None:
         about=f"“{typed}” · {kind}",
     )
     count = len(found.pieces)
-    same = found.back == typed
+    same, back = found.back == typed, visible_text(found.back)
+    back = back if len(back) <= _CHARACTERS else f"{back[:_CHARACTERS]}…"
     st.markdown(
         f"**{count} tokens** of a vocabulary of {found.vocabulary:,}, so {count} × {count} = {count**2:,} "
         "weights. "
-        f"Back from the ids: {markdown.code(_beginning(visible_text(found.back)))}"
+        f"Back from the ids: {markdown.code(back)}"
         + (", exactly what was typed." if same else ", not quite what was typed.")
     )
     st.markdown(_ABOUT_SPLITS[kind].replace("EXAMPLE", _example()))
@@ -71,10 +72,6 @@ def _example() -> str:
     found = _split(SPLITS[2], _RARE_WORD).pieces
     cut = " ".join(markdown.code(piece.text) for piece in found if piece.end > piece.start)
     return f"*{_RARE_WORD}* is {cut}"
-
-
-def _beginning(text: str) -> str:
-    return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}…"
 
 
 def _written(label: str) -> str:
