@@ -39,8 +39,8 @@ _STYLE = """
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
 .st-key-code, .st-key-room-bar { position: absolute; }
 [data-voting] .st-key-question { display: none; }
-:has(> .st-key-trail) { position: absolute; top: 3.7rem; z-index: 1; }
-.st-key-trail { flex-wrap: nowrap; }
+:has(> .st-key-trail) { position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2rem); }
+.st-key-trail { flex-wrap: nowrap; overflow: hidden; }
 .st-key-trail :is(a, p) { padding-block: 0; min-height: 1.5rem; font-size: 0.8125rem; white-space: nowrap; }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }

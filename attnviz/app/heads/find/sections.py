@@ -15,6 +15,7 @@ from attnviz.app.heads.find import indexes, listed, words
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.state.choices import ALSO, FOUND_BY, INDEX, SOURCE
+from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
@@ -25,7 +26,8 @@ from attnviz.experiments.text_index import TextIndex
 from attnviz.text import plural
 from attnviz.trace import Block, Floats
 
-_BY = {"Query": "query", "Key": "key", "Head output": "output", "Pattern": "pattern", "Hidden state": "state"}
+_STATE = "Hidden state"
+_BY = {"Query": "query", "Key": "key", "Head output": "output", "Pattern": "pattern", _STATE: "state"}
 _INDEXED = "Index"
 _SOURCES = (texts.BUNDLED, texts.PASTED, texts.UPLOADED)
 
@@ -63,7 +65,8 @@ def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Alike by")
-        by = _BY[FOUND_BY.segments("Alike by", tuple(_BY))]
+        tells_states = loading.load(entry.name).tells_states
+        by = _BY[FOUND_BY.segments("Alike by", [way for way in _BY if way != _STATE or tells_states])]
         st.markdown("in the sentences")
         made = indexes.names()
         source = SOURCE.segments("Sentences", (*_SOURCES, _INDEXED) if made else _SOURCES)
