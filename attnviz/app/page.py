@@ -116,8 +116,7 @@ def draw_copy_link(always: list[str] | None = None) -> None:
     """
     if link.page() in TEACHER.pages and TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW):
         with st.container(key="to-room"):
-            label = "Code of the room" if room_bar.seat().room else "Open a room"
-            st.page_link("pages/classroom.py", label=label)
+            st.page_link("pages/classroom.py", label="Live room")
     given, here = link.given(), of_page(link.page())
     if always is None:
         always = [name for name, values in given.items() if here[name].always and any(values)]

@@ -41,7 +41,8 @@ export function meant(event) {
   const share = (of, whole) => Math.round((1000 * of) / whole);
   const at = large ? ` ${share(event.clientX - left, width)} ${share(event.clientY - top, height)}` : "";
   const named = large ? root.querySelector(".tip:not([hidden])") : thing;
-  const words = (named?.ariaLabel || named?.textContent || "").replace(/\s+/g, " ").trim();
+  const parts = [...(named?.childNodes ?? [])].map(({ textContent }) => textContent);
+  const words = (named?.ariaLabel || parts.join(" ")).replace(/\s+/g, " ").trim();
   return { words: words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words, picture: key, place: place + at };
 }
 

@@ -312,7 +312,7 @@ def no_room(meant: str) -> NoEntry:
     """Why one cannot enter a room that is not there (any more)."""
     return NoEntry(
         f"There is no room {meant}. Compare the code with the teacher's; a room closes when its teacher ends "
-        f"it, and {HOURS} hours after it was opened."
+        f"it, {HOURS} hours after it was opened, and if the server keeps it in memory and starts anew."
     )
 
 

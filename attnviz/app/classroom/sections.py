@@ -82,8 +82,8 @@ def _of_the_teacher(code: str) -> None:
                 icon=":material/wifi_off:",
             )
         st.markdown(
-            "Students now see each page that you open. With the bar below you ask its question, or *your "
-            "own*, and point. Nobody sees the votes before you show them."
+            "Students now see each page that you open. There, the bar at the foot asks the page's question, "
+            "or *your own*, and points. Nobody sees the votes before you show them."
         )
         st.page_link("pages/learn.py", label="Lessons: “Teach it”", icon=":material/school:")
     if joins:

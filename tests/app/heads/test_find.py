@@ -77,7 +77,7 @@ def test_by_pattern_and_in_several_heads() -> None:
     found = experiments.find(TIRED, place=9, layer=3, head=[1, 3], by="pattern", within=TEXT)
     told = told_on(clean(app))
     assert f"alike by {found.neighbours()[0].alike:.2f}" in told
-    assert "heads 4-2 and 4-4 together do most nearly what they do at `it`" in told
+    assert "the pattern of heads 4-2 and 4-4 together is most like that at `it`" in told
     assert f"correction for the {len(found.attributes)} attributes" in told
 
 

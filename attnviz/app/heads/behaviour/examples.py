@@ -34,8 +34,9 @@ def draw(chosen: RuledHead, corpus: Corpus) -> None:
     )
     if by_weight:
         st.markdown(
-            f"The tokens that give one token the largest weight in head {chosen.name}, one of each sentence. "
-            f"Half of all tokens give none more than **{percent(found.median)}**."
+            f"The tokens that give one token, but no special one, the largest weight in head {chosen.name}; "
+            "one of each sentence. Half of all tokens give no such token more than "
+            f"**{percent(found.median)}**."
         )
     else:
         st.markdown(

@@ -59,8 +59,9 @@ def draw(chosen: HeadSelection, index: TextIndex, token: int, told: str = "", *,
     spans = [(Span(tokens[of].start, tokens[of].end), sign) for of, sign in marks.items()]
     st.markdown(marked(text, [each for each in spans if each[0].start < each[0].end]))
     looks, looked_at = (markdown.token(of, groups) for of in (place, read))
-    weight = percent(float(index.weight[at][token]))
-    says = f"key of {looks}" if key else f"{looks} looks at {looked_at} **{weight}**"
+    weight, to_special = (float(of[at][token]) for of in (index.weight, index.to_special))
+    rest = f", {percent(to_special)} at special tokens" if to_special >= 0.005 else ""
+    says = f"key of {looks}" if key else f"{looks} looks at {looked_at} **{percent(weight)}**{rest}"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":small[{says}{told}]")
         onward.explore_token(chosen, text, place, "Open on Explore")

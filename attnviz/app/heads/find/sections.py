@@ -59,8 +59,9 @@ def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
     with head_column:
         layer, head = choosing.head(entry, kind)
     queries, keys = choosing.groups(entry, given, kind)
+    others = [each for each in range(1, entry.heads + 1) if each != head + 1]  # of the same layer
     with also_column:
-        also = ALSO.draw("Together with heads", list(range(1, entry.heads + 1)), placeholder="none")
+        also = ALSO.draw("Together with heads", others, placeholder="none")
     with token_column:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -76,7 +77,7 @@ def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
             text_index.check_model(within, entry)
         elif source == texts.BUNDLED:
             within = texts.corpus(source)
-    heads = (head, *(each - 1 for each in sorted(also) if each - 1 != head))
+    heads = (head, *(each - 1 for each in sorted(also)))
     chosen = TokenSelection(entry, kind, layer, head, given, queries, keys, query, heads, by)
     return chosen, within or texts.corpus(source)
 

@@ -18,10 +18,10 @@ def summary(chosen: QueryInHead, search: Search, common: Sequence[Common], found
     """What the neighbours surely have in common, as Markdown."""
     sure = [each for each in common if each.sure]
     who = names([(search.layer, head) for head in search.heads])
-    does = "does" if len(search.heads) == 1 else "together do"
-    it = "it does" if len(search.heads) == 1 else "they do"
-    at = f"At {plural(found, 'token')}"
-    where = f"{at} {who} {does} most nearly what {it} at {chosen.token}."
+    at, together = f"At {plural(found, 'token')}", " together" if len(search.heads) > 1 else ""
+    where = f"{at} the {search.by} of {who}{together} is most like that at {chosen.token}."
+    if search.by == "key":
+        where += " Below is told where these tokens look, not who looks at them."
     if search.by == "state":
         where = f"{at} layer {search.layer + 1} reads most nearly what it reads at {chosen.token}."
     if not sure:
@@ -35,10 +35,8 @@ def summary(chosen: QueryInHead, search: Search, common: Sequence[Common], found
 
 
 def beside(neighbour: Neighbour, search: Search) -> str:
-    """What is told beside where a neighbour looks: ", 12 % at special tokens; cosine 0.93"."""
-    alike = "alike by" if search.by == "pattern" else "cosine"
-    rest = f", {percent(neighbour.to_special)} at special tokens" if neighbour.to_special >= 0.005 else ""
-    return f"{rest}; {alike} {neighbour.alike:.2f}"
+    """What is told beside where a neighbour looks: "; cosine 0.93"."""
+    return f"; {'alike by' if search.by == 'pattern' else 'cosine'} {neighbour.alike:.2f}"
 
 
 def table(chosen: QueryInHead, common: Sequence[Common]) -> None:

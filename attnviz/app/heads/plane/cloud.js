@@ -77,7 +77,7 @@ class Cloud extends View {
       ...this.modes,
       tool("+", () => this.zoom(1.5), { "aria-label": "Enlarge" }),
       tool("−", () => this.zoom(1 / 1.5), { "aria-label": "Make smaller" }),
-      tool("Show all", () => this.reset()),
+      tool("Show all", () => this.showAll()),
     );
     this.board = element("div", { class: "board" }, this.canvas, this.over, this.pad);
     this.root = element("div", { class: "root cloud" }, tools, this.board, this.legend, this.axes, this.fact);
@@ -263,6 +263,12 @@ class Cloud extends View {
   reset() {
     this.view = { zoom: 1, x: 0, y: 0 };
     if (this.data) this.soon();
+  }
+
+  /** The whole picture, and no point chosen. */
+  showAll() {
+    this.reset();
+    if (this.chosen) this.pick([]);
   }
 
   /** Enlarges around a place; the middle, if none is given. */

@@ -171,8 +171,9 @@ def _picture(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None
     axes = [f"axis {nth + 1}: {percent(share)} {_of(chosen)}" for nth, share in enumerate(found.plane.shares)]
     what = f"{len(found.tokens):,} queries and as many keys of {plural(sentences, 'sentence')}"
     told = (
-        f"{what}. The plane keeps **{percent(found.plane.kept)}** {_of(chosen)}, and of the {NEAREST} "
-        f"{_near(chosen)} **{percent(found.kept)}**."
+        f"{what}. The plane keeps **{percent(found.plane.kept)}** {_of(chosen)}. Of the {NEAREST} "
+        f"{_near(chosen)} **{percent(found.kept)}** are so in the picture, too: what is close there need not "
+        "be alike."
     )
     cloud.cloud(
         "cloud",
@@ -197,7 +198,9 @@ def _of(chosen: ManySelection) -> str:
 
 
 def _near(chosen: ManySelection) -> str:
-    return "nearest points" if chosen.keeps == "distances" else "keys with a query’s largest dot products"
+    return (
+        "points nearest to one" if chosen.keeps == "distances" else "keys with a query’s largest dot products"
+    )
 
 
 def _published(
@@ -287,10 +290,11 @@ def _all_heads(chosen: ManySelection, corpus: Corpus, scaled: bool) -> None:
     best, worst = (divmod(int(at), heads) for at in (found.near.argmax(), found.near.argmin()))
     jointly = ", scaled jointly" if scaled else ""
     st.markdown(
-        f"Principal components of {found.tokens:,} queries and as many keys of each head, of the first "
-        f"{plural(found.lines, 'sentence')}{jointly}. Blue: more queries lie there; amber: more keys. Of the "
-        f"{NEAREST} nearest points the plane of head {head_name(*best)} keeps {percent(found.near[best])}, "
-        f"that of head {head_name(*worst)} {percent(found.near[worst])}."
+        f"Planes that keep distances, of {found.tokens:,} queries and as many keys of each head, of the "
+        f"first {plural(found.lines, 'sentence')}{jointly}. Blue: more queries lie there; amber: more keys. "
+        f"Of the {NEAREST} nearest points the plane of head {head_name(*best)} keeps "
+        f"{percent(found.near[best])}, that of head {head_name(*worst)} {percent(found.near[worst])}. Such "
+        "shares cannot be compared with those of more points."
     )
 
 
