@@ -28,6 +28,7 @@ import psutil
 from playwright.sync_api import Browser, Page, WebSocket
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection
 
 from benchmarks.browser import launched, visitor
@@ -160,6 +161,16 @@ class Replayed(NamedTuple):
     differing: int
 
 
+def _is_pick(widget: WidgetState) -> bool:
+    """Whether it tells of a click, which is told once, and not of a choice, which stays."""
+    return str(widget.WhichOneof("value")).endswith("trigger_value")
+
+
+def is_pick(message: bytes) -> bool:
+    """Whether it tells of a click in a picture, or on a button."""
+    return any(map(_is_pick, BackMsg.FromString(message).rerun_script.widget_states.widgets))
+
+
 def anew(message: bytes) -> bytes:
     """What a browser sends first when it comes back: the same choices without the click, for the whole page.
 
@@ -168,7 +179,7 @@ def anew(message: bytes) -> bytes:
     sent = BackMsg.FromString(message)
     sent.rerun_script.fragment_id = ""
     widgets = sent.rerun_script.widget_states.widgets
-    chosen = [each for each in widgets if not str(each.WhichOneof("value")).endswith("trigger_value")]
+    chosen = [each for each in widgets if not _is_pick(each)]
     del widgets[:]
     widgets.extend(chosen)
     return bytes(sent.SerializeToString())

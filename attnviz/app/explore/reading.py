@@ -56,6 +56,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     except AttnvizError as error:
         stop(error)
     if other is None or not _readable(model, other):
+        SHOW.forget()  # else a copied link would name a choice that is not there
         return ExploreSelection(model, kind, given)
     labels = words_that_differ(given.text, other.text)
     with switch:
