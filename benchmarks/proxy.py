@@ -32,10 +32,7 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     settings = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
-    lines = (
-        f"    server s{n} {server.url.removeprefix('http://')} cookie s{n}"
-        for n, server in enumerate(servers)
-    )
+    lines = (f"    server s{n} {server.url.removeprefix('http://')}" for n, server in enumerate(servers))
     for here, there in (
         (r"bind :8501", f"bind 127.0.0.1:{port}"),
         (r"resolvers containers\n(    .*\n)+", ""),  # these servers have no names
