@@ -132,19 +132,16 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
 def _chart_of_directions(table: Table) -> None:
     across, down = compute.patch_likeness(table)
     curves(
-        "own directions",
+        "own-patches",
         [
             Line("in the same row", range(len(across)), across, colour="text"),
             Line("in the same column", range(len(down)), down, dash="dash", colour="text"),
         ],
         title="How alike the vectors of two patches are",
-        across=Axis("patches apart"),
-        up=Axis("mean cosine"),
-        at="{x} apart",
-        digits=3,
+        across=Axis("patches apart", at="{x} apart"),
+        up=Axis("mean cosine", digits=3),
         alt=f"The farthest patches of a row have a mean cosine of {across[-1]:.2f}, those of a column "
         f"{down[-1]:.2f}.",
-        filename="own-patches",
     )
 
 
@@ -211,7 +208,7 @@ def _rates_in_words(entry: Entry, turns: Turns, ways: list[Turns]) -> str:
 
 def _chart_of_rates(ways: list[Turns]) -> None:
     curves(
-        "own rates",
+        "own-rates",
         [
             Line(
                 layers(turns.layers) if len(ways) > 1 else "one turn",
@@ -224,13 +221,10 @@ def _chart_of_rates(ways: list[Turns]) -> None:
             for turns, dash in zip(ways, _DASHES, strict=False)
         ],
         title="How many places one whole turn takes",
-        across=Axis("pair"),
-        up=Axis("places for one turn", log=10),
-        at="pair {x}",
-        digits=1,
+        across=Axis("pair", at="pair {x}"),
+        up=Axis("places for one turn", log=10, digits=1),
         alt=f"The first pair turns once in {2 * np.pi / ways[0].frequencies[0]:,.1f} places, the last in "
         f"{2 * np.pi / ways[0].frequencies[-1]:,.0f}.",
-        filename="own-rates",
     )
     st.caption("Read from the model's own frequencies.")
 
@@ -246,16 +240,13 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     names, _ = groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
-        "own score",
+        "own-score",
         [Line("score", distances, scores, colour="query")],
         title="The score by distance",
-        across=Axis("key's place − query's place"),
-        up=Axis("score"),
-        at="key {x} on",
-        digits=3,
+        across=Axis("key's place − query's place", at="key {x} on"),
+        up=Axis("score", digits=3),
         marked=key - query,
         alt=f"The score of the two, were the key to stand elsewhere; {score:.3f} where it stands.",
-        filename="own-score",
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
@@ -342,15 +333,12 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
             "score (DeBERTa, He et al. 2021): what a distance does depends on the words."
         )
         curves(
-            "own distances",
+            "own-distances",
             [Line("cosine", way.distances, cosines, colour="text")],
             title="How alike each distance's vector is to that of distance 0",
-            across=Axis("key's place − query's place"),
-            up=Axis("cosine"),
-            at="{x} on",
-            digits=3,
+            across=Axis("key's place − query's place", at="{x} on"),
+            up=Axis("cosine", digits=3),
             alt=f"The cosine is 1 at distance 0 and {cosines[way.distances == 1][0]:.2f} one token on.",
-            filename="own-distances",
         )
     with drawn:
         block, head = choose_head(trace.blocks)
