@@ -104,7 +104,7 @@ def of_head(linear: nn.Linear, head: int, d_head: int) -> Projection:
     return Projection(linear.weight[columns].T, linear.bias[columns])
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Looks:
     """Who may look at whom in one layer's attention of one kind.
 
@@ -167,14 +167,7 @@ def _of_bert(text: str, layer: int) -> LayerAttention:
     attention = bert().encoder.layers[layer].attention
     assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
     vectors, mask = passed.hidden_states[layer], owned(no_mask(len(text_tokens), len(text_tokens)))
-    looks = Looks(
-        kind="encoder",
-        query_tokens=text_tokens,
-        key_tokens=text_tokens,
-        query_text=text,
-        key_text=text,
-        mask=mask,
-    )
+    looks = Looks("encoder", text_tokens, text_tokens, text, text, mask)
     return LayerAttention(looks, attention, passed.layers[layer].attention, vectors, vectors)
 
 
@@ -193,14 +186,9 @@ def _of_translator(model: str, kind: Kind, text: str, layer: int) -> LayerAttent
             queries_from = steps.decoder.layers[layer].attention_add_norm.output
             keys_from = steps.encoder.output
     english, french = trace.text, str(trace.target)
-    looks = Looks(
-        kind=kind,
-        query_tokens=block.query_tokens,
-        key_tokens=block.key_tokens,
-        query_text=english if kind == "encoder" else french,
-        key_text=french if kind == "decoder" else english,
-        mask=block.mask,
-    )
+    query_text = english if kind == "encoder" else french
+    key_text = french if kind == "decoder" else english
+    looks = Looks(kind, block.query_tokens, block.key_tokens, query_text, key_text, block.mask)
     attention, passed = attention_at(network, places(network)[kind, layer]), attention_of(steps, kind, layer)
     return LayerAttention(looks, attention, passed, queries_from, keys_from)
 
