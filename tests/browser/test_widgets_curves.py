@@ -161,7 +161,7 @@ def test_no_text_hides_another_or_leaves_the_picture(widgets: Widgets, width: in
 
 
 def test_the_keyboard_reads_every_number(widgets: Widgets) -> None:
-    widgets.mount("curves", message(THEORY, measured(), at="d = {x}", marked=4))
+    widgets.mount("curves", message(THEORY, measured(), across=Axis("d", log=2, at="d = {x}"), marked=4))
     slider = widgets.page.get_by_role("slider", name="Read off: Growth")
     widgets.page.keyboard.press("Tab")
     expect(slider).to_be_focused()
@@ -180,7 +180,9 @@ def test_the_keyboard_reads_every_number(widgets: Widgets) -> None:
 
 def test_pointing_reads_the_nearest_place_and_the_faint_line_beside_the_pointer(widgets: Widgets) -> None:
     other = Line("<b>road</b>", POWERS, 10 * MEASURED, faint=True)
-    widgets.mount("curves", message(measured(), other, faint="other tokens", at="d = {x}"))
+    widgets.mount(
+        "curves", message(measured(), other, faint="other tokens", across=Axis("d", log=2, at="d = {x}"))
+    )
     page, slider = widgets.page, widgets.page.get_by_role("slider")
     box = box_of(page.locator(".root"))
     x, y = drawn(widgets, ".marker")[2][:2]  # after the legend's and that of d = 1

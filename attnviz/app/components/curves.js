@@ -65,8 +65,8 @@ const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ..
  *   boolean, dash: "solid" | "dash" | "dot" | "dashdot" | null, marker: "circle" | "ring" | "square" | "diamond" |
  *   "cross" | null, colour: "query" | "key" | "value" | "weights" | "feed-forward" | "text" | "muted", faint:
  *   boolean, points: number[] | null, names: string[] | null, printed: string[] | null }[], title: string, across: {
- *   label: string, log: number | null, zero: boolean }, up: { label: string, log: number | null, zero: boolean }, at:
- *   string, digits: number, marked: number | null, faint: string, plane: boolean, crowded: boolean, height: number,
+ *   label: string, log: number | null, zero: boolean, at: string }, up: { label: string, log: number | null, zero:
+ *   boolean, digits: number }, marked: number | null, faint: string, plane: boolean, crowded: boolean, height: number,
  *   alt: string, caption: string, filename: string }} Message what curves.py sends, and describes
  */
 
@@ -144,11 +144,11 @@ class Curves extends ChartView {
 
   get heading() {
     const [{ line, at }] = this.place.points;
-    return line.names?.[at] ?? this.data.at.replace("{x}", shortest(this.place.x));
+    return line.names?.[at] ?? this.data.across.at.replace("{x}", shortest(this.place.x));
   }
 
   written({ line, at }) {
-    const number = (value) => plainNumber(value, this.data.digits);
+    const number = (value) => plainNumber(value, this.data.up.digits);
     if (this.data.plane) return `(${number(line.x[at])}, ${number(line.y[at])})`;
     return number(line.y[at]) + (line.low ? ` (${number(line.low[at])} to ${number(line.high[at])})` : "");
   }

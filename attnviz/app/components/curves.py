@@ -57,11 +57,15 @@ class Axis:
         label: what it is, with its unit.
         log: the base of a logarithmic scale, whose powers are marked; None for a linear scale.
         zero: whether the scale has to begin at 0 or reach it.
+        at: how a place on it is read out, if it runs across; "{x}" stands for its number.
+        digits: decimals of the values that are read out, if it runs up.
     """
 
     label: str
     log: int | None = None
     zero: bool = False
+    at: str = "{x}"
+    digits: int = 2
 
 
 def curves(
@@ -72,8 +76,6 @@ def curves(
     title: str,
     across: Axis,
     up: Axis,
-    at: str = "{x}",
-    digits: int = 2,
     marked: float | None = None,
     faint: str = "",
     plane: bool = False,
@@ -81,7 +83,7 @@ def curves(
     height: int = 220,
     alt: str,
     caption: str = "",
-    filename: str,
+    filename: str = "",
 ) -> None:
     """Draws the lines over each other, the last on top.
 
@@ -90,8 +92,6 @@ def curves(
         lines: those that are read first, then faint ones; in the order of the legend.
         title: what the chart is called, for the saved files and for those who do not see it.
         across, up: the axes.
-        at: how a place on the axis is read out; "{x}" stands for its number.
-        digits: decimals of the values that are read out.
         marked: the x that a dotted line and larger points mark.
         faint: what the faint lines are called together.
         plane: whether both axes have one scale and points are read one by one, not by their x.
@@ -100,15 +100,13 @@ def curves(
         height: of the drawing between the axes, in pixels.
         alt: what one sees, with the numbers.
         caption: what the chart shows, for the saved files.
-        filename: of the saved files, without ending.
+        filename: of the saved files, without ending; "": the name.
     """
     message = {
         "lines": [_sent(line) for line in lines],
         "title": title,
         "across": across,
         "up": up,
-        "at": at,
-        "digits": digits,
         "marked": marked,
         "faint": faint,
         "plane": plane,
@@ -116,7 +114,7 @@ def curves(
         "height": height,
         "alt": alt,
         "caption": caption,
-        "filename": f"attnviz-{filename}",
+        "filename": f"attnviz-{filename or name.replace(' ', '-')}",
     }
     mount("curves", name, message)
 

@@ -57,12 +57,9 @@ def over_steps(
     curves(
         name,
         lines,
-        across=Axis("steps of training"),
-        up=Axis(up, zero=True),
-        at="after {x} steps",
-        digits=digits,
+        across=Axis("steps of training", at="after {x} steps"),
+        up=Axis(up, zero=True, digits=digits),
         height=height,
-        filename=name.replace(" ", "-"),
         **look,
     )
 

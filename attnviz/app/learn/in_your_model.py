@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
@@ -21,10 +22,14 @@ from attnviz.app.state.choices import (
     OWN_QUERY,
     TEXT,
 )
+from attnviz.app.weights_picture import weights_picture
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
-from attnviz.trace import Block, Kind, Trace
+from attnviz.trace import Block, Floats, Kind, Trace
+from attnviz.widgets.tokens import shown_tokens
+
+_SHOWN_TOKENS = 64
 
 CHOICES = IN_YOUR_MODEL, OWN_KIND, OWN_PART, OWN_LAYER, OWN_HEAD, OWN_QUERY, OWN_KEY, OWN_PAIR
 """What can be chosen in the section."""
@@ -98,6 +103,30 @@ def groups(block: Block, trace: Trace) -> tuple[tuple[DisplayToken, ...], tuple[
     """The tokens of a layer, with what they are called: queries and keys."""
     shown = caches.shown(trace.model, ModelInput(trace.text), block.kind, False, False)
     return shown[0].groups, shown[-1].groups
+
+
+def picture(
+    name: str, heading: str, note: str, values: Floats, trace: Trace, block: Block, head: int, *, scores: bool
+) -> None:
+    """Draw a head's scores or shares, [query, key], between the first tokens; hatched: its mask is closed."""
+    st.subheader(heading, anchor=False)
+    queries, keys = groups(block, trace)
+    rows, columns = min(len(queries), _SHOWN_TOKENS), min(len(keys), _SHOWN_TOKENS)
+    if (rows, columns) != block.mask.shape:
+        note += f" The first {rows} × {columns} of {len(queries)} × {len(keys)} cells."
+    weights_picture(
+        name,
+        np.where(block.mask, values, np.nan)[None, :rows, :columns].astype(np.float32),
+        shown_tokens(queries)[:rows],
+        shown_tokens(keys)[:columns],
+        layer=block.layer + 1,
+        heads=[head + 1],
+        heading=heading,
+        kind="diverging" if scores else "sequential",
+        unit="score" if scores else "percent",
+        note=note,
+        filename=f"attnviz-{name}",
+    )
 
 
 def layers(numbers: tuple[int, ...]) -> str:

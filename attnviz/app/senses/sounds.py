@@ -20,7 +20,7 @@ from attnviz.models.tokenizer import span_of
 from attnviz.text import head_name, joined, percent
 from attnviz.trace import Floats, Token, Trace
 
-_TIME = Axis("time, s")
+_TIME = Axis("time, s", at="{x} s")
 _FAMILIES = joined([f"`{family}`" for family in sorted(HEARS)])
 
 HEARING = Sense(
@@ -130,13 +130,11 @@ def one_head(heard: HeardSound, layer: int, head: int, looker: int) -> None:
         title="The sound",
         across=_TIME,
         up=Axis("sample, −1 to 1", zero=True),
-        at="{x} s",
         height=80,
         alt=f"The waveform of the sound. It is loudest at {wave.times[loudest]:.2f} s.",
-        filename="waveform",
     )
     curves(
-        "weights over time",
+        "weights-over-time",
         [
             Line(
                 "weight, %",
@@ -148,12 +146,10 @@ def one_head(heard: HeardSound, layer: int, head: int, looker: int) -> None:
             ends,
         ],
         title=f"Head {head_name(layer, head)}: where {name} looks",
-        across=_TIME,
+        across=Axis(_TIME.label),
         up=Axis("weight, %", zero=True),
-        at="{x}",
         height=160,
         alt=in_words(heard, layer, head, looker, marks=False),
-        filename="weights-over-time",
     )
     st.markdown(in_words(heard, layer, head, looker))
 

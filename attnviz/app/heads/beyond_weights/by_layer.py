@@ -125,17 +125,15 @@ def _layers(found: MeasuredToken, counted: Mask) -> None:
             best.append(f"{line.label}: {_best(lowest, highest)}")
     told = "; ".join(best)
     curves(
-        "agreement of layers",
+        "agreement-by-layer",
         lines,
         title="Agreement with leaving words out, layer by layer",
-        across=Axis("layer"),
+        across=Axis("layer", at="layer {x}"),
         up=Axis("agreement", zero=True),
-        at="layer {x}",
         height=160,
         alt=f"Rank correlation with leaving words out, by layer. Best layers: {told}.",
         caption="Spearman’s ρ over the ranked tokens, for all heads of a layer together: mean, lowest and "
         "highest over the ways of leaving a word out.",
-        filename="agreement-by-layer",
     )
     st.markdown(
         "Lines are means over the ways of leaving a word out, and bands go from the lowest agreement to the "

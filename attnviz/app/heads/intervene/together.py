@@ -95,14 +95,11 @@ def _curves(
     )
     st.markdown(sentence)
     curves(
-        "together",
+        "heads-together",
         [line for line in lines if np.size(line.x)],
         title="Heads silenced together",
-        across=Axis("heads silenced"),
-        up=Axis(unit, zero=True),
-        at="{x} heads",
-        digits=1,
+        across=Axis("heads silenced", at="{x} heads"),
+        up=Axis(unit, zero=True, digits=1),
         alt=f"{unit} by the number of silenced heads. {sentence}".replace("**", ""),
         caption=f"“{chosen.given.text}” · {chosen.entry.title}",
-        filename="heads-together",
     )

@@ -163,10 +163,10 @@ def _chart(chosen: HeadSelection, scores: Scores, nearest: Baseline, coin: Basel
             ),
         ],
         title=f"All heads by the share of pairs that they resolve{of_few(total)}",
-        across=Axis("heads, most pairs first"),
-        up=Axis(f"pairs resolved, %{of_few(total)} (bars: {100 * CONFIDENCE:g} % interval)", zero=True),
-        at="head {x}",
-        digits=1,
+        across=Axis("heads, most pairs first", at="head {x}"),
+        up=Axis(
+            f"pairs resolved, %{of_few(total)} (bars: {100 * CONFIDENCE:g} % interval)", zero=True, digits=1
+        ),
         marked=open_at,
         alt=(
             f"{len(ranking)} heads, from {called[0]}, which resolves {pairs[0]} of {plural(total, 'pair')}, "

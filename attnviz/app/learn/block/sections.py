@@ -200,7 +200,7 @@ def neurons(chosen: TokenInLayer) -> None:
 def _lengths_chart(through: compute.Journey, token: int) -> None:
     layers = range(1, len(through.came_in) + 1)
     curves(
-        "lengths by layer",
+        "lengths-by-layer",
         [
             Line("vector that comes in", layers, through.came_in[:, token], marker="circle", colour="muted"),
             Line("attention's update", layers, through.attention[:, token], dash="dash", marker="square"),
@@ -214,12 +214,10 @@ def _lengths_chart(through: compute.Journey, token: int) -> None:
             ),
         ],
         title="How long are the parts?",
-        across=Axis("layer"),
+        across=Axis("layer", at="layer {x}"),
         up=Axis("length", zero=True),
-        at="layer {x}",
         alt=_lengths_in_words(through, token, "The token"),
         caption="The length of one token's vector in front of each layer, and of what the layer adds to it.",
-        filename="lengths-by-layer",
     )
 
 
@@ -243,16 +241,14 @@ def _similarity_chart(
         for place in others
     ]
     curves(
-        "similarity by layer",
+        "similarity-by-layer",
         [main, *faint],
         title="How much of the embedding is left?",
-        across=Axis("after layer (0: the embedding)"),
+        across=Axis("after layer (0: the embedding)", at="after layer {x}"),
         up=Axis("cosine to the embedding", zero=True),
-        at="after layer {x}",
         faint="other tokens",
         alt=_similarity_in_words(through, token, "The token"),
         caption="The cosine between each token's vector after every layer and its embedding.",
-        filename="similarity-by-layer",
     )
 
 

@@ -360,8 +360,7 @@ def _shares_chart(found: Distances, title: str, filename: str, of: Callable[[Poi
         found,
         lines,
         title=title,
-        up=Axis("right, %", zero=True),
-        digits=0,
+        up=Axis("right, %", zero=True, digits=0),
         alt=f"Percent right at {apart} words from noun to it. {told}.",
         filename=f"distance-{filename}",
     )
@@ -377,16 +376,13 @@ def _learning_chart(found: Distances) -> None:
     told = "; ".join(f"{line.label}: {_numbers(line)}" for line in lines)
     st.subheader(title, anchor=False)
     curves(
-        "distance-learning chart",
+        "distance-learning",
         lines,
         title=title,
-        across=Axis("training steps"),
-        up=Axis("right translations, %", zero=True),
-        at="{x} steps",
-        digits=0,
+        across=Axis("training steps", at="{x} steps"),
+        up=Axis("right translations, %", zero=True, digits=0),
         alt=f"Percent of right translations, from the first to the last moment measured. {told}.",
         caption=f"{found.tuned_on} sentences with 0 to {found.longest_learned} clauses put in.",
-        filename="distance-learning",
     )
 
 
@@ -407,8 +403,7 @@ def _gradient_chart(found: Distances, when: str, of: Callable[[Point], float]) -
         found,
         lines,
         title=f"Reaction to the noun’s vector, {when} training",
-        up=Axis("log₁₀ of the reaction"),
-        digits=1,
+        up=Axis("log₁₀ of the reaction", digits=1),
         alt=_gradients_in_words(found).replace("*", ""),
         filename=f"distance-gradient-{when}",
     )
@@ -455,8 +450,7 @@ def _weight_chart(found: Distances) -> None:
             )
         ],
         title="Where the transformer looks",
-        up=Axis("mean weight, %", zero=True),
-        digits=1,
+        up=Axis("mean weight, %", zero=True, digits=1),
         alt=_looks_in_words(found).replace("*", ""),
         filename="distance-weight",
         note="Back at the noun: those with il, and those with elle. ",
@@ -497,25 +491,21 @@ def _chart(
     *,
     title: str,
     up: Axis,
-    digits: int,
     alt: str,
     filename: str,
     note: str = "",
 ) -> None:
     st.subheader(title, anchor=False)
     curves(
-        f"{filename} chart",
+        filename,
         lines,
         title=title,
-        across=Axis("words from the noun to it"),
+        across=Axis("words from the noun to it", at="{x} words"),
         up=up,
-        at="{x} words",
-        digits=digits,
         marked=_words(found)[found.longest_learned],
         alt=alt,
         caption=f"{found.sentences} sentences a point. {note}With the most clauses learned from: "
         f"{found.words[found.longest_learned]:.0f} words.",
-        filename=filename,
     )
 
 

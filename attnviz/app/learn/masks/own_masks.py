@@ -7,23 +7,12 @@ import streamlit as st
 
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, warm_up
+from attnviz.app.learn import in_your_model
 from attnviz.app.learn.computed import masks as compute
-from attnviz.app.learn.in_your_model import (
-    KINDS,
-    choose_head,
-    choose_kind,
-    groups,
-    in_your_model,
-    layers,
-    read,
-)
-from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trace import Kind, Trace
-from attnviz.widgets.tokens import shown_tokens
 
-_SHOWN_TOKENS = 64
 _WHO: dict[Kind, str] = {
     "encoder": "each token of the text",
     "decoder": "each token of the decoder’s text",
@@ -36,7 +25,7 @@ CODE = (("attnviz.app.learn.masks.compute", "own_masks", "shape_of"),)
 def draw(text: str) -> None:
     """Draw the section: the masks of a model of the visitor's choice, on the sentence of the page."""
     told = "A model of your choice reads the sentence, under its own masks."
-    with in_your_model(told) as entry:
+    with in_your_model.in_your_model(told) as entry:
         if entry is None:
             return
         if entry.sees:
@@ -44,7 +33,7 @@ def draw(text: str) -> None:
             _tell(entry, compute.masks_for_pictures(entry.name))
             st.markdown("It reads no sentence. The page *Pictures* shows where its patches look.")
             return
-        trace = read(entry, text)
+        trace = in_your_model.read(entry, text)
         masks = compute.own_masks(trace)
         _tell(entry, masks)
         _picture(trace, masks)
@@ -56,8 +45,8 @@ def _tell(entry: Entry, masks: tuple[compute.OwnMask, ...]) -> None:
 
 def _in_words(entry: Entry, own: compute.OwnMask) -> str:
     """One mask in a sentence, as Markdown: "**Encoder, layers 1–6: no mask.** …"."""
-    shape, where = own.shape, layers(own.layers)
-    kind = f"{KINDS[own.kind]}, " if len(entry.kinds) > 1 else ""
+    shape, where = own.shape, in_your_model.layers(own.layers)
+    kind = f"{in_your_model.KINDS[own.kind]}, " if len(entry.kinds) > 1 else ""
     rows, columns = own.mask.shape
     who = "each patch of the picture" if entry.sees else _WHO[own.kind]
     if shape.kind == "none":
@@ -84,52 +73,30 @@ def _as_a_sentence(words: str) -> str:
 
 def _picture(trace: Trace, masks: tuple[compute.OwnMask, ...]) -> None:
     present = dict.fromkeys(mask.kind for mask in masks)
-    kind = choose_kind(list(present))
-    block, head = choose_head(trace.of_kind(kind))
+    kind = in_your_model.choose_kind(list(present))
+    block, head = in_your_model.choose_head(trace.of_kind(kind))
     own = next(mask for mask in masks if mask.kind == kind and block.layer in mask.layers)
-    queries, keys = groups(block, trace)
-    rows, columns = min(len(queries), _SHOWN_TOKENS), min(len(keys), _SHOWN_TOKENS)
-    cut = len(queries) > rows or len(keys) > columns
-    seen = f" The first {rows} × {columns} of {len(queries)} × {len(keys)} cells." if cut else ""
-    open_cells = block.mask[None, :rows, :columns]
-    named = shown_tokens(queries)[:rows], shown_tokens(keys)[:columns]
+    queries, keys = in_your_model.groups(block, trace)
     mask_column, weights_column = st.columns(2, gap="large")
     with mask_column:
-        heading = f"The mask of {layers(own.layers)}"
-        st.subheader(heading, anchor=False)
+        heading = f"The mask of {in_your_model.layers(own.layers)}"
         if block.mask.all():
+            st.subheader(heading, anchor=False)
             st.markdown(f"There is nothing to draw: all {len(queries)} × {len(keys)} cells are open.")
         else:
-            weights_picture(
-                "own mask",
-                np.where(open_cells, 0, np.nan).astype(np.float32),
-                *named,
-                layer=block.layer + 1,
-                heads=[head + 1],
-                heading=heading,
-                kind="diverging",
-                unit="score",
-                note=f"The mask adds 0 to the score where a cell is open, −∞ where it is hatched.{seen}",
-                filename="attnviz-own-mask",
-            )
+            note = "The mask adds 0 to the score where a cell is open, −∞ where it is hatched."
+            nothing = np.zeros(block.mask.shape, np.float32)
+            in_your_model.picture("own-mask", heading, note, nothing, trace, block, head, scores=True)
     with weights_column:
         heading = f"The weights of head {head_name(block.layer, head)} under it"
-        st.subheader(heading, anchor=False)
-        weights = block.weights[head]
         closed = "" if block.mask.all() else "Hatched: closed, so exactly 0. "
         sink = "" if block.sinks is None else " and the head’s sink, which is no token"
-        weights_picture(
-            "own masked weights",
-            np.where(open_cells, weights[None, :rows, :columns], np.nan).astype(np.float32),
-            *named,
-            layer=block.layer + 1,
-            heads=[head + 1],
-            heading=heading,
-            note=f"{closed}Each row shares 100 % among its open cells{sink}.{seen}",
-            filename="attnviz-own-weights",
+        note = f"{closed}Each row shares 100 % among its open cells{sink}."
+        in_your_model.picture(
+            "own-weights", heading, note, block.weights[head], trace, block, head, scores=False
         )
     last = len(queries) - 1
-    told = markdown.shares(looks(weights, last, queries, keys).keys)
+    told = markdown.shares(looks(block.weights[head], last, queries, keys).keys)
     st.markdown(
         f"The last token, {markdown.token(last, queries)}, may look at "
         f"{int(block.mask[last].sum())} of {len(keys)}, and looks at {told}."

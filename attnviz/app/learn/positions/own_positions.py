@@ -11,16 +11,14 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components.curves import Axis, Dash, Line, curves
+from attnviz.app.learn import in_your_model
 from attnviz.app.learn.computed import positions as compute
-from attnviz.app.learn.in_your_model import choose_head, choose_pair, groups, in_your_model, layers, read
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.positions.position_kinds import chart_of_biases, chart_of_likeness
 from attnviz.app.state.choices import OWN_PAIR, OWN_PART
-from attnviz.app.weights_picture import weights_picture
 from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name
 from attnviz.trace import Block, Floats, Trace
-from attnviz.widgets.tokens import shown_tokens
 
 if TYPE_CHECKING:
     from attnviz.capture.positions import Biases, Relative, Slopes, Table, Turns
@@ -38,7 +36,7 @@ CODE = (
 def draw(text: str) -> None:
     """Draw the section: what a model of the visitor's choice does about order, on the page's sentence."""
     told = "A model of your choice: its table, the rates at which it turns, or what it adds to its scores."
-    with in_your_model(told) as entry:
+    with in_your_model.in_your_model(told) as entry:
         if entry is None:
             return
         found = _positions(entry.name)
@@ -132,19 +130,16 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
 def _chart_of_directions(table: Table) -> None:
     across, down = compute.patch_likeness(table)
     curves(
-        "own directions",
+        "own-patches",
         [
             Line("in the same row", range(len(across)), across, colour="text"),
             Line("in the same column", range(len(down)), down, dash="dash", colour="text"),
         ],
         title="How alike the vectors of two patches are",
-        across=Axis("patches apart"),
-        up=Axis("mean cosine"),
-        at="{x} apart",
-        digits=3,
+        across=Axis("patches apart", at="{x} apart"),
+        up=Axis("mean cosine", digits=3),
         alt=f"The farthest patches of a row have a mean cosine of {across[-1]:.2f}, those of a column "
         f"{down[-1]:.2f}.",
-        filename="own-patches",
     )
 
 
@@ -171,8 +166,8 @@ def _labels(entry: Entry, text: str, table: Table) -> list[str]:
     if table.grid:
         patches = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(table.grid)]
         return ["[CLS]"] * (len(table.vectors) - len(patches)) + patches
-    trace = read(entry, text)
-    names, _ = groups(trace.of_kind(table.part or trace.blocks[0].kind)[0], trace)
+    trace = in_your_model.read(entry, text)
+    names, _ = in_your_model.groups(trace.of_kind(table.part or trace.blocks[0].kind)[0], trace)
     return [group.label for group in names]
 
 
@@ -180,7 +175,7 @@ def _labels(entry: Entry, text: str, table: Table) -> list[str]:
 
 
 def _turns(entry: Entry, text: str, ways: list[Turns]) -> None:
-    trace = read(entry, text)
+    trace = in_your_model.read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("It turns queries and keys", anchor=False)
@@ -194,7 +189,7 @@ def _turns(entry: Entry, text: str, ways: list[Turns]) -> None:
 def _rates_in_words(entry: Entry, turns: Turns, ways: list[Turns]) -> str:
     turned = 2 * len(turns.frequencies)
     whole = "all" if turned == turns.d_head else f"{turned} of the"
-    where = "" if len(ways) == 1 else f" in {layers(turns.layers)}"
+    where = "" if len(ways) == 1 else f" in {in_your_model.layers(turns.layers)}"
     fastest, slowest = (2 * np.pi / rate for rate in (turns.frequencies.max(), turns.frequencies.min()))
     base = f", to the base **{turns.theta:,.0f}**" if turns.theta else ""
     said = (
@@ -211,10 +206,10 @@ def _rates_in_words(entry: Entry, turns: Turns, ways: list[Turns]) -> str:
 
 def _chart_of_rates(ways: list[Turns]) -> None:
     curves(
-        "own rates",
+        "own-rates",
         [
             Line(
-                layers(turns.layers) if len(ways) > 1 else "one turn",
+                in_your_model.layers(turns.layers) if len(ways) > 1 else "one turn",
                 range(1, len(turns.frequencies) + 1),
                 2 * np.pi / turns.frequencies,
                 dash=dash,
@@ -224,13 +219,10 @@ def _chart_of_rates(ways: list[Turns]) -> None:
             for turns, dash in zip(ways, _DASHES, strict=False)
         ],
         title="How many places one whole turn takes",
-        across=Axis("pair"),
-        up=Axis("places for one turn", log=10),
-        at="pair {x}",
-        digits=1,
+        across=Axis("pair", at="pair {x}"),
+        up=Axis("places for one turn", log=10, digits=1),
         alt=f"The first pair turns once in {2 * np.pi / ways[0].frequencies[0]:,.1f} places, the last in "
         f"{2 * np.pi / ways[0].frequencies[-1]:,.0f}.",
-        filename="own-rates",
     )
     st.caption("Read from the model's own frequencies.")
 
@@ -238,24 +230,23 @@ def _chart_of_rates(ways: list[Turns]) -> None:
 def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
     turning = sorted(layer for turns in ways for layer in turns.layers)
     kind = ways[0].part or trace.blocks[0].kind
-    block, head = choose_head([block for block in trace.of_kind(kind) if block.layer in turning])
-    query, key = choose_pair(block, trace)
+    block, head = in_your_model.choose_head(
+        [block for block in trace.of_kind(kind) if block.layer in turning]
+    )
+    query, key = in_your_model.choose_pair(block, trace)
     turns = next(turns for turns in ways if block.layer in turns.layers)
     reach = min(compute.REACH, entry.token_limit - 1)
     distances, scores = compute.scores_by_distance(block, turns, head, query, key, reach)
-    names, _ = groups(block, trace)
+    names, _ = in_your_model.groups(block, trace)
     score = float(block.scores[head, query, key])
     curves(
-        "own score",
+        "own-score",
         [Line("score", distances, scores, colour="query")],
         title="The score by distance",
-        across=Axis("key's place − query's place"),
-        up=Axis("score"),
-        at="key {x} on",
-        digits=3,
+        across=Axis("key's place − query's place", at="key {x} on"),
+        up=Axis("score", digits=3),
         marked=key - query,
         alt=f"The score of the two, were the key to stand elsewhere; {score:.3f} where it stands.",
-        filename="own-score",
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
@@ -286,11 +277,11 @@ def _angle(turns: Turns, place: int, word: str) -> None:
 
 def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
     [way] = ways
-    trace = read(entry, text)
+    trace = in_your_model.read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("It takes off for each token in between", anchor=False)
-        block, head = choose_head(trace.blocks)
+        block, head = in_your_model.choose_head(trace.blocks)
         slope = float(way.slopes[head])
         st.markdown(
             f"{_called(entry)} lowers each score by the distance times the slope of its head (ALiBi, Press "
@@ -310,19 +301,20 @@ def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
 
 def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
     way = _of_part(ways)
-    trace = read(entry, text)
+    trace = in_your_model.read(entry, text)
     blocks = trace.of_kind(way.part or trace.blocks[0].kind)
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("It adds a number for each distance", anchor=False)
-        block, head = choose_head([block for block in blocks if block.layer in way.layers])
+        block, head = in_your_model.choose_head([block for block in blocks if block.layer in way.layers])
         line = way.biases[head]
         least, most = (int(way.distances[place]) for place in (line.argmin(), line.argmax()))
         st.markdown(
             f"{_called(entry)} learned for each head and each distance a number that is added to the score "
             "(Raffel et al. 2020). Far distances share one number. "
             f"Head {head + 1} adds most for a key {_apart(most)}: **{decimal(line.max(), 2)}**; least "
-            f"{_apart(least)}: **{decimal(line.min(), 2)}**. {layers(way.layers).capitalize()} share it."
+            f"{_apart(least)}: **{decimal(line.min(), 2)}**. "
+            f"{in_your_model.layers(way.layers).capitalize()} share it."
         )
         _chart_of_biases(way.distances.tolist(), way.biases, head)
     with drawn:
@@ -332,7 +324,7 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
 def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
     [way] = ways
     cosines = compute.distance_likeness(way)
-    trace = read(entry, text)
+    trace = in_your_model.read(entry, text)
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("A vector for each distance", anchor=False)
@@ -342,18 +334,15 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
             "score (DeBERTa, He et al. 2021): what a distance does depends on the words."
         )
         curves(
-            "own distances",
+            "own-distances",
             [Line("cosine", way.distances, cosines, colour="text")],
             title="How alike each distance's vector is to that of distance 0",
-            across=Axis("key's place − query's place"),
-            up=Axis("cosine"),
-            at="{x} on",
-            digits=3,
+            across=Axis("key's place − query's place", at="{x} on"),
+            up=Axis("cosine", digits=3),
             alt=f"The cosine is 1 at distance 0 and {cosines[way.distances == 1][0]:.2f} one token on.",
-            filename="own-distances",
         )
     with drawn:
-        block, head = choose_head(trace.blocks)
+        block, head = in_your_model.choose_head(trace.blocks)
         _added(trace, block, head)
 
 
@@ -367,24 +356,9 @@ def _added(trace: Trace, block: Block, head: int) -> None:
     if block.bias is None:
         st.info("This layer adds nothing to its scores.")
         return
-    queries, keys = groups(block, trace)
-    rows, columns = min(len(queries), _SHOWN_PLACES), min(len(keys), _SHOWN_PLACES)
     heading = f"Added to the scores of head {head_name(block.layer, head)}"
-    st.subheader(heading, anchor=False)
-    added = np.where(block.mask, block.bias[head], np.nan)[None, :rows, :columns]
-    weights_picture(
-        "own matrix",
-        added.astype(np.float32),
-        shown_tokens(queries)[:rows],
-        shown_tokens(keys)[:columns],
-        layer=block.layer + 1,
-        heads=[head + 1],
-        heading=heading,
-        kind="diverging",
-        unit="score",
-        note="As the model added it when it read the sentence. Hatched: its mask closes the cell.",
-        filename="attnviz-own-bias",
-    )
+    note = "As the model added it when it read the sentence. Hatched: its mask closes the cell."
+    in_your_model.picture("own-bias", heading, note, block.bias[head], trace, block, head, scores=True)
 
 
 # Words

@@ -131,33 +131,28 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
     position, sine, cosine = line
     places = np.flatnonzero(position % 1 == 0).tolist()
     curves(
-        "wave picture",
+        "waves",
         [
             Line("sine", position, sine, marker="circle", points=places, colour="text"),
             Line("cosine", position, cosine, dash="dash", marker="cross", points=places, colour="muted"),
         ],
         title=f"Pair {pair + 1} along the positions",
-        across=Axis("position"),
-        up=Axis(f"pair {pair + 1}"),
-        at="position {x}",
-        digits=3,
+        across=Axis("position", at="position {x}"),
+        up=Axis(f"pair {pair + 1}", digits=3),
         marked=word,
         height=150,
         alt=f"Sine and cosine of pair {pair + 1}, one turn in "
         f"{2 * np.pi / float(found.rates[pair]):,.1f} positions.",
-        filename="waves",
     )
     curves(
-        "distance picture",
+        "waves-by-distance",
         [Line("PE · PE", range(len(found.by_distance)), found.by_distance, colour="text")],
         title="PE · PE by distance",
-        across=Axis("distance between two positions"),
+        across=Axis("distance between two positions", at="{x} apart"),
         up=Axis("PE · PE"),
-        at="{x} apart",
         height=150,
         alt=f"PE · PE goes from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
         "distance 10.",
-        filename="waves-by-distance",
     )
 
 
@@ -210,12 +205,9 @@ def chart_of_likeness(found: compute.Likeness, whose: str, *, alt: str, filename
         filename,
         [Line("mean", range(len(found.mean)), found.mean, found.low, found.high, band=True, colour="text")],
         title="How alike the vectors of two places are",
-        across=Axis("distance between two positions"),
-        up=Axis("cosine"),
-        at="{x} apart",
-        digits=3,
+        across=Axis("distance between two positions", at="{x} apart"),
+        up=Axis("cosine", digits=3),
         alt=alt,
-        filename=filename,
     )
     st.caption(
         f"All pairs of {whose} {len(found.lengths) - 1:,} places after the first, by their distance: the "
@@ -261,20 +253,17 @@ def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
 def _chart_of_distance(found: compute.Rotary, word: int, key: int) -> None:
     looks: tuple[tuple[Dash | None, Marker | None], ...] = (("solid", None), (None, "cross"), (None, "ring"))
     curves(
-        "rotary picture",
+        "rotary",
         [
             Line(f"query at {start}", found.distances, scores, dash=dash, marker=marker, colour="query")
             for start, scores, (dash, marker) in zip(compute.STARTS, found.moved, looks, strict=True)
         ],
         title="The score by distance",
-        across=Axis("key's place − query's place"),
-        up=Axis("score"),
-        at="key {x} on",
-        digits=3,
+        across=Axis("key's place − query's place", at="key {x} on"),
+        up=Axis("score", digits=3),
         marked=key - word,
         alt="The score by distance, with the query at three places: one curve, the three differ by at "
         f"most {_spread(found):.6f}.",
-        filename="rotary",
     )
     st.caption("The score of the chosen two, were the key to stand elsewhere. Dotted: where it stands.")
 
@@ -285,7 +274,7 @@ def _chart_of_turning(found: compute.Rotary, groups: tuple[DisplayToken, ...], w
     names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
     circle, radius = np.linspace(0, 2 * np.pi, 181), float(np.hypot(across[0], up[0]))
     curves(
-        "turning picture",
+        "rotary-pair",
         [
             Line("", radius * np.cos(circle), radius * np.sin(circle), colour="muted"),
             Line(
@@ -310,12 +299,10 @@ def _chart_of_turning(found: compute.Rotary, groups: tuple[DisplayToken, ...], w
         ],
         title=f"Pair {pair + 1} of the query, turned",
         across=Axis("first number of the pair"),
-        up=Axis("second number"),
-        digits=3,
+        up=Axis("second number", digits=3),
         plane=True,
         alt=f"Pair {pair + 1} of the query as points on a circle, turned by "
         f"{found.frequencies[pair]:.4f} radians from each place to the next.",
-        filename="rotary-pair",
     )
     st.caption(f"Pair {pair + 1} of the query, were it to stand at each place of the sentence.")
 
@@ -410,14 +397,12 @@ def chart_of_biases(distances: Sequence[int], biases: Floats, head: int, *, alt:
         [Line(f"head {head + 1}", distances, biases[head], colour="text"), *others],
         title="What is added to the score",
         across=Axis(
-            "key's place − query's place" if both_ways else "distance back from the query to the key"
+            "key's place − query's place" if both_ways else "distance back from the query to the key",
+            at="{x} on" if both_ways else "{x} back",
         ),
-        up=Axis("added to the score", zero=True),
-        at="{x} on" if both_ways else "{x} back",
-        digits=3,
+        up=Axis("added to the score", zero=True, digits=3),
         faint="other heads",
         alt=alt,
-        filename=filename,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -104,28 +104,41 @@ def of_head(linear: nn.Linear, head: int, d_head: int) -> Projection:
     return Projection(linear.weight[columns].T, linear.bias[columns])
 
 
-class LayerAttention(NamedTuple):
-    """One layer's attention of one kind, while its model reads a text.
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """Who may look at whom in one layer's attention of one kind.
 
     Attributes:
-        attention: the layer's learned matrices.
-        passed: what it computed.
-        queries_from: the vectors of the tokens that look.
-        keys_from: the vectors of those that are looked at; in self-attention the same.
-        mask: True where a token may look.
-        query_tokens, key_tokens: the tokens of both.
+        kind: of the attention.
+        query_tokens, key_tokens: the tokens that look, and those that are looked at.
         query_text, key_text: the texts that they stand in.
+        mask: [query, key], True where a token may look.
     """
 
-    attention: MultiHeadAttention
-    passed: MultiHeadSteps
-    queries_from: Float[Tensor, "query d_model"]
-    keys_from: Float[Tensor, "key d_model"]
-    mask: Bool[Tensor, "query key"]
+    kind: Kind
     query_tokens: tuple[Token, ...]
     key_tokens: tuple[Token, ...]
     query_text: str
     key_text: str
+    mask: Mask
+
+
+class LayerAttention(NamedTuple):
+    """One layer's attention of one kind, while its model reads a text.
+
+    Attributes:
+        looks: its tokens, and its mask.
+        attention: the layer's learned matrices.
+        passed: what it computed.
+        queries_from: the vectors of the tokens that look.
+        keys_from: the vectors of those that are looked at; in self-attention the same.
+    """
+
+    looks: Looks
+    attention: MultiHeadAttention
+    passed: MultiHeadSteps
+    queries_from: Float[Tensor, "query d_model"]
+    keys_from: Float[Tensor, "key d_model"]
 
 
 def layer_attention(model: str, kind: Kind, text: str, layer: int) -> LayerAttention:
@@ -153,10 +166,9 @@ def _of_bert(text: str, layer: int) -> LayerAttention:
     passed, text_tokens = run(text), tokens(text)
     attention = bert().encoder.layers[layer].attention
     assert isinstance(attention, MultiHeadAttention)  # noqa: S101 - it is; for the type checker
-    vectors = passed.hidden_states[layer]
-    mask = no_mask(len(text_tokens), len(text_tokens))
-    of_layer = passed.layers[layer].attention
-    return LayerAttention(attention, of_layer, vectors, vectors, mask, text_tokens, text_tokens, text, text)
+    vectors, mask = passed.hidden_states[layer], owned(no_mask(len(text_tokens), len(text_tokens)))
+    looks = Looks("encoder", text_tokens, text_tokens, text, text, mask)
+    return LayerAttention(looks, attention, passed.layers[layer].attention, vectors, vectors)
 
 
 def _of_translator(model: str, kind: Kind, text: str, layer: int) -> LayerAttention:
@@ -174,50 +186,30 @@ def _of_translator(model: str, kind: Kind, text: str, layer: int) -> LayerAttent
             queries_from = steps.decoder.layers[layer].attention_add_norm.output
             keys_from = steps.encoder.output
     english, french = trace.text, str(trace.target)
-    return LayerAttention(
-        attention_at(network, places(network)[kind, layer]),
-        attention_of(steps, kind, layer),
-        queries_from,
-        keys_from,
-        torch.tensor(block.mask),
-        block.query_tokens,
-        block.key_tokens,
-        query_text=english if kind == "encoder" else french,
-        key_text=french if kind == "decoder" else english,
-    )
+    query_text = english if kind == "encoder" else french
+    key_text = french if kind == "decoder" else english
+    looks = Looks(kind, block.query_tokens, block.key_tokens, query_text, key_text, block.mask)
+    attention, passed = attention_at(network, places(network)[kind, layer]), attention_of(steps, kind, layer)
+    return LayerAttention(looks, attention, passed, queries_from, keys_from)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Walk:
-    """The six steps of one token in one head, and what the model itself computed.
+class Walk(Looks):
+    """The six steps of one token in one head, all float32, and what the model itself computed.
 
     Attributes:
-        kind: of the attention.
-        query_tokens, key_tokens: the tokens that look, and those that are looked at.
-        query_text, key_text: the texts that they stand in.
         layer, head, token: whose steps these are, from 0.
-        vector: float32 [d_model], of the token that looks.
-        vectors: float32 [key, d_model], what the layer reads.
-        query_matrix, key_matrix, value_matrix: float32 [d_model, d_head], the head's own.
-        query_bias, key_bias, value_bias: float32 [d_head].
-        query: float32 [d_head].
-        keys, values: float32 [key, d_head].
-        dot_products, scores, weights: float32 [key]; the scores are those before the mask.
-        output: float32 [d_head].
-        mask: [query, key], True where a token may look.
-        model_output: float32 [d_head], what this head gave for this token when the whole model ran.
-        model_scores, model_weights: float32 [query, key], the head's own when the whole model ran.
+        vectors: [key, d_model], what the layer reads.
+        query_matrix, key_matrix, value_matrix: [d_model, d_head], the head's own.
+        query_bias, key_bias, value_bias: [d_head].
+        vector, query, keys, values, dot_products, scores, weights, output: those of `SixSteps`.
+        model_output: [d_head], what this head gave for this token when the whole model ran.
+        model_scores, model_weights: [query, key], the head's own when the whole model ran.
     """
 
-    kind: Kind
-    query_tokens: tuple[Token, ...]
-    key_tokens: tuple[Token, ...]
-    query_text: str
-    key_text: str
     layer: int
     head: int
     token: int
-    vector: Floats
     vectors: Floats
     query_matrix: Floats
     key_matrix: Floats
@@ -225,6 +217,7 @@ class Walk:
     query_bias: Floats
     key_bias: Floats
     value_bias: Floats
+    vector: Floats
     query: Floats
     keys: Floats
     values: Floats
@@ -232,7 +225,6 @@ class Walk:
     scores: Floats
     weights: Floats
     output: Floats
-    mask: Mask
     model_output: Floats
     model_scores: Floats
     model_weights: Floats
@@ -312,43 +304,20 @@ def walk(text: str, layer: int, head: int, token: int, model: str = MODEL, kind:
     Raises:
         All that `layer_attention` raises.
     """
-    of_layer = layer_attention(model, kind, text, layer)
-    attention, of_model = of_layer.attention, of_layer.passed
+    looks, attention, of_model, queries_from, keys_from = layer_attention(model, kind, text, layer)
     d_head = of_model.query.shape[-1]
-    maps = [
-        of_head(linear, head, d_head) for linear in (attention.to_query, attention.to_key, attention.to_value)
-    ]
+    linears = {"query": attention.to_query, "key": attention.to_key, "value": attention.to_value}
     with torch.inference_mode():
-        steps = six_steps(
-            of_layer.queries_from[token], of_layer.keys_from, *maps, allowed=of_layer.mask[token]
-        )
-    to_query, to_key, to_value = (Projection(*(part.detach() for part in projection)) for projection in maps)
-    return Walk(
-        kind=kind,
-        query_tokens=of_layer.query_tokens,
-        key_tokens=of_layer.key_tokens,
-        query_text=of_layer.query_text,
-        key_text=of_layer.key_text,
-        layer=layer,
-        head=head,
-        token=token,
-        vector=owned(steps.vector),
-        vectors=owned(of_layer.keys_from),
-        query_matrix=owned(to_query.matrix),
-        key_matrix=owned(to_key.matrix),
-        value_matrix=owned(to_value.matrix),
-        query_bias=owned(to_query.bias),
-        key_bias=owned(to_key.bias),
-        value_bias=owned(to_value.bias),
-        query=owned(steps.query),
-        keys=owned(steps.keys),
-        values=owned(steps.values),
-        dot_products=owned(steps.dot_products),
-        scores=owned(steps.scores),
-        weights=owned(steps.weights),
-        output=owned(steps.output),
-        mask=owned(of_layer.mask),
-        model_output=owned(of_model.attention.output[head, token]),
-        model_scores=owned(of_model.attention.scores[head]),
-        model_weights=owned(of_model.attention.weights[head]),
-    )
+        maps = {role: of_head(linear, head, d_head) for role, linear in linears.items()}
+        allowed = torch.tensor(looks.mask[token])
+        steps = six_steps(queries_from[token], keys_from, *maps.values(), allowed=allowed)
+        arrays = {
+            "vectors": keys_from,
+            **{f"{role}_{name}": part for role, of in maps.items() for name, part in of._asdict().items()},
+            **steps._asdict(),
+            "model_output": of_model.attention.output[head, token],
+            "model_scores": of_model.attention.scores[head],
+            "model_weights": of_model.attention.weights[head],
+        }
+    numbers: dict[str, Any] = {name: owned(array.detach()) for name, array in arrays.items()}
+    return Walk(**vars(looks), layer=layer, head=head, token=token, **numbers)

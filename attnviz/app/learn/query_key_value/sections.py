@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -179,91 +180,62 @@ def steps(chosen: QueryAtWork) -> list[Step]:
     count, size = len(done.key_tokens), done.d_head
     first, *others = chosen.by_weight
     last = others[-1] if others else first
-    query = _spoken(chosen.asker, "query")
-    best, worst = (_spoken(chosen.name(token), "key") for token in (first, last))
+    query = _coloured(chosen.asker, "query")
+    best, worst = (_coloured(chosen.name(token), "key") for token in (first, last))
     # A token that may look at one only has no best and no worst fit.
-    least: list[str | Spoken] = [", and that of ", worst, f" least, {decimal(done.dot_products[last])}"]
+    least = f", and that of {worst} least, {decimal(done.dot_products[last])}" if others else ""
     read = looks(done.weights[None], 0, [chosen.queries[done.token]], chosen.keys)
     shares = [(percent(weight), key) for key, weight in read.keys]
-    looked_at = _joined([[_spoken(key, "key"), f" {share}"] for share, key in shares], ", ")
-    mixed = _joined([[f"{share} of the value of ", _spoken(key, "value")] for share, key in shares], " + ")
-    return [
-        _step("Every token is a vector", *_vectors(chosen, query)),
-        _step(
-            "Query, key and value",
-            f"With three matrices of {done.d_model} × {size} numbers, head {chosen.head} makes of every "
-            f"{'x' if done.crosses else 'vector'} a ",
-            _spoken("query", "query"),
-            ", and of every s a " if done.crosses else ", a ",
-            _spoken("key", "key"),
-            " and a ",
-            _spoken("value", "value"),
-            f", {size} numbers each, and adds a bias to each, the same for every token. Matrices and biases "
-            "are learned. Drawn here: all keys and values, and the query of ",
-            query,
-            ".",
-        ),
-        _step(
-            "Compare the query with every key",
-            _spoken("q", "query"),
-            " · ",
-            _spoken("k", "key"),
-            f", {size} products added up: the query of ",
-            query,
-            " fits the key of ",
-            best,
-            f" best, {decimal(done.dot_products[first])}",
-            *(least if others else []),
-            f", of the {len(chosen.by_weight)} that it may look at." if chosen.forbidden else ".",
-        ),
-        _step(
-            f"Divide by √{size}",
-            f"Each sum ÷ √{size} is a score. ",
-            best,
-            f": {_divided(done.dot_products[first], done.scores[first], size)}. "
-            "Without it, the next step could give one token nearly everything: page 2.",
-            *_mask(chosen, query),
-        ),
-        _step(
-            "Softmax turns scores into shares",
-            "e to the power of each score, divided by the sum of all: these are the ",
-            _spoken("weights", "weights"),
-            ". ",
-            query,
-            " looks at ",
-            *looked_at,
-            f"; all {count} weights sum to 100 %.",
-            " The forbidden ones are exactly 0: e to the power of −∞." if chosen.forbidden else "",
-        ),
-        _step(
-            "Add up the values, by weight",
-            *mixed,
-            " + …" if len(shares) < len(chosen.by_weight) else "",
-            ": that is what the head reads for ",
-            query,
-            f". The model’s own {size} numbers are the same, {_agreement(done.difference)}.",
-        ),
-    ]
+    looked_at = ", ".join(f"{_coloured(key, 'key')} {share}" for share, key in shares)
+    mixed = " + ".join(f"{share} of the value of {_coloured(key, 'value')}" for share, key in shares)
+    q, k = _coloured("q", "query"), _coloured("k", "key")
+    a_query, a_key, a_value = (f"a {_coloured(role, role)}" for role in ("query", "key", "value"))
+    queries, keys = ("x", ", and of every s ") if done.crosses else ("vector", ", ")
+    said = {
+        "Every token is a vector": _vectors(chosen, query),
+        "Query, key and value": f"With three matrices of {done.d_model} × {size} numbers, head "
+        f"{chosen.head} makes of every {queries} {a_query}{keys}{a_key} and {a_value}, {size} numbers each, "
+        "and adds a bias to each, the same for every token. Matrices and biases are learned. Drawn here: all "
+        f"keys and values, and the query of {query}.",
+        "Compare the query with every key": f"{q} · {k}, {size} products added up: the query of {query} fits "
+        f"the key of {best} best, {decimal(done.dot_products[first])}{least}"
+        + (f", of the {len(chosen.by_weight)} that it may look at." if chosen.forbidden else "."),
+        f"Divide by √{size}": f"Each sum ÷ √{size} is a score. {best}: "
+        f"{_divided(done.dot_products[first], done.scores[first], size)}. Without it, the next step could "
+        f"give one token nearly everything: page 2.{_mask(chosen, query)}",
+        "Softmax turns scores into shares": "e to the power of each score, divided by the sum of all: these "
+        f"are the {_coloured('weights', 'weights')}. {query} looks at {looked_at}; all {count} weights sum "
+        "to 100 %."
+        + (" The forbidden ones are exactly 0: e to the power of −∞." if chosen.forbidden else ""),
+        "Add up the values, by weight": f"{mixed}{' + …' if len(shares) < len(chosen.by_weight) else ''}: "
+        f"that is what the head reads for {query}. The model’s own {size} numbers are the same, "
+        f"{_agreement(done.difference)}.",
+    }
+    return [{"title": title, "sentence": _parts(sentence)} for title, sentence in said.items()]
 
 
-def _vectors(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
+def _vectors(chosen: QueryAtWork, query: str) -> str:
     """Step 1: who reads what."""
     done = chosen.walk
     count = len(done.key_tokens)
     if done.crosses:
-        handed = f"The encoder hands over {count} English tokens, one vector s each: the rows below. "
-        return [handed, "The vector x of ", query, f" is the decoder’s; it has {done.d_model} numbers, too."]
+        return (
+            f"The encoder hands over {count} English tokens, one vector s each: the rows below. The vector x "
+            f"of {query} is the decoder’s; it has {done.d_model} numbers, too."
+        )
     reader = chosen.attention.reads.format(layer=done.layer + 1)
-    numbers = f" is its vector x: {done.d_model} numbers."
-    return [f"{reader} reads {count} tokens, one row each. The row of ", query, numbers]
+    return (
+        f"{reader} reads {count} tokens, one row each. The row of {query} is its vector x: {done.d_model} "
+        "numbers."
+    )
 
 
-def _mask(chosen: QueryAtWork, query: Spoken) -> list[str | Spoken]:
+def _mask(chosen: QueryAtWork, query: str) -> str:
     """Step 4: what the mask does to the scores, if there is one for this token."""
     if not chosen.forbidden:
-        return []
+        return ""
     tokens = "token" if chosen.forbidden == 1 else f"{chosen.forbidden} tokens"
-    return [f" Then the mask puts −∞ in place of the scores of the {tokens} after ", query, ": page 5."]
+    return f" Then the mask puts −∞ in place of the scores of the {tokens} after {query}: page 5."
 
 
 def text(chosen: QueryAtWork) -> None:
@@ -424,16 +396,18 @@ def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
     return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]
 
 
-def _step(title: str, *sentence: str | Spoken) -> Step:
-    return {"title": title, "sentence": sentence}
+def _coloured(text: str, role: str) -> str:
+    """Words of a step's sentence in the colour of a role; `_parts` finds them there."""
+    return f"\ue000{role}\ue001{text}\ue002"
 
 
-def _spoken(text: str, role: str) -> Spoken:
-    return {"text": text, "role": role}
-
-
-def _joined(parts: list[list[str | Spoken]], between: str) -> list[str | Spoken]:
-    return [piece for nth, part in enumerate(parts) for piece in ([between, *part] if nth else part)]
+def _parts(sentence: str) -> list[str | Spoken]:
+    """A sentence as the picture takes it; the same colours in Markdown are `_in_markdown`'s."""
+    pieces = re.split("\ue000(query|key|value|weights)\ue001(.*?)\ue002", sentence, flags=re.DOTALL)
+    parts: list[str | Spoken] = [pieces[0]]
+    for role, text, plain in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+        parts += [{"text": text, "role": role}, plain]
+    return parts
 
 
 def _in_markdown(part: str | Spoken) -> str:

@@ -390,10 +390,11 @@ class Walk extends View {
     this.labels.style.setProperty("--row", `${layout.row}px`);
     place(this.axis, { x: 0, y: layout.labels.y - 19, width: layout.labels.width, height: 18 });
     this.axis.textContent = step < 3 ? "tokens" : "key (is looked at)";
-    this.asker.hidden = !layout.asker;
-    if (layout.asker) {
-      place(this.asker, layout.asker);
-      this.asker.style.setProperty("--row", `${layout.asker.height}px`);
+    const beside = step < 3 && layout.boxes.vector; // where the token that looks is no row
+    this.asker.hidden = !beside;
+    if (beside) {
+      place(this.asker, { ...layout.labels, y: beside.y, height: beside.height });
+      this.asker.style.setProperty("--row", `${beside.height}px`);
     }
     this.ghost.hidden = step !== 2 || this.crosses;
     this.equation.hidden = step !== 2;
@@ -441,14 +442,8 @@ class Walk extends View {
       row,
       height: top + height,
       labels: { x: 0, y: top, width: left - 8, height },
-      asker: this.askerBeside(boxes.vector, left),
       boxes,
     };
-  }
-
-  /** Where the name of the token that looks stands: beside its vector, if that is no row. */
-  askerBeside(box, left) {
-    return box && { x: 0, y: box.y, width: left - 8, height: box.height };
   }
 
   /** Step 2: each matrix above its product and beside the vectors, as one multiplies by hand. */
@@ -475,7 +470,6 @@ class Walk extends View {
       row,
       height: below + height,
       labels: { x: 0, y: below, width: left - 8, height },
-      asker: this.askerBeside(boxes.vector, left),
       ghost: { x: x(0), y: below, width: each, height },
       equation: { x: 0, y: top, width: left + wide, height: tall },
       boxes,
@@ -589,18 +583,19 @@ class Walk extends View {
     const told = this.at ?? this.pinned ?? this.home;
     this.mark(told);
     const { name } = told.block;
-    const made = MADE_OF[name];
-    const write = made
-      ? () => this.projected(told, made)
-      : {
-          vector: () => this.vectorCell(told),
-          vectors: () => this.vectorCell(told),
-          dot_products: () => this.dotProduct(told),
-          scores: () => this.score(told),
-          weights: () => this.weight(told),
-          output: () => this.outputCell(told),
-        }[name];
-    this.detail.replaceChildren(...(write ?? (() => this.parameter(told)))());
+    const write =
+      {
+        vector: this.vectorCell,
+        vectors: this.vectorCell,
+        query: this.projected,
+        keys: this.projected,
+        values: this.projected,
+        dot_products: this.dotProduct,
+        scores: this.score,
+        weights: this.weight,
+        output: this.outputCell,
+      }[name] ?? this.parameter;
+    this.detail.replaceChildren(...write.call(this, told));
     this.keepHeight();
     const [title, result] = ["h3", '[data-part="result"]'].map((part) => this.detail.querySelector(part).textContent);
     if (!this.at) this.said.textContent = `${title}: ${result}`;
@@ -633,6 +628,7 @@ class Walk extends View {
 
   vectorCell({ block, row, column }) {
     const value = block.at(row, column);
+    const first = Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at), RESULT_DIGITS));
     return [
       heading("Number ", String(column + 1), " of the vector of ", block.row ? this.looking() : this.token(row)),
       formula(
@@ -641,14 +637,8 @@ class Walk extends View {
         " = ",
         number("result", value, fixed(value, MOST_DIGITS), "outcome"),
       ),
-      element("p", { class: "muted" }, (block.row && this.data.across?.origin) || this.data.origin),
-      element(
-        "p",
-        { class: "muted" },
-        "The vector’s first numbers: ",
-        element("span", { class: "number" }, Array.from({ length: FIRST }, (_, at) => fixed(block.at(row, at), RESULT_DIGITS)).join(", ")),
-        ", …",
-      ),
+      muted((block.row && this.data.across?.origin) || this.data.origin),
+      muted("The vector’s first numbers: ", element("span", { class: "number" }, first.join(", ")), ", …"),
     ];
   }
 
@@ -658,7 +648,7 @@ class Walk extends View {
       return [
         heading("Number ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
         formula(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
-        element("p", { class: "muted" }, `Learned in training; added to number ${column + 1} of every ${block.role}.`),
+        muted(`Learned in training; added to number ${column + 1} of every ${block.role}.`),
       ];
     }
     const asks = block.role === "query" || !this.crosses;
@@ -668,9 +658,7 @@ class Walk extends View {
     return [
       heading("Row ", String(row + 1), ", column ", String(column + 1), " of ", symbol(block.about.symbol, block.role)),
       formula(number("result", value, fixed(value, MOST_DIGITS), "outcome")),
-      element(
-        "p",
-        { class: "muted" },
+      muted(
         `Learned in training. It takes number ${row + 1} of every vector to number ${column + 1} of its ${block.role}; for `,
         asks ? this.looking() : this.token(owner.row),
         `: ${left} × ${right} = ${result}.`,
@@ -679,8 +667,9 @@ class Walk extends View {
   }
 
   /** x · (a column of W) + b: the largest of 384 products, what the others add up to, and the bias. */
-  projected(told, { matrix, bias, sub }) {
+  projected(told) {
     const { block, column } = told;
+    const { matrix, bias, sub } = MADE_OF[block.name];
     const owner = this.owner(told);
     const [vectors, weights] = [this.blocks.get(owner.name), this.blocks.get(matrix)];
     const factors = Array.from({ length: vectors.columns }, (_, at) => [vectors.at(owner.row, at), weights.at(at, column)]);
@@ -689,9 +678,7 @@ class Walk extends View {
     const whose = block.row ? this.looking() : this.token(told.row);
     return [
       heading("Number ", String(column + 1), " of the ", element("b", { class: block.role }, block.role), " of ", whose),
-      element(
-        "p",
-        { class: "muted" },
+      muted(
         `The ${factors.length} numbers of `,
         symbol([vector], "plain"),
         ` times column ${column + 1} of `,
@@ -716,7 +703,7 @@ class Walk extends View {
     const factors = Array.from({ length: this.size }, (_, at) => [query.at(0, at), keys.at(row, at)]);
     return [
       heading(symbol(["q"], "query"), " · ", symbol(["k"], "key"), ": the query of ", this.looking("query"), " times the key of ", this.token(row, "key")),
-      element("p", { class: "muted" }, `Number by number, ${factors.length} products, added up:`),
+      muted(`Number by number, ${factors.length} products, added up:`),
       ...this.addition({ factors, roles: ["query", "key"], names: (at) => [String(at + 1)], result: block.at(row, 0), role: "outcome" }),
     ];
   }
@@ -768,7 +755,7 @@ class Walk extends View {
         masked ? "0" : percent(weight),
         { exponential: "own-exponential", divisor: "sum", weight: "result" },
       ),
-      element("p", { class: "muted" }, `${fixed(largest, power)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
+      muted(`${fixed(largest, power)} is the largest score: taking it away from all changes no share. The sum of all ${this.data.total}:`),
       list,
       ...this.masked(row, "its score is −∞, and its weight exactly 0"),
     ];
@@ -781,7 +768,7 @@ class Walk extends View {
     const { rest } = this.data;
     return [
       heading("Number ", String(column + 1), " of the output for ", this.looking()),
-      element("p", { class: "muted" }, `Each token’s weight times number ${column + 1} of its value, added up:`),
+      muted(`Each token’s weight times number ${column + 1} of its value, added up:`),
       ...this.addition({
         factors,
         roles: ["weights", "value"],
@@ -874,5 +861,6 @@ class Walk extends View {
 }
 
 const heading = (...parts) => element("h3", {}, ...parts);
+const muted = (...parts) => element("p", { class: "muted" }, ...parts);
 
 export default widget(Walk, workedStyle, styles);

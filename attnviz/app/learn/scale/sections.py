@@ -37,7 +37,7 @@ D_HEAD = catalogue.entry(MODEL).d_head
 MOST_SHOWN = 16  # keys of a sentence that are listed one by one
 FIRST_SEED = VECTORS_SEED.default  # draw 8, whose row is much like the mean of many, for small and large d
 
-_SIZE_AXIS = Axis("d, entries of q and k", log=2)
+_SIZE_AXIS = Axis("d, entries of q and k", log=2, at="d = {x}")
 _COLUMNS = ("without ÷ √d", "with ÷ √d")
 
 
@@ -87,7 +87,7 @@ def picture(drawn: Draw) -> None:
     with left:
         st.header("The variance of q · k grows like d", anchor=False)
         curves(
-            "variance chart",
+            "variance",
             [
                 Line("theory: variance = d", SIZES, SIZES, dash="dash", colour="muted"),
                 Line(
@@ -103,13 +103,11 @@ def picture(drawn: Draw) -> None:
             title="The variance of q · k grows like d",
             across=_SIZE_AXIS,
             up=Axis("variance of q · k", log=10),
-            at="d = {x}",
             marked=drawn.d,
             alt="Measured variances of q · k follow the line variance = d, "
             f"from {variances[0]:.2f} at d = {SIZES[0]} to {variances[-1]:.0f} at "
             f"d = {SIZES[-1]}. At d = {drawn.d}: {measured:.2f}.",
             caption=f"Variance of the dot products of {DRAWS} random pairs of vectors with d entries.",
-            filename="variance",
         )
     with right:
         st.header(f"A row of {KEYS} keys at d = {drawn.d}", anchor=False)
@@ -222,7 +220,7 @@ def _quartiles_chart(what: str, label: str, quartiles: Floats, d: int) -> None:
     low, median, high = quartiles
     (first, _), (last, kept) = median[:, 0], median[:, -1]
     curves(
-        f"{what} chart",
+        f"softmax-{what.lower()}",
         [
             Line(
                 _COLUMNS[0],
@@ -239,14 +237,11 @@ def _quartiles_chart(what: str, label: str, quartiles: Floats, d: int) -> None:
         ],
         title=f"{what}: median and quartiles",
         across=_SIZE_AXIS,
-        up=Axis(label, zero=True),
-        at="d = {x}",
-        digits=3,
+        up=Axis(label, zero=True, digits=3),
         marked=d,
         alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the median goes from {first:.3f} to "
         f"{last:.3f}; with it, it is {kept:.3f} in the end.",
         caption=f"Medians of {ROWS:,} random rows of {KEYS} keys; the bands hold the middle half.",
-        filename=f"softmax-{what.lower()}",
     )
 
 

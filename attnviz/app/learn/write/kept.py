@@ -78,18 +78,15 @@ def cache(story: Story) -> None:
     st.markdown(told)
     words = range(1, count + 1)
     curves(
-        "what is computed",
+        "key-value-cache",
         [
             Line("nothing kept", words, nothing / 1000, marker="ring", colour="muted", dash="dash"),
             Line("keys and values kept", words, kept / 1000, marker="circle"),
         ],
         title="What each word takes",
-        across=Axis("word that is written"),
-        up=Axis("thousand multiplications", zero=True),
-        at="word {x}",
-        digits=0,
+        across=Axis("word that is written", at="word {x}"),
+        up=Axis("thousand multiplications", zero=True, digits=0),
         marked=story.word + 1 if story.word < count else None,
         alt=told.replace("*", ""),
         caption=f"“{story.trace.text}” · {story.model}",
-        filename="key-value-cache",
     )
