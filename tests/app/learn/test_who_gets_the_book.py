@@ -31,7 +31,7 @@ def test_the_opening_picture_shows_the_head_that_adds_most() -> None:
     assert f"the other word is written in **{percent(many.turned_together)}** (" in told
     assert f"the right name is written in **{percent(many.giver.right / many.texts)}** (" in told  # type: ignore[union-attr]
     assert "“the name that came once” is not the whole rule" in told
-    assert "Causes with no arrow to the deciding word" in told
+    assert "no head looks at the deciding word in vain" in told
 
 
 def test_both_heads_exchange_their_weights_and_another_text_undoes_it() -> None:
@@ -79,6 +79,7 @@ def test_another_size_has_another_head_and_no_changes() -> None:
     assert f"more than in {below} of these" in words(app)
     told = words(app)
     assert "feed-forward networks" in told
+    assert "A picture that alone is hardly a cause" in told
     assert f"at `John` (word {1 + (compute.read(choices.OPENING).gives or 0)})" in told
 
 
