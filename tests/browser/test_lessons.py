@@ -639,8 +639,8 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
     name = head_name(layer, head)
     lesson(page, server, "who_gets_the_book", unfinished=text, book_head=name)
     picture = page.locator(".root.arrow")
-    lena, hugo, end = 2, 4, 14
-    exchanged = f"decoder {name} {end + 1} {lena + 1}<>{hugo + 1}"
+    lena, hugo, end = 2, 10, 14  # who is given something, and who gives
+    exchanged = f"decoder {name} {end + 1} {hugo + 1}<>{lena + 1}"
 
     @eventually
     def shows(*edits: str) -> None:
@@ -654,14 +654,14 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
 
     shows()
     pin = picture.get_by_role("slider").first
-    expect(pin).to_have_attribute("aria-valuetext", re.compile("^Lena, "))
+    expect(pin).to_have_attribute("aria-valuetext", re.compile("^Hugo "))
     for _ in range(hugo - lena):
-        pin.press("ArrowRight")
+        pin.press("ArrowLeft")
     pin.press("Enter")
     shows(exchanged)
     assert_asked(page, exchanged=exchanged)
     page.get_by_role("button", name=re.compile("^Exchange the weights in")).click()
-    both = [exchanged.replace(name, head_name(*each)) for each in pair]
+    both = [f"decoder {head_name(*each)} {end + 1} {lena + 1}<>{hugo + 1}" for each in pair]
     shows(*both)
     assert_asked(page, exchanged=", ".join(both))
     everybody_can_use(page)
