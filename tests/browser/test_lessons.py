@@ -19,6 +19,7 @@ from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
 from attnviz.app.learn.cross_attention.compute import cross
+from attnviz.app.learn.induction.compute import measured
 from attnviz.app.learn.long_distances.compute import stretch
 from attnviz.app.learn.many_heads.compute import at_token
 from attnviz.app.learn.masks import compute as masks
@@ -32,6 +33,7 @@ from attnviz.app.learn.write.sections import EXAMPLES as STORIES
 from attnviz.app.state.choices import CLAUSES_SEED, OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
+from attnviz.text import head_name
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -632,16 +634,19 @@ def test_cause(page: Page, server: Server) -> None:
 
 def test_who_gets_the_book(page: Page, server: Server) -> None:
     text = "When Lena and Hugo went to the park, Hugo gave a kite to"
-    lesson(page, server, "who_gets_the_book", unfinished=text, book_head="2-2")
+    pair = book.held_out("gift").pair
+    (layer, head), *_ = pair
+    name = head_name(layer, head)
+    lesson(page, server, "who_gets_the_book", unfinished=text, book_head=name)
     picture = page.locator(".root.arrow")
-    lena, hugo, end = 2, 4, 14
-    exchanged = f"decoder 2-2 {end + 1} {lena + 1}<>{hugo + 1}"
+    lena, hugo, end = 2, 10, 14  # who is given something, and who gives
+    exchanged = f"decoder {name} {end + 1} {hugo + 1}<>{lena + 1}"
 
     @eventually
     def shows(*edits: str) -> None:
         """Both probabilities, and the word that is written."""
         expect(page.locator("[data-pending]")).to_have_count(0)
-        found = book.experiment(text, 1, 1, edits)
+        found = book.experiment(text, layer, head, edits)
         expect(picture.locator(".writes.now p")).to_have_text(found.written_now)
         for word, exact in zip(("Lena", "Hugo"), found.now, strict=True):
             shown = picture.locator(f'[data-word="{word}"] .is[data-value]').get_attribute("data-value")
@@ -649,15 +654,14 @@ def test_who_gets_the_book(page: Page, server: Server) -> None:
 
     shows()
     pin = picture.get_by_role("slider").first
-    expect(pin).to_have_attribute("aria-valuetext", re.compile("^Lena, "))
+    expect(pin).to_have_attribute("aria-valuetext", re.compile("^Hugo "))
     for _ in range(hugo - lena):
-        pin.press("ArrowRight")
+        pin.press("ArrowLeft")
     pin.press("Enter")
     shows(exchanged)
     assert_asked(page, exchanged=exchanged)
     page.get_by_role("button", name=re.compile("^Exchange the weights in")).click()
-    pair = book.held_out("gift").pair
-    both = [f"decoder {layer + 1}-{head + 1}{exchanged[11:]}" for layer, head in pair]
+    both = [f"decoder {head_name(*each)} {end + 1} {lena + 1}<>{hugo + 1}" for each in pair]
     shows(*both)
     assert_asked(page, exchanged=", ".join(both))
     everybody_can_use(page)
@@ -768,13 +772,14 @@ def test_induction(page: Page, server: Server) -> None:
     chosen.press("ArrowDown")
     picture.get_by_role("button", name="thanked", exact=True).press("Enter")
     assert_asked(page, said_again="4 thanked")
-    head = picture.get_by_role("button", name="Silence head 1-4")
+    name = head_name(*measured().previous_word_heads[0])
+    head = picture.get_by_role("button", name=f"Silence head {name}")
     head.press("Enter")
-    assert_asked(page, silenced="1-4")
+    assert_asked(page, silenced=name)
     expect(head).to_have_attribute("aria-pressed", "true")
     expect(head).to_be_focused()
     expect(picture.locator("path.closed")).to_have_count(1)
-    expect(page.get_by_text("without 1-4: the highest prefix-matching score")).to_be_visible()
+    expect(page.get_by_text(f"without {name}: the highest prefix-matching score")).to_be_visible()
     picture.get_by_role("button", name="Leo", exact=True).click()
-    assert_asked(page, said_again="5 Leo", silenced="1-4")
+    assert_asked(page, said_again="5 Leo", silenced=name)
     everybody_can_use(page)

@@ -6,6 +6,9 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, expect
 
+from attnviz.models.catalogue import STORYTELLER
+from attnviz.text import head_name
+from attnviz.trained.storyteller import forming
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import (
     COMPUTED_MS,
@@ -70,10 +73,12 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
 
 
 def test_a_circuit_forms_step_by_step(page: Page, server: Server) -> None:
+    last = forming.shipped(STORYTELLER).snapshots[-1]
+    head = f"Head {head_name(*last.copying.induction_heads[0])} after"
     visit(page, f"{server.url}/watch_a_circuit_form?forming_step=0")
     reveal(page)
-    expect(page.get_by_role("heading", name="Head 2-2 after 0 steps")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"{head} 0 steps")).to_be_visible()
     page.get_by_role("slider", name="After how many steps").press("End")
-    expect(page.get_by_role("heading", name="Head 2-2 after 2,400 steps")).to_be_visible(timeout=COMPUTED_MS)
-    expect(page).to_have_url(re.compile("forming_step=2400"))
+    expect(page.get_by_role("heading", name=f"{head} {last.step:,} steps")).to_be_visible(timeout=COMPUTED_MS)
+    expect(page).to_have_url(re.compile(f"forming_step={last.step}"))
     everybody_can_use(page)

@@ -99,7 +99,7 @@ def snapshot(step: int, copying: Copying, weights: Floats) -> Snapshot:
 
 def steps_to_store(steps: int) -> tuple[int, ...]:
     """After which of so many steps a snapshot is stored: often while the heads form."""
-    often = range(700, 1000, 25)  # with the steps of the shipped storyteller
+    often = range(550, 900, 25)  # with the steps of the shipped storytellers
     return tuple(sorted({*range(0, steps, 100), *(step for step in often if step < steps), steps}))
 
 

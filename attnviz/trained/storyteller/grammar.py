@@ -19,8 +19,12 @@ TOKEN_LIMIT = 96
 CHANT = "[CHANT]"
 """What random words begin with in training, in place of [START], so that no story turns into them."""
 
-CHANTS = 0.4, 0.08
-"""The share of the texts to learn from that are random words said again, at first and later."""
+CHANTS = 0.5, 0.25
+"""The share of the texts to learn from that are random words said again, at first and later.
+
+With 0.4 and 0.08, two layers got 98 % of 20 random words right, and of four layers no induction head formed
+with seed 2.
+"""
 
 FIRST_CHANTS = 0.4
 """The share of the steps of a training that have the larger share of them."""
@@ -122,10 +126,13 @@ def story(dice: Random) -> Words:
 
 
 def chant(dice: Random) -> Words:
-    """Different random words, said two or three times."""
+    """Different random words, said two or three times.
+
+    Without [END]: with it, most of the words that a model copied wrong were [END].
+    """
     times = dice.randint(2, 3)
     words = dice.sample(ANY_WORD, dice.randint(4, 30 if times == 2 else 24))
-    return [CHANT, *words * times, END]
+    return [CHANT, *words * times]
 
 
 def said_twice(dice: Random, count: int) -> Words:

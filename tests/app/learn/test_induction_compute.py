@@ -38,11 +38,14 @@ def test_a_silenced_head_gives_nothing_and_is_measured_so() -> None:
 
 
 def test_a_head_may_put_out_its_mean_instead() -> None:
-    whole, nothing, mean = measured(), measured(("1-4",)), measured(("1-4",), mean=True)
+    whole = measured()
+    layer, head = whole.previous_word_heads[0]
+    silenced = (head_name(layer, head),)
+    nothing, mean = measured(silenced), measured(silenced, mean=True)
     np.testing.assert_array_equal(
-        mean.previous_word[0], whole.previous_word[0]
+        mean.previous_word[layer], whole.previous_word[layer]
     )  # in its own layer it looks on
-    assert not nothing.previous_word[0, 3]
+    assert not nothing.previous_word[layer, head]
     assert mean.right < whole.right
     assert mean.right != nothing.right
     np.testing.assert_array_equal(measured((), mean=True).prefix_matching, whole.prefix_matching)
@@ -51,24 +54,27 @@ def test_a_head_may_put_out_its_mean_instead() -> None:
 @torch.inference_mode()
 @pytest.mark.parametrize("part", ["query", "key", "value"])
 def test_one_part_of_one_head_lacks_what_another_head_added(part: Part) -> None:
-    """By hand: head 1-4's output is subtracted from what head 2-2 makes this part of, and from no more."""
+    """By hand: an output is subtracted from what another head makes this part of, and from no more."""
+    (_, back), (_, match) = (
+        heads[0] for heads in (measured().previous_word_heads, measured().induction_heads)
+    )
     model, ids = loading.load_storyteller(STORYTELLER), torch.tensor([VOCABULARY.ids([CHANT, *WORDS * 2])])
     own, positions = model.model, torch.arange(ids.shape[1])
     first, second = (cast("PreNormLayer", layer) for layer in own.layers)
     before = first(own.table(ids), causal_mask(len(positions)))
-    added = before.attention.attention.output[:, 3] @ first.attention.output_projections()[3]
+    added = before.attention.attention.output[:, back] @ first.attention.output_projections()[back]
 
     def made_of(each: Part) -> torch.Tensor:
         read = second.attention_norm(before.output - added if each == part else before.output)
-        return split_heads(getattr(second.attention, f"to_{each}")(read), 4)[:, 1]
+        return split_heads(getattr(second.attention, f"to_{each}")(read), 4)[:, match]
 
     query, key = (rotate(made_of(each), positions) for each in ("query", "key"))
     scores = query @ key.mT / key.shape[-1] ** 0.5
     weights = scores.masked_fill(positions[:, None] < positions, -torch.inf).softmax(dim=-1)
     heads = second(before.output, causal_mask(len(positions))).attention.attention.output.clone()
-    heads[:, 1] = weights @ made_of("value")
+    heads[:, match] = weights @ made_of("value")
     expected = own.norm(before.output + second.attention.to_output(join_heads(heads))) @ own.table.weight.T
-    found = withheld(model, ids, ("1-4",), part, ((1, 1),)).logits
+    found = withheld(model, ids, (head_name(0, back),), part, ((1, match),)).logits
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(found, model.steps(ids).logits, atol=1e-2)
 

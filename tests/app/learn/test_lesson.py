@@ -49,8 +49,8 @@ GUESSES = {
     "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
     "long_distances": ("other words of the sentence", "right translations from 84 % to 0 %"),
     "write": ("red", "these are the likeliest: `red` **9"),
-    "who_gets_the_book": ("John", "`Mary` goes from 99.6 % to 39.7 %, `John` from < 0.1 % to 50.5 %"),
-    "watch_a_circuit_form": ("75", "After 800 steps it copies 27 % of them, after 875 steps 76 %."),
+    "who_gets_the_book": ("John", "`Mary` goes from 99.6 % to 5.2 %, `John` from 0.1 % to 55.9 %"),
+    "watch_a_circuit_form": ("50", "After 625 steps it copies 43 % of them, after 675 steps 87 %."),
     "induction": ("at the word that followed it there", "which followed `drums` the first time"),
 }
 

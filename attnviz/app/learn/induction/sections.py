@@ -396,7 +396,7 @@ def limits(chosen: RepeatedWord) -> None:
     """Say what one could wrongly conclude."""
     first, later = grammar.CHANTS
     network = SIZES[chosen.model]
-    without = sum(not figures.induction_heads for figures in stored().values()) or "none"
+    formed = sum(bool(figures.induction_heads) for figures in stored().values())
     networks = "feed-forward networks" if network.d_feed_forward else "no feed-forward networks"
     not_shown(
         f"""
@@ -409,6 +409,6 @@ def limits(chosen: RepeatedWord) -> None:
 - **One head, one job.** A role is a mean weight in random words. In a story the same head may do something
   else.
 - **Every training.** Another seed can give other heads the roles. Of the {len(stored())} trainings whose
-  figures are stored, {without} has no induction head.
+  figures are stored, {formed} have induction heads. With fewer random words to learn from, one had none.
 """
     )

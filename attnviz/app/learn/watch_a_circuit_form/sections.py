@@ -24,7 +24,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.text import head_name, percent
 from attnviz.trained.storyteller import forming
 from attnviz.trained.storyteller.forming import PROBE, Snapshot
-from attnviz.trained.storyteller.grammar import ANY_WORD, CHANT, CHANTS, FIRST_CHANTS
+from attnviz.trained.storyteller.grammar import ANY_WORD, CHANT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.widgets.tokens import ShownToken
 
@@ -33,7 +33,6 @@ STEPS = (600, 1000, 1400, 2400)
 _ENOUGH = 1400
 _SIZE = "the size whose forming was shown"
 QUARTERS = 0.25, 0.75  # of the words that are said again, copied
-_DIP = 0.03  # of the same; less is not worth telling
 _WORDS = len(PROBE) // 2
 _WATCHED = _WORDS + _WORDS // 2  # the token whose row is told: in the middle of the second time
 
@@ -153,23 +152,7 @@ def loss(chosen: ShownForming) -> None:
         f"{before.second_loss:.1f} to {after.second_loss:.1f} as the heads form, and in the end to "
         f"{last.second_loss:.2f}. Words said **first** are drawn from {len(ANY_WORD)}, for which guessing "
         f"evenly has {log(len(ANY_WORD)):.1f}: there it stays at {before.first_loss:.1f}, then "
-        f"{after.first_loss:.1f}.{_dip(snapshots)}"
-    )
-
-
-def _dip(snapshots: tuple[Snapshot, ...]) -> str:
-    """What copying loses when fewer of the texts are said again, in Markdown; "" if it is hardly anything."""
-    fewer = FIRST_CHANTS * snapshots[-1].step
-    before = [each for each in snapshots if each.step <= fewer][-1]
-    lowest = min((each for each in snapshots if each.step > fewer), key=lambda each: each.copying.right)
-    if before.copying.right - lowest.copying.right < _DIP:
-        return ""
-    first, later = map(percent, CHANTS)
-    return (
-        f"\n\nFrom step {fewer:,.0f} on, {later} of the texts are random words said again, and no longer "
-        f"{first}. Copying falls from {percent(before.copying.right)} to {percent(lowest.copying.right)} "
-        f"(step {lowest.step:,}), and ends at {percent(snapshots[-1].copying.right)}. We do not know why it "
-        "falls."
+        f"{after.first_loss:.1f}."
     )
 
 

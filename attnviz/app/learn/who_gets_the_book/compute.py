@@ -46,7 +46,7 @@ class Unfinished(NamedTuple):
         task: what is asked.
         words: [START] and the words.
         choices: the two words; the first is the right one, if one is.
-        cues: the places of the words that lead to the first and to the second.
+        cues: the places of the words that lead to the first and to the second; of who gives, where they give.
         gives: where the name of who gives stands, if something is given.
         third: whether somebody else gives: then no word is the right one.
     """
@@ -121,7 +121,7 @@ def _gift(words: tuple[str, ...]) -> Unfinished:
         one, other, _ = first
         return Unfinished("gift", words, (one, other), (people[one], people[other]), named[-1], third=True)
     right = first[0] if giver == first[1] else first[1]
-    return Unfinished("gift", words, (right, giver), (people[right], people[giver]), named[-1])
+    return Unfinished("gift", words, (right, giver), (people[right], named[-1]), named[-1])
 
 
 def _pronoun(words: tuple[str, ...]) -> Unfinished:
@@ -261,12 +261,12 @@ class Giver(NamedTuple):
     duplicate: float
 
 
+GIVES = "giver, giving"
 LOOKS: Mapping[Task, tuple[str, str]] = {
-    "gift": ("who does not give", "giver, named first"),
+    "gift": ("who does not give", GIVES),
     "pronoun": ("subject", "other name"),
     "agreement": ("subject", "nearer noun"),
 }
-GIVES = "giver, giving"
 
 
 @torch.inference_mode()
@@ -300,13 +300,15 @@ def held_out(task: Task, *, model: str = catalogue.STORYTELLER) -> HeldOut:
     one, other = (divmod(at, directly.shape[1]) for at in order)
     giver = None
     if task == "gift":
-        gives = [text.gives or 0 for text in texts]
-        looks[GIVES] = _mean(read.weights(clean, gives))
+        gives, first = zip(
+            *((text.cues[1], text.words.index(text.choices[1])) for text in texts), strict=True
+        )
+        looks["giver, named first"] = _mean(read.weights(clean, first))
         layer, head = divmod(int(looks[GIVES].argmax()), directly.shape[1])
         deaf = read.run([[Edit("decoder", layer, head, end)] for end in read.ends.tolist()])
         rows = tuple(zip(one, other, strict=True))  # what indexes both heads
         seen = [read.weights(deaf, [text.cues[at] for text in texts]).mean(dim=0) for at in range(2)]
-        again = read.weights(clean, [text.cues[1] for text in texts], gives).mean(dim=0)
+        again = read.weights(clean, first, gives).mean(dim=0)
         giver = Giver(
             (layer, head),
             read.says(deaf, 0),

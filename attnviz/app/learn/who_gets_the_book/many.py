@@ -106,23 +106,20 @@ def _verdicts(found: compute.HeldOut) -> list[str]:
         most = max(float(looks[head]) for looks in seen for head in found.pair)
         together += (
             "If they exchange their weights of the two words, the other one is written in "
-            f"{percent(found.turned_together)}: they give either at most {percent(most)} on average"
+            f"{percent(found.turned_together)}: they give either at most {percent(most)} on average."
         )
-        if found.giver:
-            gives = joined([percent(float(found.looks[compute.GIVES][head])) for head in found.pair])
-            together += f", and look at who gives with {gives}"
-        together += "."
-    looks_right = (seen[0] >= _LOOKS) & (np.abs(found.carries) < _IDLE) & (found.turned < _SELDOM)
+    decides = seen.max(axis=0) if found.giver else seen[0]  # of gifts, who gives and who does not
+    looks_right = (decides >= _LOOKS) & (np.abs(found.carries) < _IDLE) & (found.turned < _SELDOM)
     in_vain = [
         f"**A picture that alone is hardly a cause**: {head_name(*head)} looks at the deciding word with "
-        f"{percent(float(seen[0][head]))}. Put in alone, it carries {percent(float(found.carries[head]))}; "
+        f"{percent(float(decides[head]))}. Put in alone, it carries {percent(float(found.carries[head]))}; "
         f"exchanged alone, it turns {percent(float(found.turned[head]))}. Where others are changed, too, it "
         "may do more."
         for head in map(tuple, np.argwhere(looks_right).tolist())
     ]
-    hidden = np.argwhere((seen[0] < _BLIND) & (found.carries >= _CARRIES)).tolist()
+    hidden = np.argwhere((decides < _BLIND) & (found.carries >= _CARRIES)).tolist()
     each = [
-        f"{head_name(*head)} looks at the deciding word with {percent(float(seen[0][head]))} and carries "
+        f"{head_name(*head)} looks at the deciding word with {percent(float(decides[head]))} and carries "
         f"**{percent(float(found.carries[head]))}**"
         for head in map(tuple, hidden)
     ]
