@@ -62,44 +62,57 @@ class Lane:
 
     Args:
         at_once: how many steps run at once.
+        apart: whether, of an address, only one of them does.
     """
 
-    def __init__(self, at_once: int) -> None:
+    def __init__(self, at_once: int, *, apart: bool = False) -> None:
         self._lock = threading.Lock()
         self._waiting: list[_Step] = []
         self._turns = 0
         self._last_turn: dict[Visitor, int] = {}
         self._free = at_once
+        self._apart = apart
+        self._busy = set[Visitor]()
 
     def submit(self, step: Callable[[], None], visitor: Visitor = (), since: float = 0.0) -> Future[None]:
         """Queue a step, which raises nothing. Its future can be cancelled until the step begins."""
         future: Future[None] = Future()
         with self._lock:
             self._waiting.append(_Step(future, step, visitor, since))
-            if self._free:
-                self._free -= 1
-                threading.Thread(target=self._run, daemon=True).start()
+            self._begin()
         return future
 
     def waiting(self) -> int:
         """How many steps wait."""
         return len(self._waiting)
 
-    def _run(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._free += 1
-                    self._last_turn.clear()
-                    return
-                step = min(self._waiting, key=self._turn)
-                self._waiting.remove(step)
-                if not step.future.set_running_or_notify_cancel():
-                    continue
-                self._turns += 1
-                self._last_turn[step.visitor[:1]] = self._last_turn[step.visitor] = self._turns
-            step.do()
-            step.future.set_result(None)
+    def _begin(self) -> None:
+        """Begin all that may run now; whoever calls it holds the lock."""
+        while self._free:
+            may = [step for step in self._waiting if step.visitor[:1] not in self._busy]
+            if not may:
+                return
+            step = min(may, key=self._turn)
+            self._waiting.remove(step)
+            if not step.future.set_running_or_notify_cancel():
+                continue
+            address = step.visitor[:1]
+            self._turns += 1
+            self._last_turn[address] = self._last_turn[step.visitor] = self._turns
+            self._free -= 1
+            if self._apart:
+                self._busy.add(address)
+            threading.Thread(target=self._run, args=(step,), daemon=True).start()
+
+    def _run(self, step: _Step) -> None:
+        step.do()
+        step.future.set_result(None)
+        with self._lock:
+            self._free += 1
+            self._busy.discard(step.visitor[:1])
+            self._begin()
+            if not self._waiting:
+                self._last_turn.clear()
 
     def _turn(self, step: _Step) -> tuple[int, int, float]:
         address = self._last_turn.get(step.visitor[:1], 0)

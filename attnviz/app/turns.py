@@ -1,4 +1,7 @@
-"""Runs of pages take turns: who clicks without a pause, in many windows, keeps themselves waiting."""
+"""Runs of pages take turns: who clicks without a pause, in many windows, keeps themselves waiting.
+
+Of an address one run goes on at a time, so that another address finds a free place at once.
+"""
 
 from collections.abc import Callable
 from threading import Event
@@ -12,7 +15,7 @@ from attnviz.app.jobs import Lane, Visitor
 _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and another may wait for a model
 _PATIENCE_SECONDS = 1.0  # behind runs that wait for something: then it begins beside them
 
-_RUNS = Lane(_AT_ONCE)
+_RUNS = Lane(_AT_ONCE, apart=True)
 
 
 def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> None:

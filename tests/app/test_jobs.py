@@ -24,6 +24,7 @@ class Counting:
     def __init__(self) -> None:
         self.steps = threading.Semaphore(0)
         self.begun = 0
+        self.step = 0
         self.ended = False
         self.asked = threading.Event()
 
@@ -32,6 +33,7 @@ class Counting:
         found = 0
         try:
             for number in range(1, STEPS + 1):
+                self.step = number
                 self.asked.set()
                 assert self.steps.acquire(timeout=SECONDS)
                 found += number
@@ -346,7 +348,7 @@ def test_when_the_server_ends_the_step_that_runs_is_awaited_and_all_is_given_bac
     job = jobs.find("one", counting)
     job.start()
     counting.let_go(2)
-    until_done(job, 2)
+    until(lambda: counting.step == 3)
     last_step = threading.Timer(0.1, counting.let_go, [1])
     last_step.start()
     jobs.close()

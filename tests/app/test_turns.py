@@ -30,6 +30,24 @@ def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run(monkeypatch
     assert order == ["hostile 1", "quiet 1", "hostile 2", "hostile 3"]
 
 
+def test_of_an_address_one_run_goes_on_at_a_time() -> None:
+    lane, last, here, elsewhere = Lane(2, apart=True), threading.Event(), threading.Event(), threading.Event()
+
+    def first() -> None:
+        here.set()
+        last.wait(60)
+
+    lane.submit(first, ("a", 1))
+    second = lane.submit(lambda: None, ("a", 2))
+    lane.submit(elsewhere.set, ("b", 1)).result(60)
+    assert here.wait(60)
+    assert elsewhere.is_set()
+    assert not second.running()
+    assert not second.done()
+    last.set()
+    second.result(60)
+
+
 def test_a_run_that_takes_long_holds_nobody_up_for_longer_than_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
