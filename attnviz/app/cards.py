@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from attnviz.app import small_pictures
+from attnviz.app.state import link
+
 STYLE = """
 <style>
 [class*="st-key-cards-"] .stColumn { min-width: 17rem; }
@@ -16,6 +19,7 @@ STYLE = """
 [class*="st-key-card-"] a[data-testid]::after { content: ""; position: absolute; inset: 0; }
 [class*="st-key-card-"] a[data-testid] p { font-size: 1.1rem; font-weight: 600; white-space: normal; }
 [class*="st-key-card-"] a[data-testid] :has(> p) { overflow: visible; }
+.small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: 0.8125rem; }
 </style>
 """
 """A card is one large link; where there is less room, fewer stand in a row. The frame sends it."""
@@ -39,5 +43,8 @@ def draw(cards: Sequence[Card], in_a_row: int) -> None:
         with st.container(key=f"cards-{shown[0].name}"):
             for column, card in zip(st.columns(in_a_row), shown, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
+                    picture = small_pictures.of_page(card.name)
+                    seen = "✓ visited" if link.visited(card.name) else ""
+                    st.html(f'<div class="small-picture" style="background-image: {picture}">{seen}</div>')
                     st.page_link(f"pages/{card.name}.py", label=card.question, icon=card.icon)
                     st.markdown(card.summary)

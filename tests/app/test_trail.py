@@ -37,3 +37,11 @@ def test_the_trail_names_the_last_three_pages() -> None:
     for page in ("learn", "heads", "models", "explore"):
         go(app, page)
     assert [label for label, _ in way(app)] == ["Learn ›", "Heads ›", "Models ›"]
+
+
+def test_the_cards_mark_the_pages_of_this_visit() -> None:
+    app = visit("scale")
+    go(app, "learn")
+    marked = [html.proto.body for html in app.get("html") if "small-picture" in html.proto.body]
+    assert [at for at, body in enumerate(marked, 1) if "visited" in body] == [2]
+    assert all("data:image/svg+xml" in body for body in marked)

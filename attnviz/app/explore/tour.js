@@ -1,6 +1,7 @@
 /* tour: who comes to Explore for the first time is led to four things to do, each beside its own control. */
 
 import { element } from "../../widgets/dom.js";
+import { room } from "../classroom/room.js";
 import styles from "./tour.css";
 
 const SEEN = "attnviz-tour"; // in the browser's storage, once it was begun
@@ -91,17 +92,27 @@ class Tour {
   }
 }
 
-/** Begins the tour once Explore is drawn, for who was never here before and came without a link to a view. */
+/** Whether this browser saw the tour before, which it notes; where it keeps nothing, there is no tour. */
+function seen() {
+  try {
+    const before = localStorage.getItem(SEEN);
+    localStorage.setItem(SEEN, "begun");
+    return before !== null;
+  } catch {
+    return true;
+  }
+}
+
+/** Begins the tour once Explore is drawn, for who was never here before and opened it without a link to a view. */
 export function offerTour() {
-  if (location.search || localStorage.getItem(SEEN)) return;
+  if (location.search || !location.pathname.endsWith("/")) return;
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(styles);
   document.adoptedStyleSheets.push(sheet);
   const watch = new MutationObserver(() => {
     if (!document.querySelector(STEPS[0][0]) || !document.querySelector(STEPS[3][0])) return;
     watch.disconnect();
-    localStorage.setItem(SEEN, "begun");
-    new Tour();
+    if (!room.follows && !seen()) new Tour();
   });
   watch.observe(document.body, { childList: true, subtree: true });
 }

@@ -18,6 +18,7 @@ from attnviz.app.state.choice import Choice, OneOf
 from attnviz.app.state.choices import MOVED, TABLE, of_page
 
 _PAGE = "the page"
+_VISITED = "the pages of this visit"
 _ASKED = "what the link asked for"
 _NOTICE = "what the link could not have"
 
@@ -25,6 +26,11 @@ _NOTICE = "what the link could not have"
 def page() -> str:
     """The page that is being drawn: its name; "" outside of any."""
     return str(memory.get(_PAGE, ""))
+
+
+def visited(name: str) -> bool:
+    """Whether this visit was on the page."""
+    return name in memory.get(_VISITED, ())
 
 
 def arrive(name: str) -> None:
@@ -39,6 +45,7 @@ def arrive(name: str) -> None:
     _move(name)
     came = page() != name
     memory.put(_PAGE, name)
+    memory.put(_VISITED, memory.get(_VISITED, frozenset()) | {name})
     _rename()
     _take_carried(came)
     if not memory.has(_ASKED):
