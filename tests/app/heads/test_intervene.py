@@ -235,7 +235,7 @@ def test_before_the_ranking_it_is_said_what_waits_for_it(monkeypatch: pytest.Mon
         raise AttnvizError("not today")
 
     monkeypatch.setattr(ranking, "ablate", refused)
-    app = finished(visit("intervene", text="A dog that nobody has ranked.", edits="encoder 4-2"))
+    app = finished(try_page("intervene", text="A dog that nobody has ranked.", edits="encoder 4-2"))
     assert app.error[0].value == "not today"
     assert "it can begin when every head has been silenced alone" in words(app)
     assert "To compare: without `" in words(app)

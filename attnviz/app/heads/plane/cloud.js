@@ -271,10 +271,19 @@ class Cloud extends View {
     if (this.chosen) this.pick([]);
   }
 
-  /** Enlarges around a place; the middle, if none is given. */
-  zoom(times, at = null) {
+  /** What is looked at: the middle of the chosen points; of the frame, if there are none. */
+  middle() {
+    const { x, y, width, height } = this.box();
+    if (!this.chosen) return { x: x + width / 2, y: y + height / 2 };
+    const { at } = this.lay(this.size.width, this.size.height);
+    const mean = (axis) => [...this.chosen].reduce((sum, point) => sum + at[2 * point + axis], 0) / this.chosen.size;
+    return { x: mean(0), y: mean(1) };
+  }
+
+  /** Enlarges around a place. */
+  zoom(times, at = this.middle()) {
     const { width, height } = this.size;
-    const [x, y] = at ? [at.x - width / 2, at.y - height / 2] : [0, 0];
+    const [x, y] = [at.x - width / 2, at.y - height / 2];
     const zoom = Math.min(FAR, Math.max(1, this.view.zoom * times));
     const by = zoom / this.view.zoom;
     this.view = zoom === 1 ? { zoom, x: 0, y: 0 } : { zoom, x: x + (this.view.x - x) * by, y: y + (this.view.y - y) * by };

@@ -102,6 +102,7 @@ def choose(entry: Entry, layer: int, head: int) -> ManySelection:
             "distance then tells more of the dot product, and no weight changes.",
         )
     else:
+        st.caption("*Scale jointly* is for distances.", width="content")
         SCALED.keep()
     return ManySelection(entry, self_attention(entry), layer, head, keeps, scaled, hide, _BY[by])
 
