@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks import claims
 
-# docs/models.md is made by a command and compared; what papers are called, and where a line of a drawing stands, says
-# nothing of attnviz.
+# docs/models.md is made by a command and compared; what papers are called, and where a line of a drawing
+# stands, says nothing of attnviz.
 ELSEWHERE = {"docs/models.md", "attnviz/app/references.py", "attnviz/app/small_pictures.py"}
 KINDS = (
     "README.md",
