@@ -105,14 +105,19 @@ function seen() {
 
 /** Begins the tour once Explore is drawn, for who was never here before and opened it without a link to a view. */
 export function offerTour() {
-  if (location.search || !location.pathname.endsWith("/")) return;
+  // Explore may have written its choices into the address before this code came.
+  const [opened] = performance.getEntriesByType("navigation");
+  const { pathname, search } = new URL(opened?.name ?? location.href);
+  if (search || !pathname.endsWith("/")) return;
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(styles);
   document.adoptedStyleSheets.push(sheet);
-  const watch = new MutationObserver(() => {
+  const begin = () => {
     if (!document.querySelector(STEPS[0][0]) || !document.querySelector(STEPS[3][0])) return;
     watch.disconnect();
     if (!room.follows && !seen()) new Tour();
-  });
+  };
+  const watch = new MutationObserver(begin);
   watch.observe(document.body, { childList: true, subtree: true });
+  begin();
 }
