@@ -20,8 +20,10 @@ from tests.browser.visit import (
     box_of,
     eventually,
     fits,
+    leading,
     menu,
     middle,
+    open_room,
     reveal,
     save,
     visit,
@@ -103,27 +105,27 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
     """Streamlit hides from a page what the page before had in the address, too."""
     lesson = Lesson(browser, server, [DESKTOP])
     teacher, [student] = lesson.teacher, lesson.students
-    code = open_room(lesson)
-    visit(student, f"{lesson.url}/classroom?room={code}")
-    visit(teacher, f"{lesson.url}/translate?{urlencode({'english': NARROW})}")
-    box = student.get_by_role("textbox", name="English")
-    lesson.everybody_sees("9 · How does a transformer translate?")
-    expect(box).to_have_value(NARROW)
-    visit(student, student.url)
-    bar(student, "Following your teacher.")
-    visit(teacher, f"{lesson.url}/cause?{urlencode({'english': NARROW})}")
-    lesson.everybody_sees("10 · Is the picture the cause?")
-    expect(box).to_have_value(NARROW)
-    visit(student, f"{lesson.url}/assignment")  # who works on it is not carried off
-    bar(student, "Following is paused: this page stays.")
-    bar(teacher, "1 here · 0 follow.")
-    menu(teacher).filter(has_text="About").click()
-    about = teacher.get_by_role("heading", name="How to read a picture")
-    expect(about).to_be_visible()
-    expect(student.get_by_role("heading", name="Assignment")).to_be_visible()
-    press(student, "Follow again")
-    lesson.everybody_sees("How to read a picture")
-    assert lesson.faults.seen == []
+    with leading(teacher, lesson.url) as code:
+        visit(student, f"{lesson.url}/classroom?room={code}")
+        visit(teacher, f"{lesson.url}/translate?{urlencode({'english': NARROW})}")
+        box = student.get_by_role("textbox", name="English")
+        lesson.everybody_sees("9 · How does a transformer translate?")
+        expect(box).to_have_value(NARROW)
+        visit(student, student.url)
+        bar(student, "Following your teacher.")
+        visit(teacher, f"{lesson.url}/cause?{urlencode({'english': NARROW})}")
+        lesson.everybody_sees("10 · Is the picture the cause?")
+        expect(box).to_have_value(NARROW)
+        visit(student, f"{lesson.url}/assignment")  # who works on it is not carried off
+        bar(student, "Following is paused: this page stays.")
+        bar(teacher, "1 here · 0 follow.")
+        menu(teacher).filter(has_text="About").click()
+        about = teacher.get_by_role("heading", name="How to read a picture")
+        expect(about).to_be_visible()
+        expect(student.get_by_role("heading", name="Assignment")).to_be_visible()
+        press(student, "Follow again")
+        lesson.everybody_sees("How to read a picture")
+        assert lesson.faults.seen == []
     lesson.close()
 
 
@@ -131,59 +133,61 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
     lesson = Lesson(browser, server, [PHONE])
     teacher, [phone] = lesson.teacher, lesson.students
     teacher.set_viewport_size(PROJECTOR)
-    code = open_room(lesson)
-    visit(phone, f"{lesson.url}/classroom?room={code}")
-    options = [f"{number} {'and so on ' * 7}" for number in range(1, 7)]
-    asked = {
-        "teacher": "true",
-        "ask": "Which? " * 50,
-        "options": ";".join(options),
-        "right": options[-1].strip(),
-    }
-    visit(teacher, f"{lesson.url}/scale?{urlencode(asked)}")
-    expect(teacher.get_by_role("button", name="Ask your own")).to_be_visible()
-    lesson.everybody_sees("2 · Why are the scores divided by √d?")
-    to_reveal = [page.get_by_role("button", name="Reveal", exact=True) for page in (teacher, phone)]
-    covering = [page.get_by_role("button", name="Cover the answer") for page in (teacher, phone)]
-    to_reveal[0].click()
-    for each in covering:
-        expect(each).to_be_visible()
-    live = teacher.get_by_role("region", name="Live room")
-    assert box_of(live)["height"] <= 64
-    beside = live.get_by_role("button", name="Point", exact=True)
-    place = box_of(beside)
-    press(teacher, "Ask your question")
-    for each in (*covering, *to_reveal):
-        expect(each).to_have_count(0)
-    last = phone.locator(".options button").last
-    last.scroll_into_view_if_needed()
-    last.click()
-    press(teacher, "Show the votes on this screen")
-    for part in (".question", ".options span", ".number"):
-        shown = teacher.locator(f".room-bar {part}").first
-        size = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
-        assert shown.evaluate(size) >= 24
-    teacher.keyboard.press("PageDown")  # nothing is revealed behind the vote
-    press(teacher, "Vote again")  # which closes the first vote
-    last.click()
-    press(teacher, "Show votes and answer to all")
-    expect(phone.locator(".right")).to_be_in_viewport(ratio=0.9)
-    assert box_of(beside) == place, "a button moved under the pointer"
-    expect(to_reveal[0]).to_be_visible()
-    expect(phone.get_by_text("Your teacher reveals the answer.")).to_be_visible()
+    with leading(teacher, lesson.url) as code:
+        visit(phone, f"{lesson.url}/classroom?room={code}")
+        options = [f"{number} {'and so on ' * 7}" for number in range(1, 7)]
+        asked = {
+            "teacher": "true",
+            "ask": "Which? " * 50,
+            "options": ";".join(options),
+            "right": options[-1].strip(),
+        }
+        visit(teacher, f"{lesson.url}/scale?{urlencode(asked)}")
+        expect(teacher.get_by_role("button", name="Ask your own")).to_be_visible()
+        lesson.everybody_sees("2 · Why are the scores divided by √d?")
+        to_reveal = [page.get_by_role("button", name="Reveal", exact=True) for page in (teacher, phone)]
+        covering = [page.get_by_role("button", name="Cover the answer") for page in (teacher, phone)]
+        to_reveal[0].click()
+        for each in covering:
+            expect(each).to_be_visible()
+        live = teacher.get_by_role("region", name="Live room")
+        assert box_of(live)["height"] <= 64
+        beside = live.get_by_role("button", name="Point", exact=True)
+        place = box_of(beside)
+        press(teacher, "Ask your question")
+        for each in (*covering, *to_reveal):
+            expect(each).to_have_count(0)
+        last = phone.locator(".options button").last
+        last.scroll_into_view_if_needed()
+        last.click()
+        press(teacher, "Show the votes on this screen")
+        for part in (".question", ".options span", ".number"):
+            shown = teacher.locator(f".room-bar {part}").first
+            size = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
+            assert shown.evaluate(size) >= 24
+        teacher.keyboard.press("PageDown")  # nothing is revealed behind the vote
+        press(teacher, "Vote again")  # which closes the first vote
+        last.click()
+        press(teacher, "Show votes and answer to all")
+        expect(phone.locator(".right")).to_be_in_viewport(ratio=0.9)
+        assert box_of(beside) == place, "a button moved under the pointer"
+        expect(to_reveal[0]).to_be_visible()
+        expect(phone.get_by_text("Your teacher reveals the answer.")).to_be_visible()
 
-    second = teacher.context.new_page()
-    visit(second, f"{lesson.url}/masks")
-    bar(second, "This room is led from another window.")
-    lesson.everybody_sees("2 · Why are the scores divided by √d?")
-    visit(teacher, teacher.url)
-    expect(teacher.get_by_role("button", name="Point", exact=True)).to_be_visible()  # a reload keeps the lead
-    press(second, "Lead from here")
-    bar(teacher, "This room is led from another window.")
-    expect(phone.get_by_role("heading", name="5 · Who may look at whom?")).to_be_visible()
-    menu(second).filter(has_text="About").click()
-    expect(phone.get_by_role("heading", name="How to read a picture")).to_be_visible()
-    assert lesson.faults.seen == []
+        second = teacher.context.new_page()
+        visit(second, f"{lesson.url}/masks")
+        bar(second, "This room is led from another window.")
+        lesson.everybody_sees("2 · Why are the scores divided by √d?")
+        visit(teacher, teacher.url)
+        expect(
+            teacher.get_by_role("button", name="Point", exact=True)
+        ).to_be_visible()  # a reload keeps the lead
+        press(second, "Lead from here")
+        bar(teacher, "This room is led from another window.")
+        expect(phone.get_by_role("heading", name="5 · Who may look at whom?")).to_be_visible()
+        menu(second).filter(has_text="About").click()
+        expect(phone.get_by_role("heading", name="How to read a picture")).to_be_visible()
+        assert lesson.faults.seen == []
     lesson.close()
 
 
@@ -192,16 +196,9 @@ def folder(file: Path, name: str) -> Path:
     return file / name
 
 
-def open_room(lesson: Lesson) -> str:
-    """Its code."""
-    visit(lesson.teacher, f"{lesson.url}/classroom")
-    lesson.teacher.get_by_role("button", name="Open a room").click()
-    return lesson.teacher.locator(".room-code").inner_text()
-
-
 def join(lesson: Lesson) -> None:
     teacher, url = lesson.teacher, f"{lesson.url}/classroom"
-    code = open_room(lesson)
+    code = open_room(teacher, lesson.url)
     assert re.fullmatch("[2-9A-Z]{6}", code)
     assert code not in teacher.url
     first, second, lost, *_ = lesson.students

@@ -3,7 +3,8 @@
 import functools
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec
@@ -323,3 +324,28 @@ def assert_link_reproduces(page: Page, shown: Callable[[Page], object] = everyth
 
     check()
     other.close()
+
+
+def open_room(teacher: Page, url: str) -> str:
+    """Its code."""
+    visit(teacher, f"{url}/classroom")
+    teacher.get_by_role("button", name="Open a room").click()
+    return teacher.locator(".room-code").inner_text()
+
+
+@contextmanager
+def leading(teacher: Page, url: str) -> Iterator[str]:
+    """A room's code. The room ends with the block: a network may have three of them open at most."""
+    code = open_room(teacher, url)
+    try:
+        yield code
+    finally:
+        visit(teacher, f"{url}/classroom")
+        room = teacher.get_by_role("region", name="Live room")
+        lead = room.get_by_role("button", name="Lead from here")
+        end = room.get_by_role("button", name="End room")
+        expect(lead.or_(end)).to_be_visible()
+        if lead.is_visible():
+            lead.click()
+        end.dblclick()
+        expect(room).to_be_hidden()

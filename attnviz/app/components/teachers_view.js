@@ -176,6 +176,11 @@ class TeachersView {
       if (followed.length) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
+    for (const rows of drawn(part, "[data-rows]")) {
+      const sign = () => rows.toggleAttribute("data-more", rows.scrollHeight - rows.clientHeight - rows.scrollTop > 4);
+      rows.onscroll = sign;
+      sign();
+    }
   }
 
   /** @param {KeyboardEvent} event

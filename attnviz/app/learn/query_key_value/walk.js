@@ -218,6 +218,7 @@ class Block {
     const tellsProducts = !this.name.includes("_matrix") && !this.name.includes("_bias") && !this.name.startsWith("vector");
     this.body.tabIndex = !hidden && (current ? !this.name.includes("_bias") : tellsProducts) ? 0 : -1;
     this.body.classList.toggle("current", current);
+    this.body.toggleAttribute("data-followed", current && this.name === "output"); // below all rows
     if (hidden) return;
     if (this.canvas && !this.column && this.painted !== this.inBars) this.paint(walk.theme);
     this.body.classList.toggle("faint", box.faint === true);
