@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
-from tests.browser.visit import PROJECTOR, axe, eventually, middle, press, visit, wait_idle
+from tests.browser.visit import PROJECTOR, axe, eventually, leading, middle, press, visit, wait_idle
 
 LEAST = 24  # pixels of type that is read from afar
 
@@ -53,29 +53,31 @@ def address(page: Page) -> str:
 
 
 def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: Server) -> None:
+    """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")
-    for number, lesson in enumerate(LESSONS):
-        assert address(page) == lesson.name
-        assert seen(page) == "question"
-        expect(page.locator(".st-key-slide-picture")).to_be_hidden()
-        press(page, "PageDown")  # the answer
-        expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
-        wait_idle(page)
-        assert seen(page) == "question"
-        press(page, "ArrowRight")
-        expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
-        for _ in range(30):  # its own steps, and its screens
+    with leading(page, server.url):
+        visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")
+        for number, lesson in enumerate(LESSONS):
+            assert address(page) == lesson.name
+            assert seen(page) == "question"
+            expect(page.locator(".st-key-slide-picture")).to_be_hidden()
+            press(page, "PageDown")  # the answer
+            expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
             wait_idle(page)
-            assert seen(page) == "picture"
-            pictures = page.locator("[data-shown] .stBidiComponent:visible")
-            expect(pictures, f"{page.url} has a screen of words alone").not_to_have_count(0)
-            if number + 1 == len(LESSONS):
-                return
-            press(page, "PageDown")
-            wait_idle(page)
-            if address(page) != lesson.name:
-                break
+            assert seen(page) == "question"
+            press(page, "ArrowRight")
+            expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
+            for _ in range(30):  # its own steps, and its screens
+                wait_idle(page)
+                assert seen(page) == "picture"
+                pictures = page.locator("[data-shown] .stBidiComponent:visible")
+                expect(pictures, f"{page.url} has a screen of words alone").not_to_have_count(0)
+                if number + 1 == len(LESSONS):
+                    return
+                press(page, "PageDown")
+                wait_idle(page)
+                if address(page) != lesson.name:
+                    break
 
 
 def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, server: Server) -> None:
