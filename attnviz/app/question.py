@@ -165,6 +165,13 @@ def ask_below(own: Question | None) -> None:
             ask(own)
 
 
+def offer(question: Question | None) -> None:
+    """Let a teacher ask a room this, or nothing, unless a question of their own stands on the page."""
+    asked = on_page(link.page())
+    if asked is None or not asked.own:
+        memory.put(_QUESTION, question and (link.page(), question))
+
+
 def _verdict(guessed: str | None, right: str | None) -> str:
     if right is None:
         return "No option was called the right one"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches
+from attnviz.app import caches, question
 from attnviz.app.caches import View
+from attnviz.app.classroom import bar
 from attnviz.app.examples import Example, example_named, introduction
 from attnviz.app.explore import attention, sentences
 from attnviz.app.explore.choices import open_heads
@@ -56,10 +57,10 @@ def draw(view: View, example: Example | None) -> None:
     Nothing where the visitor has a sentence of their own, or has the answer before them.
     """
     task = next((each for each in TASKS if example and each.name == example.name), None)
-    if task is None or introduction(view.model).head is None:
-        return
-    guessed = memory.get(_key(task))
-    if not guessed and SHOW.get("") in (task.word, CHANGE):
+    if task and (introduction(view.model).head is None or _answered(task)):
+        task = None
+    question.offer(_for_room(task, view.model) if task and bar.seat().teaches else None)
+    if task is None:
         return
     with st.container(border=True):
         st.markdown(f"**Guess first, then look.** {task.question(view.model)}")
@@ -77,6 +78,16 @@ def draw(view: View, example: Example | None) -> None:
 
 def _key(task: Task) -> str:
     return f"guess {task.word}"
+
+
+def _answered(task: Task) -> bool:
+    """Whether the visitor came to the answer without a guess."""
+    return not memory.get(_key(task)) and SHOW.get("") in (task.word, CHANGE)
+
+
+def _for_room(task: Task, model: str) -> question.Question:
+    weights = _weights(task, model)
+    return question.Question(task.question(model), task.answers, max(weights, key=weights.__getitem__))
 
 
 def _follows(model: str) -> tuple[int, int]:
@@ -99,11 +110,16 @@ def _open(task: Task, model: str) -> None:
 
 def _outcome(task: Task, guess: str, model: str) -> str:
     """Who was right, with the weights of this very sentence."""
+    weights = _weights(task, model)
+    more, less = sorted(weights, key=weights.__getitem__, reverse=True)
+    verdict = "Yes" if guess == more else "No"
+    return f"**{verdict}:** {more} {percent(weights[more])}, {less} {percent(weights[less])}."
+
+
+def _weights(task: Task, model: str) -> dict[str, float]:
+    """How much "it" looks at each answer."""
     given, (layer, head) = ModelInput(task.example(model).other), _follows(model)
     labels = caches.shown(model, given, _KIND, False, False)[0].labels
     numbers = caches.weights(model, given, _KIND, False, False)[layer - 1, head - 1]
     row = numbers[labels.index(_QUERY)]
-    weight = {answer: float(row[labels.index(answer)]) for answer in task.answers}
-    more, less = sorted(task.answers, key=weight.__getitem__, reverse=True)
-    verdict = "Yes" if guess == more else "No"
-    return f"**{verdict}:** {more} {percent(weight[more])}, {less} {percent(weight[less])}."
+    return {answer: float(row[labels.index(answer)]) for answer in task.answers}

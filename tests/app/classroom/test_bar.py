@@ -1,7 +1,7 @@
 """What the bar of a room is told of each page, and what it tells Python."""
 
 import re
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs
 
 import pytest
@@ -9,8 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.classroom import bar, socket
 from attnviz.app.classroom.rooms import Poll, opened
+from attnviz.app.explore.tasks import TASKS
 from attnviz.app.learn.contents import LESSONS
-from attnviz.app.question import LONGEST
+from attnviz.app.question import LONGEST, Question
 from tests.app.shown import buttons, clean, press, sent, try_page, visit
 
 
@@ -40,6 +41,31 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     room.lead("window", {"do": "ask", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
+
+
+def test_a_teacher_can_ask_a_room_what_explore_asks_until_a_question_of_their_own_stands_there() -> None:
+    def asked(app: AppTest) -> Question | None:
+        name, question = clean(app).session_state["the question of the page"] or ("explore", None)
+        assert name == "explore"
+        return cast("Question | None", question)
+
+    example = TASKS[0].example("minilm")
+    app = visit("explore", text=example.text, other=example.other)
+    assert asked(app) is None  # nobody teaches
+    app.session_state["the seat in a live room"] = bar.Seat("ABC234", True)
+    question = asked(app.run())
+    assert question is not None
+    assert "Which word will *it* look at more" in question.text
+    assert (question.options, question.right, question.own) == (("dog", "road"), "road", False)
+    app.text_input(key="ask").set_value("Who?").run()
+    question = asked(app.text_input(key="options").set_value("he; she").run())
+    assert question is not None
+    assert (question.text, question.own) == ("Who?", True)
+    app.text_input(key="ask").set_value("").run()
+    question = asked(app.text_input(key="options").set_value("").run())
+    assert question is not None
+    assert not question.own
+    assert asked(app.text_input(key="text").set_value("A cat sat.").run()) is None
 
 
 @pytest.mark.parametrize(
