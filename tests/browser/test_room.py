@@ -32,6 +32,7 @@ from tests.browser.visit import (
 
 HOSTILE = "<b>Is 2 < 3</b> *or* $x$ :red[not]?"
 NARROW = "The dog did not cross the road as it was too narrow."
+SIZE = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
 OPTIONS = ("<img src=x onerror=alert(1)>", "**bold** & [link](http://example.invalid)")
 
 
@@ -143,7 +144,11 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
             "right": options[-1].strip(),
         }
         visit(teacher, f"{lesson.url}/scale?{urlencode(asked)}")
-        expect(teacher.get_by_role("button", name="Ask your own")).to_be_visible()
+        teacher.get_by_role("button", name="Ask your own").click()
+        form = teacher.get_by_test_id("stPopoverBody").locator("p, input, textarea")
+        expect(form.first).to_be_visible()
+        assert all(each.evaluate(SIZE) >= 24 for each in form.all())
+        teacher.keyboard.press("Escape")
         lesson.everybody_sees("2 · Why are the scores divided by √d?")
         to_reveal = [page.get_by_role("button", name="Reveal", exact=True) for page in (teacher, phone)]
         covering = [page.get_by_role("button", name="Cover the answer") for page in (teacher, phone)]
@@ -163,8 +168,7 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
         press(teacher, "Show the votes on this screen")
         for part in (".question", ".options span", ".number"):
             shown = teacher.locator(f".room-bar {part}").first
-            size = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
-            assert shown.evaluate(size) >= 24
+            assert shown.evaluate(SIZE) >= 24
         teacher.keyboard.press("PageDown")  # nothing is revealed behind the vote
         press(teacher, "Vote again")  # which closes the first vote
         last.click()

@@ -8,7 +8,6 @@ import streamlit as st
 
 from attnviz.app import caches, question
 from attnviz.app.caches import View
-from attnviz.app.classroom import bar
 from attnviz.app.examples import Example, example_named, introduction
 from attnviz.app.explore import attention, sentences
 from attnviz.app.explore.choices import open_heads
@@ -59,7 +58,7 @@ def draw(view: View, example: Example | None) -> None:
     task = next((each for each in TASKS if example and each.name == example.name), None)
     if task and (introduction(view.model).head is None or _answered(task)):
         task = None
-    question.offer(_for_room(task, view.model) if task and bar.seat().teaches else None)
+    question.offer(_for_room(task, view.model) if task else None)
     if task is None:
         return
     with st.container(border=True):

@@ -43,7 +43,7 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
 
 
-def test_a_teacher_can_ask_a_room_what_explore_asks_until_a_question_of_their_own_stands_there() -> None:
+def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_stands_there() -> None:
     def asked(app: AppTest) -> Question | None:
         name, question = clean(app).session_state["the question of the page"] or ("explore", None)
         assert name == "explore"
@@ -51,9 +51,7 @@ def test_a_teacher_can_ask_a_room_what_explore_asks_until_a_question_of_their_ow
 
     example = TASKS[0].example("minilm")
     app = visit("explore", text=example.text, other=example.other)
-    assert asked(app) is None  # nobody teaches
-    app.session_state["the seat in a live room"] = bar.Seat("ABC234", True)
-    question = asked(app.run())
+    question = asked(app)
     assert question is not None
     assert "Which word will *it* look at more" in question.text
     assert (question.options, question.right, question.own) == (("dog", "road"), "road", False)
