@@ -43,7 +43,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedAr
     if view.kind != "cross" and (seen := window(block.mask)):
         st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
     with st.container(key="verdict"):
-        verdict.draw(view.model, view.kind, heads.layer - 1, heads.head - 1)
+        verdict.tell(view.model, view.kind, heads.layer - 1, heads.head - 1)
 
 
 def _reach(before: int, after: int) -> str:

@@ -20,20 +20,8 @@ def stored(model: str) -> HeadVerdicts | None:
     return verdicts_file.stored(caches.entry(model))
 
 
-def draw(model: str, kind: Kind, layer: int, head: int) -> None:
-    """Draw the verdict on a head, from 0, and behind a click what it rests on."""
-    tell(model, kind, layer, head)
-    if _found(model, kind):
-        evidence = st.expander(
-            "What was measured", icon=":material/calculate:", key="what was measured", on_change="rerun"
-        )
-        if evidence.open:
-            with evidence:
-                measured(model, kind, layer, head)
-
-
 def tell(model: str, kind: Kind, layer: int, head: int) -> None:
-    """Draw the verdict on a head; nothing for attention on which there are none."""
+    """Draw the verdict on a head, from 0; nothing for attention on which there are none."""
     if found := _found(model, kind):
         st.markdown(found.told(layer, head))
         return
@@ -46,6 +34,18 @@ def tell(model: str, kind: Kind, layer: int, head: int) -> None:
         f":small[Whether it matters where a head looks was not measured for this model. {command} "
         "measures it.]"
     )
+
+
+def offer_evidence(model: str, kind: Kind, layer: int, head: int) -> None:
+    """Draw a button that opens what the verdict on a head, from 0, rests on; nothing without a verdict."""
+    if not _found(model, kind):
+        return
+    evidence = st.popover(
+        "What was measured", icon=":material/calculate:", key="what was measured", on_change="rerun"
+    )
+    if evidence.open:
+        with evidence:
+            measured(model, kind, layer, head)
 
 
 def measured(model: str, kind: Kind, layer: int, head: int) -> None:
