@@ -52,19 +52,20 @@ def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
         AttnvizError: the model cannot read what stands in the box, or gives its weights alone; or the text is
             none, or too long, or an index that cannot be searched with it.
     """
-    text, entry, _ = choosing.sentence_and_model()
+    text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
     caches.need_vectors(caches.trace(entry.name, given))
-    head_column, also_column, token_column = st.columns([3, 2, 2])
-    with head_column:
-        layer, head = choosing.head(entry, kind)
     queries, keys = choosing.groups(entry, given, kind)
-    others = [each for each in range(1, entry.heads + 1) if each != head + 1]  # of the same layer
-    with also_column:
-        also = ALSO.draw("Together with heads", others, placeholder="none")
-    with token_column:
+    with numbers:
+        layer, head = choosing.head(entry, kind)
+    with beside:
         query = controls.token(queries, given, "Token")
+    others = [each for each in range(1, entry.heads + 1) if each != head + 1]  # of the same layer
     with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Together with heads")
+        also = ALSO.draw(
+            "Together with heads", others, placeholder="none", label_visibility="collapsed", width=160
+        )
         st.markdown("Alike by")
         tells_states = loading.load(entry.name).tells_states
         by = _BY[FOUND_BY.segments("Alike by", [way for way in _BY if way != _STATE or tells_states])]
