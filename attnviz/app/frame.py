@@ -31,6 +31,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
+# Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
 <style>
@@ -52,6 +53,19 @@ _STYLE = """
 }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
+@media (forced-colors: active) {
+  .stButtonGroup [aria-checked="true"] { background: Highlight; color: HighlightText; }
+  .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }
+  .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
+}
+@media (max-width: 1000px) {
+  .st-key-bar .stHorizontalBlock { flex-wrap: wrap; }
+  .st-key-bar .stColumn { flex: 1 1 10.5rem; min-width: min-content; }
+  .st-key-bar .stSelectbox > :not(label) { min-width: 6rem; }
+  .st-key-bar .stColumn:has(.stNumberInput) { flex-basis: 8rem; min-width: 8rem; }
+  .st-key-bar .stColumn:has(.stColumn, .stButtonGroup) { min-width: 18rem; }
+  .st-key-bar .stColumn:has(.stTextInput) { min-width: 100%; }
+}
 .stCode .token { color: inherit !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {

@@ -8,19 +8,33 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
-from tests.browser.visit import COMPUTED_MS, DESKTOP, PHONE, box_of, eventually, reveal, visit, wait_idle
+from tests.browser.visit import (
+    COMPUTED_MS,
+    DESKTOP,
+    PHONE,
+    box_of,
+    eventually,
+    fits,
+    reveal,
+    visit,
+    wait_idle,
+)
 
 TREES = Path(__file__).with_name("trees")
 LEARN, HEADS = [each.name for each in LESSONS], [each.name for each in TOOLS]
 MOST_WORDS = 120
 FIGURE_BEGINS = 200  # pixels from the top
 SCREENS = {"wide": 2, "phone": 5}
+AT_200_PERCENT: ViewportSize = {"width": DESKTOP["width"] // 2, "height": DESKTOP["height"] // 2}
+NARROWEST = 24  # pixels that a number of two digits needs
 
+_WIDTHS = "all => all.filter(each => each.checkVisibility()).map(each => each.clientWidth)"
+_GROUND = "one => getComputedStyle(one).backgroundColor"
 _HEIGHT = "one => one.scrollHeight"
 # A formula is no word; what is chosen beside the picture is none either.
 _WORDS = """
@@ -69,3 +83,28 @@ def test_the_main_part_is_short_and_its_tree_is_as_kept(
     page.set_viewport_size(PHONE)
     wait_idle(page)
     assert height(page) <= SCREENS["phone"] * PHONE["height"]
+    page.set_viewport_size(AT_200_PERCENT)
+    wait_idle(page)
+    assert fits(page)
+    widths = page.locator(".st-key-bar :is(.stTextInput, .stSelectbox, .stNumberInput) input").evaluate_all(
+        _WIDTHS
+    )
+    assert all(width >= NARROWEST for width in widths), widths
+
+
+def test_explore_is_short(page: Page, server: Server) -> None:
+    visit(page, server.url)
+    for viewport, screens in ((DESKTOP, SCREENS["wide"]), (PHONE, SCREENS["phone"])):
+        page.set_viewport_size(viewport)
+        wait_idle(page)
+        assert height(page) <= screens * viewport["height"]
+
+
+def test_where_the_system_chooses_all_colours_numbers_keep_theirs(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/behaviour")
+    page.emulate_media(forced_colors="active")
+    assert page.evaluate("matchMedia('(forced-colors: active)').matches")
+    cells = page.get_by_role("gridcell")
+    assert len({cell.evaluate(_GROUND) for cell in cells.all()[:12]}) > 2
+    pressed, other = page.locator(".stButtonGroup").first.get_by_role("radio").all()[:2]
+    assert pressed.evaluate(_GROUND) != other.evaluate(_GROUND)

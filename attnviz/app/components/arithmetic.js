@@ -274,7 +274,7 @@ class Arithmetic extends View {
       );
     const item = step(
       "Softmax: a share of the row",
-      `e to the power of each score (less the row’s largest, max), divided by the sum of all. ${sink ? "This head’s sink, a learned score that belongs to no token, is in the sum too, and its share goes nowhere. " : ""}Pick another token to see its numbers.`,
+      `e to the power of score − max, divided by the sum of all. ${sink ? "This head’s sink, a learned score that belongs to no token, is in the sum too, and its share goes nowhere. " : ""}Pick another token to see its numbers.`,
       element("div", { class: long && this.showAll ? "scroll tall" : "" }, rows),
       ...(long ? [more] : []),
       this.conclusion(),

@@ -62,8 +62,9 @@ def draw(view: View, example: Example | None) -> None:
     if task is None:
         return
     with st.container(border=True):
-        st.markdown(f"**Guess first, then look.** {task.question(view.model)}")
-        guess = st.pills(
+        asked, answers = st.columns([3, 1], vertical_alignment="center")
+        asked.markdown(f"**Guess first, then look.** {task.question(view.model)}")
+        guess = answers.pills(
             "Your guess",
             task.answers,
             key=_key(task),
