@@ -176,22 +176,25 @@ def _picture(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None
         f"{_near(chosen)} **{percent(found.kept)}** are so in the picture, too: what is close there need not "
         "be alike."
     )
-    cloud.cloud(
-        "cloud",
-        points=name,
-        by=chosen.by,
-        origin=chosen.keeps == "dot products",
-        axes=(axes[0], axes[1]),
-        title=f"Queries and keys of head {chosen.name}",
-        alt=f"{told.replace('*', '')} They can be chosen by keyboard.",
-        about=f"{caches.called(chosen.entry.name)} · head {chosen.name} · {what}",
-        on_pick=lambda picked, every, of: memory.put(_PICKED, (of, tuple(picked), every)),
-    )
+    picture, beside = st.columns([7, 5], gap="medium")
+    with picture:
+        cloud.cloud(
+            "cloud",
+            points=name,
+            by=chosen.by,
+            origin=chosen.keeps == "dot products",
+            axes=(axes[0], axes[1]),
+            title=f"Queries and keys of head {chosen.name}",
+            alt=f"{told.replace('*', '')} They can be chosen by keyboard.",
+            about=f"{caches.called(chosen.entry.name)} · head {chosen.name} · {what}",
+            on_pick=lambda picked, every, of: memory.put(_PICKED, (of, tuple(picked), every)),
+        )
     cut = index.tokens > len(found.tokens) == MOST_TOKENS
     rest = f" Of this text, these are the first {MOST_TOKENS:,} tokens." if cut else ""
-    st.markdown(told + rest)
-    with st.container(key="picked points"):
-        _picked(chosen, index, found, name)
+    with beside:
+        st.markdown(told + rest)
+        with st.container(key="picked points"):
+            _picked(chosen, index, found, name)
 
 
 def _of(chosen: ManySelection) -> str:

@@ -124,7 +124,7 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
 
     A change made in another sentence is undone.
     """
-    left, middle, right = st.columns([11, 8, 8])
+    left, middle, right = st.columns([11, 7, 9])
     with left:
         text = english()
     outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
@@ -162,7 +162,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     head_to_show, word_to_show = memory.forget(_GO_TO) or (None, None)
     if head_to_show:
         CAUSE_HEAD.set(head_to_show)
-    left, right = st.columns(2)
+    left, right = st.columns([5, 6])
     with left:
         kind, layer, head = _choose_head(model)
     with right:
