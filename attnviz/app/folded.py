@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 
 import streamlit as st
 
-from attnviz.app.state import link
+from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import OPEN
 
@@ -17,6 +17,8 @@ Arguments = ParamSpec("Arguments")
 
 EVERYTHING = "Everything"
 """Opens all sections: to print the page, or to read it through."""
+
+_LAST = "on which page a section was opened or closed last"
 
 THE_CODE, NOT_SHOWN = "The code", "What this does not show"
 
@@ -50,16 +52,21 @@ def section(
 def folded(*sections: Section, key: str = "section") -> None:
     """Draw the headings side by side, and below them the section that is chosen; the link says which.
 
-    What was chosen or typed in a section is there again when it is opened the next time.
+    What was chosen or typed in a section is there again when it is opened the next time, and what was open is
+    open when the visitor comes back to the page.
 
     Args:
         sections: all that there are.
         key: Streamlit's key of what is open; with "slide-" in front it is a part of the teacher's view.
     """
-    asked = [each.heading for each in sections if any(map(_asked, each.choices))]
-    if asked and not OPEN.stands and not link.named(OPEN):
-        OPEN.set(asked[0] if len(asked) == 1 else EVERYTHING)
+    kept = f"the section that was open on {link.page()}"
+    if memory.get(_LAST) != kept and not link.in_address(OPEN):
+        asked = [each.heading for each in sections if any(map(_asked, each.choices))]
+        first = asked[0] if len(asked) == 1 else EVERYTHING if asked else None
+        OPEN.set(memory.get(kept, first))
     chosen = OPEN.perhaps("More about this", [*(each.heading for each in sections), EVERYTHING])
+    memory.put(_LAST, kept)
+    memory.put(kept, chosen)
     with st.container(key=key):
         for each in sections:
             if chosen in (each.heading, EVERYTHING):

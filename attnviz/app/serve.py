@@ -10,6 +10,8 @@ from types import FrameType
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from attnviz.app import caches, crowd, logs, metrics, patches, turns, warm_up
@@ -59,7 +61,12 @@ def run(port: int, host: str | None) -> None:
     sys.argv = [str(APP)]
     settings: dict[str, int | str] = {"server.port": port} | ({"server.address": host} if host else {})
     warm_up.start()
-    routes = [rooms.route, Route("/ready", warm_up.ready), Route("/metrics", metrics.answer)]
+    routes = [
+        rooms.route,
+        Route("/{below:path}explore", _to_first_page),
+        Route("/ready", warm_up.ready),
+        Route("/metrics", metrics.answer),
+    ]
 
     @asynccontextmanager
     async def lifespan(app: object) -> AsyncIterator[None]:
@@ -69,6 +76,11 @@ def run(port: int, host: str | None) -> None:
 
     app = st.App(APP, routes=routes, lifespan=lifespan, middleware=[Middleware(Door)])
     app.run(config=settings)
+
+
+async def _to_first_page(request: Request) -> RedirectResponse:
+    """Explore has no name of its own in its address; who writes one there comes to the same view."""
+    return RedirectResponse(f"./?{request.url.query}".rstrip("?"))
 
 
 def _leave_seconds() -> int:

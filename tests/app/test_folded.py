@@ -3,6 +3,8 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.app.shown import clean, visit
+
 
 def page(**link: str) -> AppTest:
     def draw() -> None:
@@ -33,3 +35,15 @@ def test_what_the_link_names_is_drawn_and_nothing_else(
     app = page(**link)
     assert [each.value for each in app.header] == headings
     assert [each.value for each in app.markdown] == words
+
+
+def test_what_was_open_is_open_when_the_visitor_comes_back() -> None:
+    app = visit("scale", open="The code")
+    for page, found in (("block", None), ("explore", None), ("scale", "The code")):
+        app.query_params.pop("open", None)
+        clean(app.switch_page(f"pages/{page}.py").run())
+        assert page == "explore" or app.session_state["open"] == found
+    app.session_state["open"] = None
+    for page in ("scale", "block", "scale"):
+        clean(app.switch_page(f"pages/{page}.py").run())
+    assert app.session_state["open"] is None

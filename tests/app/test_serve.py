@@ -116,11 +116,13 @@ def _answers_by_its_own_name_alone(server: Server) -> None:
         ("rebound.example", ("/", {}), 421),
         (here, stream, 101),
         ("rebound.example", stream, 403),
+        (here, ("/class/explore?layer=2", {}), 307),
     ):
         connection = http.client.HTTPConnection(here, timeout=30)
         connection.request("GET", path, headers={"Host": host, **headers})
         answer = connection.getresponse()
         assert answer.status == status
+        assert answer.getheader("Location") == ("./?layer=2" if status == 307 else None)
         assert status != 200 or all(answer.getheader(name) == said for name, said in HEADERS.items())
         connection.close()
 
