@@ -46,9 +46,9 @@ def interval(low: float, high: float) -> str:
 
 
 def signed_percent(change: float) -> str:
-    """0.364 → "+36 pp", −0.364 → "−36 pp": percentage points."""
-    size = f"{abs(100 * change):.0f} pp"
-    return size if size == "0 pp" else ("+" if change > 0 else "−") + size
+    """0.364 → "+36 points", −0.364 → "−36 points": percentage points."""
+    size = round(abs(100 * change))
+    return ("" if not size else "+" if change > 0 else "−") + plural(size, "point")
 
 
 def points(change: float) -> str:

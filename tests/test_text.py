@@ -31,8 +31,8 @@ def test_parts_and_intervals() -> None:
 
 
 def test_changes_are_percentage_points_with_a_real_minus_sign() -> None:
-    changes = (0.364, -0.364, -0.001, 0)
-    assert [text.signed_percent(change) for change in changes] == ["+36 pp", "−36 pp", "0 pp", "0 pp"]
+    changes, written = (0.364, -0.364, 0.01, -0.001), ["+36 points", "−36 points", "+1 point", "0 points"]
+    assert [text.signed_percent(change) for change in changes] == written
     assert [text.points(x) for x in (-0.0149, 0.364)] == ["1 percentage point", "36 percentage points"]
 
 

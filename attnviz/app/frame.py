@@ -14,6 +14,7 @@ from attnviz.app.learn.contents import LESSONS
 from attnviz.app.state import memory
 from attnviz.errors import WrongSetting
 from attnviz.models import allowed, limits
+from attnviz.widgets.code import LOOK
 
 _FRAMED = "frame has run"
 
@@ -35,14 +36,18 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
 <style>
-.stMainBlockContainer { padding: 4rem clamp(1rem, 3.5vw, 4rem) calc(3rem + var(--room-bar, 0px)); }
+.stMainBlockContainer {
+  padding: 4rem clamp(var(--space-3), 3.5vw, 4rem) calc(var(--space-5) + var(--room-bar, 0px));
+}
 .stMain { scroll-padding: 4rem 0 var(--room-bar, 0px); }
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
+.stAppHeader [data-testid="stExpandSidebarButton"] { width: auto; gap: 0.25rem; padding-inline: 0.5rem; }
+.stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; }
 [data-voting] .st-key-question { display: none; }
 :has(> .st-key-trail) { position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2rem); }
 .st-key-trail { flex-wrap: nowrap; overflow: hidden; }
-.st-key-trail :is(a, p) { padding-block: 0; min-height: 1.5rem; font-size: 0.8125rem; white-space: nowrap; }
+.st-key-trail :is(a, p) { padding-block: 0; min-height: 1.5rem; white-space: nowrap; font-size: var(--small) }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {
@@ -59,7 +64,8 @@ _STYLE = """
   .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
 }
 @media (max-width: 1000px) {
-  .st-key-bar .stHorizontalBlock { flex-wrap: wrap; }
+  :is(.st-key-bar, .st-key-slide-sentences) .stHorizontalBlock { flex-wrap: wrap; }
+  .st-key-slide-sentences .stColumn { flex: 1 1 18rem; }
   .st-key-bar .stColumn { flex: 1 1 10.5rem; min-width: min-content; }
   .st-key-bar .stSelectbox > :not(label) { min-width: 6rem; }
   .st-key-bar .stColumn:has(.stNumberInput) { flex-basis: 8rem; min-width: 8rem; }
@@ -143,7 +149,7 @@ def navigation() -> StreamlitPage:
     page = st.navigation(pages(), position="top")
     memory.put(_FRAMED, True)
     crowd.let_in()
-    st.html(_STYLE + cards.STYLE + _marked(page))
+    st.html(f"<style>{LOOK}</style>{_STYLE}{cards.STYLE}{_marked(page)}")
     send_code()
     return page
 

@@ -31,7 +31,7 @@ DIVERGING = (
 
 _HOVER = {
     "percent": "%{customdata:.1f} %",
-    "signed percent": "%{customdata:+.1f} pp",
+    "signed percent": "%{customdata:+.1f} points",
     "score": "%{customdata:.3f}",
 }
 _WRITTEN: dict[Unit, Callable[[float], str]] = {

@@ -6,6 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+LOOK = Path(__file__).with_name("look.css").read_text("utf-8")
+"""The sizes of letters and of space, as CSS variables: for pages around the pictures."""
+
 
 @cache
 def bundle(name: Literal["app", "report"]) -> str:

@@ -143,7 +143,7 @@ export const number = (part, value, text = fixed(value), role = "") =>
   element("span", { class: `number ${role}`, "data-part": part, "data-value": value }, text);
 
 /**
- * 0.664 as "66.4 %", "0.66" or, of a change, "+66.4 pp": percentage points.
+ * 0.664 as "66.4 %", "0.66" or, of a change, "+66.4 points": percentage points.
  * @param {number} value
  * @param {Unit} unit
  * @param {number} [digits]
@@ -153,7 +153,8 @@ export function written(value, unit, digits = 1) {
   const size = Math.abs(value);
   if (unit === "score") return minus + size.toFixed(digits + 1);
   if (unit === "percent") return minus + percent(size, digits);
-  return `${value > 0 ? "+" : minus}${(100 * size).toFixed(digits)} pp`;
+  const points = (100 * size).toFixed(digits);
+  return `${value > 0 ? "+" : minus}${points} point${points === "1" ? "" : "s"}`;
 }
 
 /**

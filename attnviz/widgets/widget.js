@@ -3,6 +3,7 @@
 import { onPaper } from "./dom.js";
 import { tabStop } from "./keyboard.js";
 import { themeOf } from "./palette.js";
+import look from "./look.css";
 import shared from "./shared.css";
 
 /**
@@ -122,7 +123,7 @@ export function widget(Widget, ...styles) {
   /** @param {ShadowRoot} parentElement */
   const mount = (parentElement) => {
     const sheet = new CSSStyleSheet();
-    sheet.replaceSync([shared, ...styles].join("\n"));
+    sheet.replaceSync([look, shared, ...styles].join("\n"));
     parentElement.adoptedStyleSheets = [sheet];
     const view = new Widget();
     parentElement.append(view.root);

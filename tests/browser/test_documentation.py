@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, ViewportSize, expect
 
 from tests.browser.server import ROOT
-from tests.browser.visit import DESKTOP, PHONE, Faults, axe, fits
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, fits, letters
 
 PAGES = ("index", "gallery", "coming_from", "reference", "models", "architecture")
 
@@ -68,6 +68,7 @@ def test_the_gallery_draws_its_examples_in_the_site_s_theme(
     faults.hosts.add(site)
     page = context.new_page()
     page.goto(f"http://{site}/gallery.html")
+    assert letters(page.get_by_role("article")) <= LETTERS
     examples = page.get_by_text("<attnviz: ")
     expect(page.locator(".attnviz iframe")).to_have_count(examples.count())
     inside = page.frame_locator("iframe").first.locator("html[data-drawn]")

@@ -159,7 +159,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     for picture in range(3):
         point(page, picture, IT, DOG, size=15)
         sides = f"{one:.1f} % in the first sentence, {other:.1f} % in the second sentence"
-        expect(told).to_have_text(f"it → dog {sides}: −{one - other:.1f} pp")
+        expect(told).to_have_text(f"it → dog {sides}: −{one - other:.1f} points")
     page.get_by_role("application").nth(1).focus()
     page.keyboard.press("ArrowRight")
     expect(told).to_contain_text(re.compile(r"^it → the .*%"))

@@ -15,7 +15,7 @@ from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
 from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Kind, Trace
-from tests.browser.visit import DESKTOP, PHONE, Faults, axe, box_of, fits, save
+from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, box_of, fits, letters, save
 from tests.export.report.held import weights_in
 from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
 
@@ -164,6 +164,7 @@ def test_the_page_is_accessible(open_file: Open) -> None:
     page.get_by_role("radio", name="Matrix").check(force=True)
     assert axe(page) == []
     assert fits(page)
+    assert letters(page) <= LETTERS
 
 
 def test_rows_that_went_to_hidden_tokens_say_so(open_file: Open) -> None:

@@ -16,10 +16,12 @@ from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
     DESKTOP,
+    LETTERS,
     PHONE,
     box_of,
     eventually,
     fits,
+    letters,
     reveal,
     visit,
     wait_idle,
@@ -80,6 +82,7 @@ def test_the_main_part_is_short_and_its_tree_is_as_kept(
         assert tree(page) == kept.read_text("utf-8")
 
     is_as_kept()
+    assert letters(page) <= LETTERS
     page.set_viewport_size(PHONE)
     wait_idle(page)
     assert height(page) <= SCREENS["phone"] * PHONE["height"]

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.explore import Explore
 from tests.browser.server import Server
-from tests.browser.visit import Faults, everybody_can_use, wait_idle
+from tests.browser.visit import Faults, box_of, everybody_can_use, wait_idle
 
 
 @pytest.fixture
@@ -35,11 +35,19 @@ def test_a_newcomer_does_four_things_and_is_never_led_again(newcomer: Page, serv
     expect(step).to_contain_text("3 of 4")
     explore.open_head(1, 3)
     expect(step).to_contain_text("4 of 4")
+    foot = newcomer.locator("[data-tour]")
+    foot.evaluate("one => one.scrollIntoView({ block: 'end' })")
+    assert box_of(foot)["y"] + box_of(foot)["height"] < box_of(tour)["y"]
     tour.get_by_role("button", name="Done").press("Enter")
     expect(tour).to_have_count(0)
     newcomer.goto(server.url)
     wait_idle(newcomer)
     expect(tour).to_have_count(0)
+    newcomer.get_by_role("button", name="Examples and more").click()
+    again = newcomer.get_by_role("button", name="Show the tour")
+    again.click()
+    expect(step).to_contain_text("1 of 4")
+    expect(again).to_be_hidden()
 
 
 def test_it_can_be_skipped_and_is_not_for_who_opens_a_link(newcomer: Page, server: Server) -> None:

@@ -74,7 +74,7 @@ def test_a_head_is_told_and_picked_by_keyboard_and_pointer(widgets: Widgets) -> 
 
 def test_a_diverging_scale_has_the_ground_at_zero_and_one_colour_on_each_side(widgets: Widgets) -> None:
     values = np.array([[-0.25, 0.0, 0.25, 0.5, 9.0]], np.float32)
-    ends = {"low": (-0.25, "−25 pp"), "high": (0.5, "+50 pp"), "kind": "diverging"}
+    ends = {"low": (-0.25, "−25 points"), "high": (0.5, "+50 points"), "kind": "diverging"}
     message = map_message(values=values, texts=["a"] * 5, printed=None, selected=None, **ends)
     widgets.mount("head_map", message)
     below, zero, above, high, beyond = colours(widgets.page.get_by_role("gridcell"))
@@ -169,7 +169,7 @@ def test_both_tables_hold_their_numbers_and_a_cell_is_told_and_picked_by_keyboar
         assert shown == values.ravel().tolist()
     expect(page.get_by_role("row", name="whole head")).to_contain_text("−25")
     page.get_by_role("table").nth(1).get_by_role("button", pressed=True).press("ArrowUp")
-    expect(page.locator(".words")).to_have_text("dog in head 2-1 · looks at dog: 37.5 % · il: −6.3 pp")
+    expect(page.locator(".words")).to_have_text("dog in head 2-1 · looks at dog: 37.5 % · il: −6.3 points")
     expect(page.locator(".pointed")).to_have_count(2)
     page.keyboard.press("Enter")
     assert widgets.said() == [["pick", {"head": 2, "word": 1}]]

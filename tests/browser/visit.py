@@ -23,6 +23,7 @@ from playwright.sync_api import (
     expect,
 )
 
+from attnviz.widgets.code import LOOK
 from tests.browser.server import Server
 
 P = ParamSpec("P")
@@ -97,6 +98,11 @@ _WIDER = """
 all => all.filter(({ scrollWidth, parentElement: room }) =>
     getComputedStyle(room).overflowX === "visible" && scrollWidth > room.clientWidth + 1).length
 """
+
+LETTERS = set(re.findall(r"--\w+: (\d+px)", LOOK))
+"""The sizes that letters may have."""
+
+_SIZES = "all => all.filter(one => one.checkVisibility()).map(one => getComputedStyle(one).fontSize)"
 
 _CHOICES = """
 () => [...document.querySelectorAll('[data-testid="stMain"] :is(input, [aria-checked])')].map((one) =>
@@ -236,6 +242,11 @@ def save(where: Page | Locator, button: str, folder: Path) -> Path:
 def fits(page: Page) -> bool:
     """Whether nothing is wider than the screen."""
     return bool(page.evaluate(_FITS))
+
+
+def letters(where: Page | Locator) -> set[str]:
+    """Which sizes the letters of headings and paragraphs have, those of pictures too."""
+    return set(where.locator("h1, h2, h3, h4, p, summary, label").evaluate_all(_SIZES))
 
 
 def axe(page: Page) -> list[str]:

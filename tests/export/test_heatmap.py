@@ -107,8 +107,8 @@ def test_a_change_is_drawn_around_zero() -> None:
     trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
     assert (trace.zmin, trace.zmid, trace.zmax) == pytest.approx((-6, 0, 6), rel=1e-6)
     np.testing.assert_allclose(trace.z, [[10**0.5, -6], [0, 20**0.5]], rtol=1e-6)
-    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:+.1f} pp</b>%{text}<extra></extra>"
-    assert list(trace.colorbar.ticktext) == ["−36 pp", "−9 pp", "0 pp", "+9 pp", "+36 pp"]
+    assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:+.1f} points</b>%{text}<extra></extra>"
+    assert list(trace.colorbar.ticktext) == ["−36 points", "−9 points", "0 points", "+9 points", "+36 points"]
     assert trace.colorscale == DIVERGING
 
 

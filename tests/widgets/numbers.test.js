@@ -20,9 +20,9 @@ test("a share is never 0 % if it is something, nor 100 % if it is not all", () =
 test("shares, scores and changes have their own units", () => {
   /** @type {import("../../attnviz/widgets/numbers.js").Unit[]} */
   const units = ["percent", "score", "signed percent"];
-  assert.deepEqual(units.map((unit) => written(0.664, unit)), ["66.4 %", "0.66", "+66.4 pp"]);
-  assert.deepEqual(units.map((unit) => written(-0.664, unit)), ["−66.4 %", "−0.66", "−66.4 pp"]);
-  assert.deepEqual(units.map((unit) => brief(0.664, unit)), ["66 %", "0.66", "+66 pp"]);
+  assert.deepEqual(units.map((unit) => written(0.664, unit)), ["66.4 %", "0.66", "+66.4 points"]);
+  assert.deepEqual(units.map((unit) => written(-0.664, unit)), ["−66.4 %", "−0.66", "−66.4 points"]);
+  assert.deepEqual(units.map((unit) => brief(0.664, unit)), ["66 %", "0.66", "+66 points"]);
 });
 
 test("so many decimals that the printed operands give the printed result", () => {

@@ -197,7 +197,7 @@ def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) ->
             "From the first sentence to the second, no head moves this weight by more than half a percentage "
             "point."
         )
-    return f"From the first sentence to the second, **{name}** moves most: {moved} (percentage points)."
+    return f"From the first sentence to the second, **{name}** moves most: {moved}."
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:

@@ -91,7 +91,7 @@ def explanation(view: View) -> str:
     ]
     # Of two sentences, only one may have pieces to merge.
     whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
-    return f"{whole}; pp: percentage points" if view.unit == "signed percent" else whole
+    return f"{whole}; points are percentage points" if view.unit == "signed percent" else whole
 
 
 def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:

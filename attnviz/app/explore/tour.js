@@ -1,4 +1,4 @@
-/* tour: who comes to Explore for the first time is led to four things to do, each beside its own control. */
+/* tour: who comes to Explore for the first time, or asks for it, is led to four things to do, each beside its control. */
 
 import { element } from "../../widgets/dom.js";
 import { room } from "../classroom/room.js";
@@ -71,16 +71,19 @@ class Tour {
     this.root.hidden = !about?.checkVisibility() || document.documentElement.hasAttribute("data-teacher");
     if (!this.root.hidden) {
       about.setAttribute("data-tour", "");
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      if (!this.begun) about.scrollIntoView({ block: "center", behavior: still ? "instant" : "smooth" });
-      this.begun = true;
-      const { left, top, bottom } = about.getBoundingClientRect();
       const { offsetWidth: width, offsetHeight: height } = this.root;
-      const below = bottom + GAP + height < innerHeight;
-      const y = below ? bottom + GAP : top - GAP - height;
+      const place = height + 2 * GAP;
+      if (!this.begun) {
+        const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+        const block = about.clientHeight + place < innerHeight - HEADER ? "nearest" : "start";
+        document.documentElement.style.setProperty("--tour", `${place}px`);
+        about.scrollIntoView({ block, behavior: still ? "instant" : "smooth" });
+      }
+      this.begun = true;
+      const { left, bottom } = about.getBoundingClientRect();
       const within = (value, most) => `${Math.max(8, Math.min(value, most - 8))}px`;
       this.root.style.left = within(left, innerWidth - width);
-      this.root.style.top = y < HEADER ? within(Infinity, innerHeight - height) : `${y}px`;
+      this.root.style.top = within(bottom + GAP, innerHeight - height);
     }
   }
 
@@ -103,19 +106,29 @@ function seen() {
   }
 }
 
-/** Begins the tour once Explore is drawn, for who was never here before and opened it without a link to a view. */
+/** Begins the tour once Explore is drawn, for who was never here before and opened it without a link to a view; and
+ * whenever its button is pressed. */
 export function offerTour() {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(styles);
+  document.adoptedStyleSheets.push(sheet);
+  /** @type {Tour | undefined} */
+  let tour;
+  window.addEventListener("click", ({ target }) => {
+    if (!(target instanceof Element && target.closest(".st-key-tour button"))) return;
+    tour?.end();
+    tour = new Tour();
+    const menu = /** @type {HTMLElement | null} */ (document.querySelector(".stPopover [aria-expanded=true]"));
+    menu?.click(); // closes it
+  });
   // Explore may have written its choices into the address before this code came.
   const [opened] = performance.getEntriesByType("navigation");
   const { pathname, search } = new URL(opened?.name ?? location.href);
   if (search || !pathname.endsWith("/")) return;
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(styles);
-  document.adoptedStyleSheets.push(sheet);
   const begin = () => {
     if (!document.querySelector(STEPS[0][0]) || !document.querySelector(STEPS[3][0])) return;
     watch.disconnect();
-    if (!room.follows && !seen()) new Tour();
+    if (!room.follows && !seen()) tour = new Tour();
   };
   const watch = new MutationObserver(begin);
   watch.observe(document.body, { childList: true, subtree: true });

@@ -40,10 +40,10 @@ _STYLE = """
 :is(.st-key-slide-picture, .st-key-slide-section):empty { display: none; }
 .stMain :is(.st-key-step_of_six, .st-key-stage_in_block) { display: none; }
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
-.st-key-question h2 { font-size: 1.1rem; padding: 0; }
-.st-key-question > .stElementContainer p { font-size: 1.1rem; }
+.st-key-question h2 { font-size: var(--text); padding: 0; }
+.st-key-question > .stElementContainer p { font-size: var(--text); }
 @media (max-width: 1000px) {
-  .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: 0.8125rem; }
+  .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: var(--small); }
   .stColumn:has(.st-key-beside-model) { min-width: 100%; }
 }
 @media (max-width: 640px) {

@@ -24,7 +24,7 @@ View = Literal["lines", "matrix"]
 Part = Literal["atlas", "head"]
 Theme = Literal["light", "dark", "auto"]
 
-STYLE = Path(__file__).with_name("report.css").read_text("utf-8")
+STYLE = code.LOOK + Path(__file__).with_name("report.css").read_text("utf-8")
 MARK = '<meta name="generator" content="attnviz">'
 """What every page has in its head, and no other file."""
 

@@ -108,7 +108,7 @@ def test_the_plan_tells_what_to_expect_when_a_teacher_asks_for_it() -> None:
         "384 × 32 numbers each",
         "looks at `dog` **66 %**, `road` **12 %**",
         "then it writes *Le chien n'a pas traversé la route car elle était",
-        "what changes *il* most is: that of *it* in 2-1, −65 pp.",
+        "what changes *il* most is: that of *it* in 2-1, −65 points.",
         "that has just read *car*: its cross-attention head 1 reads *it*",
     ):
         assert told in expected

@@ -219,7 +219,7 @@ class AlignedMatrices extends View {
     return lacking.length ? (number === 2 ? "cannot be compared" : "no such word") : "masked";
   }
 
-  /** "it → dog 66.4 % in the first sentence, 30.1 % in the second sentence: −36.3 pp". */
+  /** "it → dog 66.4 % in the first sentence, 30.1 % in the second sentence: −36.3 points". */
   tell() {
     const at = this.at ?? this.kept;
     if (!at) {

@@ -20,12 +20,12 @@ from attnviz.widgets.tokens import shown_tokens
 SIGNS = (
     "Colours follow the square root, so that small numbers show: half the colour is a quarter of the number. "
     "− and +: a word that only the first or only the second has there; hatched: nothing to compare, or "
-    "masked. pp: percentage points. The pieces of a word are shown as one"
+    "masked. Points are percentage points. The pieces of a word are shown as one"
     f"{faint_rows('what is not shown')}."
 )
 
 _CAPTION = 300  # characters of a sentence that a caption has room for
-_LEAST_SEEN = 5e-4  # a smaller change reads "0.0 pp"
+_LEAST_SEEN = 5e-4  # a smaller change reads "0.0 points"
 
 
 def draw(

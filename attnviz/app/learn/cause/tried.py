@@ -237,9 +237,9 @@ _TABLE_STYLE = """
 .held-out table { border-collapse: collapse; width: 100%; min-width: 40rem; }
 .held-out td { font-variant-numeric: tabular-nums; }
 .held-out th, .held-out td { padding: 0.4rem 0.7rem; text-align: left; border-bottom: 1px solid #8884; }
-.held-out thead th { font-weight: 400; font-size: 0.85rem; vertical-align: bottom; }
+.held-out thead th { font-weight: 400; font-size: var(--small); vertical-align: bottom; }
 .held-out tbody th { font-weight: 600; }
-.held-out small { font-weight: 400; font-size: 0.85rem; }
+.held-out small { font-weight: 400; font-size: var(--small); }
 .held-out td:not(.head) {
   background: linear-gradient(#6366f13d, #6366f13d) no-repeat left 0.7rem bottom 0.25rem /
     calc(var(--share) * (100% - 1.4rem)) 0.3rem;
