@@ -40,7 +40,7 @@ def view(model: str, given: ModelInput, kind: Any = "decoder", **more: str) -> V
 
 
 def numbers(app: AppTest) -> list[list[float]]:
-    return [row["numbers"] for row in sent(app, "candidates")["rows"]]
+    return [row["shares"] for row in sent(app, "share_table")["rows"]]
 
 
 def keys(elements: Any) -> set[str]:
@@ -116,7 +116,7 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
     head = sent(app, "head_view")
     assert labels(head["query_tokens"])[head["query"]] == "is"
     expected = attnviz.predictions(PROMPT, model)[-1].candidates
-    shown = [row["numbers"][0] for row in sent(app, "candidates")["rows"]]
+    shown = [row["shares"][0] for row in sent(app, "share_table")["rows"]]
     assert shown == pytest.approx([each.probability for each in expected[: len(shown)]], rel=1e-4)
     # And what was asked first opens the head that has the clearest link.
     weights = attnviz.trace(PROMPT, model=model).stack("decoder")[:, :, -1, 1:-1].max(axis=-1)
@@ -133,7 +133,7 @@ def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(m
         assert not warnings(app)
         [*_, last] = attnviz.predictions(example.text, model)
         assert numbers(app)[0] == [pytest.approx(last.candidates[0].probability, rel=1e-4)]
-        assert sent(app, "candidates")["rows"][0]["label"] == last.candidates[0].text
+        assert sent(app, "share_table")["rows"][0]["label"] == last.candidates[0].text
 
 
 def test_what_the_storyteller_writes_stands_behind_what_was_typed() -> None:
@@ -156,9 +156,9 @@ def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Op
     # Step to the fourth: its query is the token before it, and what was taken there is the fourth.
     clean(app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run())
     assert sent(app, "passage")["chosen"] == 3
-    [taken] = [row for row in sent(app, "candidates")["rows"] if row["mark"]]
+    [taken] = [row for row in sent(app, "share_table")["rows"] if row["mark"]]
     assert (taken["mark"], taken["label"]) == ("taken", tokens[-4].text)
-    assert len(taken["numbers"]) == 1, "without chance there are no filters to show"
+    assert len(taken["shares"]) == 1, "without chance there are no filters to show"
 
 
 def test_what_was_drawn_is_shown_before_and_after_the_filters(opened: Open) -> None:
@@ -275,7 +275,7 @@ def test_both_texts_of_an_encoder_decoder_are_linked(opened: Open) -> None:
         assert (len(head["query_tokens"]), len(head["key_tokens"])) == sizes
         assert passage["written"] is False
         assert passage["tokens"] == [" <s> ", "a", " man", " went", " home"]
-        marks = {row["mark"] for row in sent(app, "candidates")["rows"]} if kind != "encoder" else set()
+        marks = {row["mark"] for row in sent(app, "share_table")["rows"]} if kind != "encoder" else set()
         assert marks <= {"", "in the text"}
 
 
@@ -283,7 +283,7 @@ def test_an_encoder_decoder_writes_where_nothing_was_typed(opened: Open) -> None
     app = visit("explore", model=opened("bart"), text=ENGLISH, second="The decoder reads", kind="cross")
     trace = loading.trace(opened("bart"), ModelInput(ENGLISH))
     assert "".join(sent(app, "passage")["tokens"]).startswith(str(trace.target)[:8])
-    assert [row["mark"] for row in sent(app, "candidates")["rows"]].count("taken") == 1
+    assert [row["mark"] for row in sent(app, "share_table")["rows"]].count("taken") == 1
 
 
 def test_the_names_of_special_tokens_stay_letters(opened: Open) -> None:
@@ -392,7 +392,7 @@ def test_of_two_masked_words_the_query_chooses(opened: Open) -> None:
         for prediction in predictions:
             clean(app.selectbox(key="query").set_value(f"{prediction.position + 1} [MASK] ᴬ").run())
             expected = [candidate.text.strip() for candidate in prediction.candidates]
-            assert labels(sent(app, "candidates")["rows"]) == expected
+            assert labels(sent(app, "share_table")["rows"]) == expected
 
 
 # Limits, and what is taken along

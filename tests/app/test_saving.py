@@ -26,7 +26,7 @@ TEXT = "A cat sat down since it was very tired indeed."
         ),
         (
             "scale",
-            "softmax_bars",
+            "share_table",
             "attnviz-random-row",
             "Random numbers, draw 8: no model and no sentence.",
         ),

@@ -696,7 +696,7 @@ def test_long_distances(page: Page, server: Server) -> None:
 def test_write(page: Page, server: Server) -> None:
     lesson(page, server, "write", write=2, temperature="0.8", seed=4)
     story = page.locator(".root.passage")
-    bars = page.locator(".root.candidates")
+    bars = page.locator(".root.share-table")
 
     @eventually
     def shows(words: int, word: int) -> None:

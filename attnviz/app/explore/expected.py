@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import caches, markdown
 from attnviz.app.caches import View
-from attnviz.app.components.candidates import Expected, candidates
+from attnviz.app.components.share_table import Row, share_table
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
@@ -155,16 +155,16 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) 
     listed = list(prediction.candidates)
     if actual is not None and all(each.id != actual.id for each in listed):
         listed.append(actual)
-    rows: list[Expected] = [
+    rows: list[Row] = [
         {
             "label": _label(each),
-            "place": rank if rank <= len(prediction.candidates) else None,
-            "numbers": [each.probability, each.share] if drawn else [each.probability],
+            "place": str(rank) if rank <= len(prediction.candidates) else "…",
+            "shares": [each.probability, each.share] if drawn else [each.probability],
             "mark": mark if actual is not None and each.id == actual.id else "",
         }
         for rank, each in enumerate(listed, 1)
     ]
-    candidates(name, title=title, columns=[_PROBABILITY, _DRAWN_BY] if drawn else [_PROBABILITY], rows=rows)
+    share_table(name, title=title, columns=[_PROBABILITY, _DRAWN_BY] if drawn else [_PROBABILITY], rows=rows)
 
 
 def _label(candidate: Candidate) -> str:

@@ -349,7 +349,7 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     assert "the median of 8 heads, each silenced alone" in told  # the encoder's
     assert "The open head, encoder 2-1, is **number 1 of 8** encoder heads, with" in told
     assert app.selectbox(key="asked").value == "10 car"
-    rows = sent(app, "candidates")["rows"]
+    rows = sent(app, "share_table")["rows"]
     assert rows[0]["label"] == "il"
     assert f"`il` goes from **{100 * rows[0]['numbers'][0]:.0f} %** to" in told
 
@@ -390,11 +390,11 @@ def test_a_server_without_the_translator_does_not_offer_it(monkeypatch: pytest.M
 
 def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
     app = finished(visit("intervene", model=opened("gpt2"), text=SENTENCE, edits="decoder 1-2"))
-    rows = sent(app, "candidates")["rows"]
+    rows = sent(app, "share_table")["rows"]
     for column, edits in enumerate(([], ["decoder 1-2"])):
         expected = attnviz.predictions(SENTENCE, opened("gpt2"), edits=edits)[-1].candidates[0]
-        found = max(rows, key=lambda row: row["numbers"][column])
-        assert found["numbers"][column] == pytest.approx(expected.probability, abs=1e-5)
+        found = max(rows, key=lambda row: row["shares"][column])
+        assert found["shares"][column] == pytest.approx(expected.probability, abs=1e-5)
         assert found["label"] == expected.text
 
 
@@ -402,7 +402,7 @@ def test_a_masked_word_is_expected_otherwise(opened: Callable[[str], str]) -> No
     text = "The [MASK] did not cross the road ."
     app = finished(visit("intervene", model=opened("bert"), text=text, edits="encoder 1-2"))
     (before,) = attnviz.predictions(text, opened("bert"))
-    assert sent(app, "candidates")["rows"][0]["numbers"][0] == pytest.approx(before.candidates[0].probability)
+    assert sent(app, "share_table")["rows"][0]["shares"][0] == pytest.approx(before.candidates[0].probability)
     app.text_input(key="text").set_value(SENTENCE).run()
     assert "type `[MASK]` in place of a word" in words(app)
 

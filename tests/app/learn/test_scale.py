@@ -21,7 +21,7 @@ def test_the_picture_and_the_charts_show_what_was_computed(d: int) -> None:
     assert f"At $d$ = **{d}** the variance is **{measured:.2f}** (theory: {d} ± " in told
     assert f"key {row.plain.weights.argmax() + 1} gets **" in told
     entropies = [f"{softmax.entropy:.2f}" for softmax in (row.plain, row.scaled)]
-    assert sent(app, "softmax_bars")["measures"][0]["values"] == entropies
+    assert sent(app, "share_table")["measures"][0]["values"] == entropies
     theory, line = shown["The variance of q · k grows like d"]["lines"]
     assert theory["x"] == theory["y"] == line["x"] == list(sections.SIZES)
     for name, errors in (("low", -2), ("y", 0), ("high", 2)):
@@ -70,7 +70,7 @@ def test_of_a_long_sentence_the_strongest_keys_are_listed_and_the_rest_summed() 
     keys = sections.listed(found.row, [token.text for token in found.tokens])
     assert len(keys) == sections.MOST_SHOWN
     assert keys[-1]["label"] == f"{len(found.tokens) - sections.MOST_SHOWN + 1} others"
-    assert np.sum([key["weights"] for key in keys], axis=0) == pytest.approx([1, 1], abs=1e-4)
-    places = [key["place"] for key in keys[:-1]]
-    assert places == sorted(places, key=lambda place: place or 0)
+    assert np.sum([key["shares"] for key in keys], axis=0) == pytest.approx([1, 1], abs=1e-4)
+    places = [int(key["place"]) for key in keys[:-1]]
+    assert places == sorted(places)
     assert int(found.row.scaled.weights.argmax()) + 1 in places

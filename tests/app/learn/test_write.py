@@ -22,9 +22,9 @@ def test_each_word_is_told_with_what_it_was_chosen_from() -> None:
     app = visit("write", write="3", written_word="2", temperature="0.7", top_k="4", seed="5")
     prediction = expected(Writing(3, 0.7, 4, 1.0, 5))[-3]
     assert prediction.actual
-    shown = sent(app, "candidates")
+    shown = sent(app, "share_table")
     assert shown["columns"] == ["probability", "after temperature, top k and top p"]
-    assert [row["numbers"] for row in shown["rows"]] == [
+    assert [row["shares"] for row in shown["rows"]] == [
         [each.probability, each.share] for each in prediction.candidates
     ]
     assert [row["label"] for row in shown["rows"] if row["mark"]] == [prediction.actual.text]
@@ -64,7 +64,7 @@ def test_one_word_more_to_the_end_and_again() -> None:
 def test_the_next_word_has_the_filters_too() -> None:
     app = visit("write", write="0", temperature="2")
     [prediction] = expected(Writing(0, 2.0))[-1:]
-    assert [row["numbers"] for row in sent(app, "candidates")["rows"]] == [
+    assert [row["shares"] for row in sent(app, "share_table")["rows"]] == [
         [each.probability, each.share] for each in prediction.candidates
     ]
     hot, cool = (prediction.candidates[0].share, prediction.candidates[0].probability)

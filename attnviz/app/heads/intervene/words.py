@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
 from attnviz.app import caches, controls, markdown
-from attnviz.app.components.candidates import candidates
+from attnviz.app.components.share_table import share_table
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
@@ -51,12 +51,12 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
     """Draw what the model expects there, before and with the changes."""
-    candidates(
+    share_table(
         "expected",
         title=f"What the model expects {_where(chosen)} {name_of(place, _groups(chosen))}",
         columns=["before", "with the changes"],
         rows=[
-            {"label": one.label, "place": one.place, "numbers": [one.before, one.after], "mark": ""}
+            {"label": one.label, "place": str(one.place or "…"), "shares": [one.before, one.after]}
             for one in found.likely
         ],
     )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log2, sqrt
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.components.component import widget
 from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.components.share_table import Measure, Row, share_table
 from attnviz.app.learn.choosing import head_selection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import scale as compute
@@ -39,6 +38,7 @@ FIRST_SEED = VECTORS_SEED.default  # draw 8, whose row is much like the mean of 
 
 _SIZE_AXIS = Axis("d, entries of q and k", log=2, at="d = {x}")
 _COLUMNS = ("without ÷ √d", "with ÷ √d")
+_WEIGHTS = tuple(f"weight {column}".replace("÷ ", "÷\N{NO-BREAK SPACE}") for column in _COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -111,17 +111,18 @@ def picture(drawn: Draw) -> None:
         )
     with right:
         st.header(f"A row of {KEYS} keys at d = {drawn.d}", anchor=False)
-        softmax_bars(
+        share_table(
             "random row",
+            of="key",
             title=f"Dot products and weights of {KEYS} random keys, without and with division by √{drawn.d}",
             about=f"Random numbers, draw {drawn.seed}: no model and no sentence.",
-            columns=_COLUMNS,
-            keys=[
+            columns=_WEIGHTS,
+            rows=[
                 {
                     "label": f"key {number}",
-                    "place": None,
+                    "place": "",
                     "score": float(score),
-                    "weights": [float(row.plain.weights[number - 1]), float(row.scaled.weights[number - 1])],
+                    "shares": [float(row.plain.weights[number - 1]), float(row.scaled.weights[number - 1])],
                 }
                 for number, score in enumerate(row.dot_products, start=1)
             ],
@@ -255,11 +256,12 @@ def real() -> None:
     strongest = int(row.plain.weights.argmax())
     chart_column, text_column = st.columns([7, 5], gap="large")
     with chart_column, st.container(border=True):
-        softmax_bars(
+        share_table(
             "real row",
+            of="key",
             title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {name}",
-            columns=_COLUMNS,
-            keys=listed(row, [token["label"] for token in tokens]),
+            columns=_WEIGHTS,
+            rows=listed(row, [token["label"] for token in tokens]),
             measures=_measures(row),
         )
     plain, scaled = (_exact(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
@@ -275,19 +277,24 @@ def real() -> None:
         )
 
 
-def listed(row: compute.Row, labels: list[str]) -> list[Key]:
+def listed(row: compute.Row, labels: list[str]) -> list[Row]:
     """The keys of a row in their order; of a long one the strongest, and the rest as one."""
     pairs = list(zip(row.plain.weights.tolist(), row.scaled.weights.tolist(), strict=True))
     order = sorted(range(len(pairs)), key=lambda key: (-pairs[key][1], key))
     shown = sorted(order if len(order) <= MOST_SHOWN else order[: MOST_SHOWN - 1])
-    keys: list[Key] = [
-        {"label": labels[key], "place": key + 1, "score": float(row.dot_products[key]), "weights": pairs[key]}
+    keys: list[Row] = [
+        {
+            "label": labels[key],
+            "place": str(key + 1),
+            "score": float(row.dot_products[key]),
+            "shares": pairs[key],
+        }
         for key in shown
     ]
     rest = [pairs[key] for key in range(len(pairs)) if key not in shown]
     if rest:
         sums = [sum(column) for column in zip(*rest, strict=True)]
-        keys.append({"label": f"{len(rest)} others", "place": None, "score": None, "weights": sums})
+        keys.append({"label": f"{len(rest)} others", "place": "", "score": None, "shares": sums})
     return keys
 
 
@@ -315,43 +322,3 @@ LIMITS = """
 - **That a decided row is a bad row.** A trained head may well give one token nearly everything.
 - **The whole gradient.** This is one factor of many on the way to a model's parameters.
 """
-
-
-class Key(TypedDict):
-    """One key of the row.
-
-    Attributes:
-        place: its number in the sentence, from 1; None where it has none.
-        score: its dot product with the query; None for several keys together.
-        weights: its weight in each of the columns.
-    """
-
-    label: str
-    place: int | None
-    score: float | None
-    weights: Sequence[float]
-
-
-class Measure(TypedDict):
-    """A number for each column, below its weights."""
-
-    label: str
-    values: Sequence[str]
-
-
-@widget
-def softmax_bars(
-    name: str,
-    /,
-    *,
-    title: str,
-    columns: Sequence[str],
-    keys: Sequence[Key],
-    measures: Sequence[Measure],
-    about: str = "",
-) -> None:
-    """Draw the same row of keys under several softmaxes, as one table of bars, with the measures below.
-
-    The title is for those who do not see the table; the columns are those of the weights.
-    `about` is what the saved picture says, where it is not about the page's sentence.
-    """
