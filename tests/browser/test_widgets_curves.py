@@ -30,7 +30,7 @@ _TEXTS = """
 def message(*lines: Line, **changes: Any) -> dict[str, Any]:
     """What Python sends to the browser."""
     axes = {"across": Axis("d", log=2), "up": Axis("variance", log=10)}
-    words = {"title": "Growth", "alt": "It grows from 1.50 to 40.00.", "filename": "growth"}
+    words = {"title": "Growth", "alt": "It grows from 1.50 to 40.00."}
     return sent_by(curves, "chart", lines, **{**axes, **words, **changes})
 
 

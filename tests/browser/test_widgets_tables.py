@@ -181,7 +181,7 @@ VECTORS = np.array([[0.0, 1.0, -1.0, 0.5], [0.84147, 0.5403, -0.25, 0.125], [-0.
 
 
 def encoding_message(vectors: Any = VECTORS, **changes: Any) -> dict[str, Any]:
-    return sent_by(encoding, "e", vectors, ["a", "<b>"], alt="Stripes.", filename="waves", **changes)
+    return sent_by(encoding, "e", vectors, ["a", "<b>"], alt="Stripes.", about="a", **changes)
 
 
 def test_the_keyboard_reads_every_cell(widgets: Widgets) -> None:

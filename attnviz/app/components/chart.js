@@ -1,8 +1,9 @@
 /* chart: axes, a legend, lines and points, drawn as SVG for the screen or for a file. */
 
 import { drawing, element } from "../../widgets/dom.js";
-import { fitted, hex, saveAs, saveButtons, short, textWidth, wrapped, writable } from "../../widgets/pens.js";
+import { fitted, hex, saveButtons, short, textWidth } from "../../widgets/pens.js";
 import { View } from "../../widgets/widget.js";
+import { savePicture } from "./saved_picture.js";
 
 const DASHES = { solid: null, dash: "7 5", dot: "0.1 5", dashdot: "8 5 0.1 5" };
 export const LETTERS = 12; // the size of all text, in pixels
@@ -371,7 +372,7 @@ export class Drawing {
 
 /**
  * A drawing on the page, drawn anew for each width, with what is pointed at over it, and buttons that save it.
- * @template {{ alt: string, filename: string }} Data
+ * @template {{ alt: string, file: import("./saved_picture.js").FileFacts }} Data
  * @template {Drawing} [Kind=Drawing]
  * @extends {View<Data>}
  */
@@ -383,7 +384,7 @@ export class ChartView extends View {
     super();
     this.picture = element("div", { class: "picture" });
     this.pointed = shape("svg", { class: "pointed", "aria-hidden": "true" });
-    this.files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
+    this.files = saveButtons((ending) => savePicture(this, ending));
   }
 
   /**
@@ -400,27 +401,4 @@ export class ChartView extends View {
     svg.setAttribute("role", "img");
     this.picture.replaceChildren(svg);
   }
-
-  /** The picture as an SVG file's text, always on a light ground. */
-  file() {
-    return "";
-  }
-}
-
-/** A drawing as an SVG file's text, with its title above and its caption below. */
-export function chartFile(chart, { title, alt, caption }) {
-  const { theme, width } = chart;
-  const margin = 24;
-  const lines = wrapped(caption, width, LETTERS, theme.font).filter(Boolean);
-  const [wide, tall] = [width + 2 * margin, chart.height + 2 * margin + 30 + 17 * lines.length];
-  const svg = shape("svg", { width: wide, height: tall, viewBox: `0 0 ${wide} ${tall}`, role: "img" });
-  svg.append(shape("title", {}, `${title}. ${alt}`));
-  svg.append(shape("rect", { width: wide, height: tall, fill: hex(theme.background) }));
-  const all = svg.appendChild(shape("g", { "font-family": theme.font, "font-size": LETTERS }));
-  const text = (y, words, look) => all.append(shape("text", { x: margin, y, ...look }, words));
-  text(margin + 12, title, { "font-size": 16, "font-weight": 700, fill: hex(theme.text) });
-  const inner = all.appendChild(shape("g", { transform: `translate(${margin} ${margin + 26})` }));
-  inner.append(...chart.svg.childNodes);
-  lines.forEach((words, at) => text(margin + chart.height + 46 + 17 * at, words, { fill: hex(theme.muted) }));
-  return writable(new XMLSerializer().serializeToString(svg));
 }

@@ -1,10 +1,9 @@
 /* curves: lines and points over an axis, read at any place by pointing or with the arrow keys, and saved. */
 
 import { element, placeUnder } from "../../widgets/dom.js";
-import { Theme } from "../../widgets/palette.js";
 import { hex, short } from "../../widgets/pens.js";
 import { widget } from "../../widgets/widget.js";
-import { chartFile, ChartView, Drawing, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
+import { ChartView, Drawing, plainNumber, SAMPLE, shape, shortest } from "./chart.js";
 import chartStyle from "./chart.css";
 import styles from "./curves.css";
 
@@ -67,7 +66,7 @@ const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ..
  *   boolean, points: number[] | null, names: string[] | null, printed: string[] | null }[], title: string, across: {
  *   label: string, log: number | null, zero: boolean, at: string }, up: { label: string, log: number | null, zero:
  *   boolean, digits: number }, marked: number | null, faint: string, plane: boolean, crowded: boolean, height: number,
- *   alt: string, caption: string, filename: string }} Message what curves.py sends, and describes
+ *   alt: string, file: import("./saved_picture.js").FileFacts }} Message what curves.py sends, and describes
  */
 
 /** @extends {ChartView<Message>} */
@@ -250,12 +249,6 @@ class Curves extends ChartView {
     pen.sample({ ...point.line, faint: false, colour, low: null, band: false }, 0, 8);
     const label = element("bdi", { class: "label", text: point.line.label });
     return element("p", { class: "reading" }, sample, label, element("b", { text: this.written(point) }));
-  }
-
-  // Saving -------------------------------------------------------------------------------------------------
-
-  file() {
-    return chartFile(chartOf(this.data, 640, Theme.forFiles()), this.data);
   }
 }
 

@@ -82,8 +82,7 @@ def curves(
     crowded: bool = False,
     height: int = 220,
     alt: str,
-    caption: str = "",
-    filename: str = "",
+    about: str = "",
 ) -> None:
     """Draws the lines over each other, the last on top.
 
@@ -99,8 +98,7 @@ def curves(
             there is no room; lines without a label, and the outermost points, come first.
         height: of the drawing between the axes, in pixels.
         alt: what one sees, with the numbers.
-        caption: what the chart shows, for the saved files.
-        filename: of the saved files, without ending; "": the name.
+        about: what the saved picture says; "" for the page's sentence and model.
     """
     message = {
         "lines": [_sent(line) for line in lines],
@@ -113,8 +111,7 @@ def curves(
         "crowded": crowded,
         "height": height,
         "alt": alt,
-        "caption": caption,
-        "filename": f"attnviz-{filename or name.replace(' ', '-')}",
+        "about": about,
     }
     mount("curves", name, message)
 

@@ -16,22 +16,26 @@ const PAINT = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharr
 /** @typedef {{ name: string, title: string, about: string }} FileFacts what app/saving.py says of a picture */
 
 /**
- * The widget, with buttons below it that save what it shows, where Python says how the file is called.
+ * The widget, with buttons that save what it shows, where Python says how the file is called: its own, or some below.
  * @param {any} show what `widget` returns
  */
 export const withFile = (show) =>
   Object.assign((message) => {
     const close = show(message);
     const { parentElement, data } = message;
-    if (data?.file && !parentElement.querySelector(".saved")) {
-      const buttons = saveButtons((ending) => save(show.viewIn(parentElement), ending));
+    if (data?.file && !parentElement.querySelector(".files")) {
+      const buttons = saveButtons((ending) => savePicture(show.viewIn(parentElement), ending));
       parentElement.append(element("div", { class: "saved" }, buttons));
     }
     return close;
   }, show);
 
-/** @param {import("../../widgets/widget.js").View<any>} view */
-function save(view, ending) {
+/**
+ * Gives the visitor what a widget shows as a file, light whatever the page is.
+ * @param {import("../../widgets/widget.js").View<any>} view
+ * @param {"png" | "svg"} ending
+ */
+export function savePicture(view, ending) {
   const { data } = view;
   const title = data.file.title || document.querySelector("h1")?.textContent || "";
   view.receive(data, true);
@@ -230,7 +234,7 @@ function copied(node, box) {
     }
     for (const name of ["class", "style", "tabindex"]) one.removeAttribute(name);
   });
-  for (const name of ["class", "style"]) copy.removeAttribute(name);
+  for (const name of ["class", "style", "font-family"]) copy.removeAttribute(name);
   for (const [name, value] of Object.entries(rounded(box))) copy.setAttribute(name, String(value));
   copy.setAttribute("overflow", getComputedStyle(node).overflow);
   return copy;

@@ -12,7 +12,6 @@ from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
 from attnviz.app.heads.behaviour.choices import RuledHead, offer
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
-from attnviz.app.saving import file_name_of
 from attnviz.text import percent, plural
 
 LETTERS = "ABCDE"
@@ -68,8 +67,8 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
             crowded=True,
             height=380,
             alt=f"{len(names)} heads in {len(lines)} groups: {'; '.join(line.label for line in lines)}.",
-            caption=f"Each point is a head; the plane keeps {kept} of the squared distances. {_NAMED}",
-            filename=f"{file_name_of(findings.model).removeprefix('attnviz-')}-heads-alike",
+            about=f"{findings.model} · each point is a head; the plane keeps {kept} of the "
+            f"squared distances. {_NAMED}",
         )
     with right:
         for letter, members in zip(LETTERS, gathered, strict=False):

@@ -132,7 +132,7 @@ def _layers(found: MeasuredToken, counted: Mask) -> None:
         up=Axis("agreement", zero=True),
         height=160,
         alt=f"Rank correlation with leaving words out, by layer. Best layers: {told}.",
-        caption="Spearman’s ρ over the ranked tokens, for all heads of a layer together: mean, lowest and "
+        about="Spearman’s ρ over the ranked tokens, for all heads of a layer together: mean, lowest and "
         "highest over the ways of leaving a word out.",
     )
     st.markdown(

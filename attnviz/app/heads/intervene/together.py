@@ -101,5 +101,5 @@ def _curves(
         across=Axis("heads silenced", at="{x} heads"),
         up=Axis(unit, zero=True, digits=1),
         alt=f"{unit} by the number of silenced heads. {sentence}".replace("**", ""),
-        caption=f"“{chosen.given.text}” · {chosen.entry.title}",
+        about=f"“{chosen.given.text}” · {chosen.entry.title}",
     )

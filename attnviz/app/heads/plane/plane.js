@@ -3,12 +3,11 @@
 import { element, placeUnder, table, tr } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
-import { Theme } from "../../../widgets/palette.js";
 import { hex, short } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { widget } from "../../../widgets/widget.js";
-import { chartFile, ChartView, Drawing, LETTERS, shape } from "../../components/chart.js";
+import { ChartView, Drawing, LETTERS, shape } from "../../components/chart.js";
 import chartStyle from "../../components/chart.css";
 import styles from "./plane.css";
 
@@ -54,9 +53,9 @@ function meets(from, to, { x, y, half }) {
   });
 }
 
-/** The points with their labels, where there is room for them; of a crowd, the labels of `told` alone. */
+/** The points with their labels, where there is room for them. */
 class PlaneDrawing extends Drawing {
-  constructor(data, width, theme, told = []) {
+  constructor(data, width, theme) {
     super(chartOf(data), width, theme);
     this.message = data;
     this.spots = ["query", "key"].flatMap((side) =>
@@ -66,7 +65,7 @@ class PlaneDrawing extends Drawing {
       }),
     );
     if (data.keeps === "dot products") this.origin();
-    this.label(this.crowded ? told.map(({ side, at }) => this.spot(side, at)) : this.spots);
+    if (!this.crowded) this.label();
   }
 
   get crowded() {
@@ -110,11 +109,11 @@ class PlaneDrawing extends Drawing {
   }
 
   /** One label after the other takes the first place where it hides no point and no other label. */
-  label(spots) {
+  label() {
     const taken = [];
     // Along the text; what the tokenizer added comes last.
     const isSpecial = ({ side, at }) => Number(this.message.tokens[side][at].special);
-    const order = [...spots].sort((a, b) => isSpecial(a) - isSpecial(b) || a.at - b.at);
+    const order = [...this.spots].sort((a, b) => isSpecial(a) - isSpecial(b) || a.at - b.at);
     for (const spot of order) {
       spot.place = this.placesAround(spot, FAR).find((place) => this.isFree(place, spot, this.spots, taken)) ?? null;
       if (!spot.place) continue;
@@ -138,7 +137,7 @@ class PlaneDrawing extends Drawing {
 /**
  * @typedef {{ keeps: "distances" | "dot products", points: { query: number[][], key: number[][] }, tokens: { query:
  *   ShownToken[], key: ShownToken[] }, numbers: string, query: number, axes: [string, string], title: string, alt:
- *   string, caption: string, filename: string }} Message what plane.py sends, and describes
+ *   string, file: import("../../components/saved_picture.js").FileFacts }} Message what plane.py sends, and describes
  */
 
 /** @extends {ChartView<Message, PlaneDrawing>} */
@@ -441,14 +440,6 @@ class Plane extends ChartView {
       table({ head: [tr(...heads)], body: rows }),
       element("p", { class: "hint", text: more + ring }),
     );
-  }
-
-  // Saving -------------------------------------------------------------------------------------------------
-
-  file() {
-    const { side, at } = { side: "query", at: this.chosen.value };
-    const told = this.numbers ? this.told(side, at, this.links(side, at)) : [{ side, at }];
-    return chartFile(new PlaneDrawing(this.data, 720, Theme.forFiles(), told), this.data);
   }
 }
 

@@ -22,8 +22,7 @@ def plane(
     axes: tuple[str, str],
     title: str,
     alt: str,
-    caption: str,
-    filename: str,
+    kept: str,
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
     """Draws the points, the tokens they belong to as buttons, and the numbers of what is pointed at.
@@ -34,7 +33,7 @@ def plane(
         query: the query that is chosen, from 0.
         axes: what runs across, and up.
         alt: what one sees, with the numbers.
-        caption: what the picture shows, for the saved files, of which `filename` has no ending.
+        kept: how much of the vectors the plane keeps, for the saved picture.
         on_pick: called with the query that was chosen, from 0.
     """
     message = {
@@ -46,8 +45,7 @@ def plane(
         "axes": axes,
         "title": title,
         "alt": alt,
-        "caption": caption,
-        "filename": f"attnviz-{filename}",
+        "left_out": kept,
     }
     mount("plane", name, message, on_pick=on_pick)
 

@@ -30,7 +30,6 @@ from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.plane import many
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.page import bar
-from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -155,7 +154,6 @@ def picture(chosen: PlaneSelection, found: ComparedPlane) -> None:
     first, second = (
         f"axis {nth + 1}: {percent(share)} {of}" for nth, share in enumerate(found.points.shares)
     )
-    sentence = f"“{chosen.given.text}” · {caches.called(chosen.entry.name)} · head {chosen.name}"
     widget.plane(
         "plane",
         points=found.points,
@@ -166,8 +164,7 @@ def picture(chosen: PlaneSelection, found: ComparedPlane) -> None:
         axes=(first, second),
         title=f"Queries and keys of head {chosen.name}",
         alt=f"{len(chosen.queries)} queries and {len(chosen.keys)} keys as points. {_plain(told)}",
-        caption=f"{sentence} · the plane that keeps {chosen.keeps} best ({percent(found.points.kept)})",
-        filename=f"{file_name_of(chosen.entry.name).removeprefix('attnviz-')}-{chosen.name}-plane",
+        kept=f"the plane that keeps {chosen.keeps} best ({percent(found.points.kept)})",
         on_pick=lambda query: QUERY.pick(chosen.queries[query]),
     )
     st.markdown(

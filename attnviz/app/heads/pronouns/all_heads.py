@@ -172,7 +172,6 @@ def _chart(chosen: HeadSelection, scores: Scores, nearest: Baseline, coin: Basel
             f"{len(ranking)} heads, from {called[0]}, which resolves {pairs[0]} of {plural(total, 'pair')}, "
             f"to the last, which resolves {pairs[-1]}. Head {chosen.name} is number {open_at}."
         ),
-        filename=f"{file_name_of(chosen.entry.name).removeprefix('attnviz-')}-pronouns",
     )
     st.markdown(f":small[The larger point: head {chosen.name}, number {open_at} of {len(ranking)}.]")
 

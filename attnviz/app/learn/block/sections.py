@@ -217,7 +217,7 @@ def _lengths_chart(through: compute.Journey, token: int) -> None:
         across=Axis("layer", at="layer {x}"),
         up=Axis("length", zero=True),
         alt=_lengths_in_words(through, token, "The token"),
-        caption="The length of one token's vector in front of each layer, and of what the layer adds to it.",
+        about="The length of one token's vector in front of each layer, and of what the layer adds to it.",
     )
 
 
@@ -248,7 +248,7 @@ def _similarity_chart(
         up=Axis("cosine to the embedding", zero=True),
         faint="other tokens",
         alt=_similarity_in_words(through, token, "The token"),
-        caption="The cosine between each token's vector after every layer and its embedding.",
+        about="The cosine between each token's vector after every layer and its embedding.",
     )
 
 

@@ -351,7 +351,7 @@ def gradients(found: Distances) -> None:
     st.markdown(_gradients_in_words(found))
 
 
-def _shares_chart(found: Distances, title: str, filename: str, of: Callable[[Point], float]) -> None:
+def _shares_chart(found: Distances, title: str, key: str, of: Callable[[Point], float]) -> None:
     """Draw what share is right."""
     lines = [_line(found, name, lambda point: 100 * of(point)) for name in NAMES]
     told = "; ".join(f"{line.label}: {_numbers(line)}" for line in lines)
@@ -362,7 +362,7 @@ def _shares_chart(found: Distances, title: str, filename: str, of: Callable[[Poi
         title=title,
         up=Axis("right, %", zero=True, digits=0),
         alt=f"Percent right at {apart} words from noun to it. {told}.",
-        filename=f"distance-{filename}",
+        key=f"distance-{key}",
     )
 
 
@@ -382,7 +382,7 @@ def _learning_chart(found: Distances) -> None:
         across=Axis("training steps", at="{x} steps"),
         up=Axis("right translations, %", zero=True, digits=0),
         alt=f"Percent of right translations, from the first to the last moment measured. {told}.",
-        caption=f"{found.tuned_on} sentences with 0 to {found.longest_learned} clauses put in.",
+        about=f"{found.tuned_on} sentences with 0 to {found.longest_learned} clauses put in.",
     )
 
 
@@ -405,7 +405,7 @@ def _gradient_chart(found: Distances, when: str, of: Callable[[Point], float]) -
         title=f"Reaction to the noun’s vector, {when} training",
         up=Axis("log₁₀ of the reaction", digits=1),
         alt=_gradients_in_words(found).replace("*", ""),
-        filename=f"distance-gradient-{when}",
+        key=f"distance-gradient-{when}",
     )
 
 
@@ -452,7 +452,7 @@ def _weight_chart(found: Distances) -> None:
         title="Where the transformer looks",
         up=Axis("mean weight, %", zero=True, digits=1),
         alt=_looks_in_words(found).replace("*", ""),
-        filename="distance-weight",
+        key="distance-weight",
         note="Back at the noun: those with il, and those with elle. ",
     )
 
@@ -492,19 +492,19 @@ def _chart(
     title: str,
     up: Axis,
     alt: str,
-    filename: str,
+    key: str,
     note: str = "",
 ) -> None:
     st.subheader(title, anchor=False)
     curves(
-        filename,
+        key,
         lines,
         title=title,
         across=Axis("words from the noun to it", at="{x} words"),
         up=up,
         marked=_words(found)[found.longest_learned],
         alt=alt,
-        caption=f"{found.sentences} sentences a point. {note}With the most clauses learned from: "
+        about=f"{found.sentences} sentences a point. {note}With the most clauses learned from: "
         f"{found.words[found.longest_learned]:.0f} words.",
     )
 

@@ -3,14 +3,15 @@
 import { cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";
 import { fixed } from "../../../widgets/numbers.js";
-import { levelsImage, Theme } from "../../../widgets/palette.js";
-import { saveAs, saveButtons, SvgPen } from "../../../widgets/pens.js";
+import { levelsImage } from "../../../widgets/palette.js";
+import { saveButtons } from "../../../widgets/pens.js";
 import { View, widget } from "../../../widgets/widget.js";
+import { savePicture } from "../../components/saved_picture.js";
 import styles from "./encoding.css";
 
 /**
  * @typedef {{ vectors: number[][], labels: string[], position: number, pair: number | null, limit: number, alt:
- *   string, filename: string }} Message what encoding.py sends, and describes
+ *   string, file: import("../../components/saved_picture.js").FileFacts }} Message what encoding.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -24,7 +25,7 @@ class Encoding extends View {
     this.slider = element("div", { class: "slider", role: "slider", tabindex: 0 });
     this.cells = element("div", { class: "cells" }, this.canvas, this.row, this.pair, this.cell, this.slider);
     this.words = element("p", { class: "words" });
-    const files = saveButtons((ending) => saveAs(ending, this.file(), this.data.filename));
+    const files = saveButtons((ending) => savePicture(this, ending));
     const bar = element("div", { class: "bar" }, this.words, files);
     this.legend = element("p", { class: "legend" });
     this.root = element("div", { class: "root" }, bar, this.cells, this.legend);
@@ -95,16 +96,6 @@ class Encoding extends View {
     if (to === null) return;
     event.preventDefault();
     this.goTo(to);
-  }
-
-  /** The picture as an SVG file's text, always on a light ground. */
-  file() {
-    const pen = new SvgPen(Theme.forFiles());
-    const [margin, cell] = [24, 10];
-    const [width, height] = [cell * this.columns, cell * this.rows];
-    const picture = { values: this.levels(), rows: this.rows, columns: this.columns };
-    pen.levels(margin, margin, width, height, picture, "diverging");
-    return pen.file(width + 2 * margin, height + 2 * margin, this.data.alt);
   }
 }
 

@@ -20,7 +20,7 @@ def encoding(
     pair: int | None = None,
     limit: float = 1,
     alt: str,
-    filename: str,
+    about: str,
 ) -> None:
     """Draws numbers from −limit, blue, to limit, orange.
 
@@ -31,7 +31,7 @@ def encoding(
         position: whose row is outlined, from 0.
         pair: whose two columns are outlined, from 0; None for none.
         alt: what one sees.
-        filename: of the saved files, without ending.
+        about: what the saved picture says.
     """
     message = {
         "vectors": vectors.round(_DIGITS),
@@ -40,6 +40,6 @@ def encoding(
         "pair": pair,
         "limit": limit,
         "alt": alt,
-        "filename": f"attnviz-{filename}",
+        "about": about,
     }
     mount("encoding", name, message)

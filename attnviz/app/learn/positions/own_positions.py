@@ -72,17 +72,18 @@ def _tables(entry: Entry, text: str, tables: list[Table]) -> None:
     with told:
         _tell_table(entry, table, found)
         if table.grid:
-            _chart_of_directions(table)
+            _chart_of_directions(entry, table)
         else:
             chart_of_likeness(
+                "own-positions",
                 found,
                 "its",
                 alt=f"The mean cosine is 1 at distance 0 and {found.mean[-1]:.2f} at distance "
                 f"{len(found.mean) - 1}.",
-                filename="own-positions",
+                about=entry.title,
             )
     with drawn:
-        _chart_of_vectors(_labels(entry, text, table), table)
+        _chart_of_vectors(entry, _labels(entry, text, table), table)
 
 
 def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
@@ -127,7 +128,7 @@ def _tell_table(entry: Entry, table: Table, found: compute.Likeness) -> None:
     )
 
 
-def _chart_of_directions(table: Table) -> None:
+def _chart_of_directions(entry: Entry, table: Table) -> None:
     across, down = compute.patch_likeness(table)
     curves(
         "own-patches",
@@ -140,10 +141,11 @@ def _chart_of_directions(table: Table) -> None:
         up=Axis("mean cosine", digits=3),
         alt=f"The farthest patches of a row have a mean cosine of {across[-1]:.2f}, those of a column "
         f"{down[-1]:.2f}.",
+        about=entry.title,
     )
 
 
-def _chart_of_vectors(labels: list[str], table: Table) -> None:
+def _chart_of_vectors(entry: Entry, labels: list[str], table: Table) -> None:
     shown = table.vectors[:_SHOWN_PLACES, :_SHOWN_NUMBERS]
     limit = float(np.abs(shown).max())
     encoding(
@@ -153,7 +155,7 @@ def _chart_of_vectors(labels: list[str], table: Table) -> None:
         limit=limit,
         alt=f"The vectors of the first {len(shown)} places as rows of {shown.shape[1]} colours, the "
         f"strongest at ±{limit:.2g}.",
-        filename="own-table",
+        about=entry.title,
     )
     st.caption(
         f"One row a place, one column a dimension: the first {len(shown)} of {len(table.vectors):,} places "
@@ -181,7 +183,7 @@ def _turns(entry: Entry, text: str, ways: list[Turns]) -> None:
         st.subheader("It turns queries and keys", anchor=False)
         for turns in ways:
             st.markdown(_rates_in_words(entry, turns, ways))
-        _chart_of_rates(ways)
+        _chart_of_rates(entry, ways)
     with drawn:
         _score_by_distance(entry, trace, ways)
 
@@ -204,7 +206,7 @@ def _rates_in_words(entry: Entry, turns: Turns, ways: list[Turns]) -> str:
     return said
 
 
-def _chart_of_rates(ways: list[Turns]) -> None:
+def _chart_of_rates(entry: Entry, ways: list[Turns]) -> None:
     curves(
         "own-rates",
         [
@@ -223,6 +225,7 @@ def _chart_of_rates(ways: list[Turns]) -> None:
         up=Axis("places for one turn", log=10, digits=1),
         alt=f"The first pair turns once in {2 * np.pi / ways[0].frequencies[0]:,.1f} places, the last in "
         f"{2 * np.pi / ways[0].frequencies[-1]:,.0f}.",
+        about=entry.title,
     )
     st.caption("Read from the model's own frequencies.")
 
@@ -247,6 +250,7 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
         up=Axis("score", digits=3),
         marked=key - query,
         alt=f"The score of the two, were the key to stand elsewhere; {score:.3f} where it stands.",
+        about=f"“{trace.text}” · {entry.title} · head {head_name(block.layer, head)}",
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(
@@ -290,7 +294,7 @@ def _slopes(entry: Entry, text: str, ways: list[Slopes]) -> None:
         )
         st.markdown(f"**All slopes:** {', '.join(f'{value:.4g}' for value in way.slopes)}.")
         back = np.arange(min(_SHOWN_PLACES, entry.token_limit))
-        _chart_of_biases(back.tolist(), -way.slopes[:, None] * back, head)
+        _chart_of_biases(entry, back.tolist(), -way.slopes[:, None] * back, head)
     with drawn:
         _added(trace, block, head)
         st.caption(
@@ -316,7 +320,7 @@ def _biases(entry: Entry, text: str, ways: list[Biases]) -> None:
             f"{_apart(least)}: **{decimal(line.min(), 2)}**. "
             f"{in_your_model.layers(way.layers).capitalize()} share it."
         )
-        _chart_of_biases(way.distances.tolist(), way.biases, head)
+        _chart_of_biases(entry, way.distances.tolist(), way.biases, head)
     with drawn:
         _added(trace, block, head)
 
@@ -340,15 +344,16 @@ def _relative(entry: Entry, text: str, ways: list[Relative]) -> None:
             across=Axis("key's place − query's place", at="{x} on"),
             up=Axis("cosine", digits=3),
             alt=f"The cosine is 1 at distance 0 and {cosines[way.distances == 1][0]:.2f} one token on.",
+            about=entry.title,
         )
     with drawn:
         block, head = in_your_model.choose_head(trace.blocks)
         _added(trace, block, head)
 
 
-def _chart_of_biases(distances: Sequence[int], biases: Floats, head: int) -> None:
+def _chart_of_biases(entry: Entry, distances: Sequence[int], biases: Floats, head: int) -> None:
     alt = f"Head {head + 1} adds from {biases[head].min():.3g} to {biases[head].max():.3g}."
-    chart_of_biases(distances, biases, head, alt=alt, filename="own-biases")
+    chart_of_biases("own-biases", distances, biases, head, alt=alt, about=entry.title)
 
 
 def _added(trace: Trace, block: Block, head: int) -> None:

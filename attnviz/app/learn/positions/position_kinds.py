@@ -39,6 +39,7 @@ _CODE = {
 }
 _HEADS = ("8", "12", "16")
 _SHOWN_TOKENS = 64
+_FORMULA = "The paper’s sines and cosines; no model."
 _SIDE_BY_SIDE = """
 | kind | acts on | tells | used in |
 |---|---|---|---|
@@ -119,7 +120,7 @@ def _chart_of_encoding(found: compute.Waves, groups: tuple[DisplayToken, ...], w
         pair=pair,
         alt=f"The sinusoidal vectors of {len(found.encoding)} positions as rows of {found.encoding.shape[1]} "
         "colours: quick stripes on the left, hardly any change on the right.",
-        filename="sinusoidal",
+        about=_FORMULA,
     )
     st.caption(
         f"One row a position, one column a dimension. Outlined: the row of {token(word, groups)} and the "
@@ -143,6 +144,7 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
         height=150,
         alt=f"Sine and cosine of pair {pair + 1}, one turn in "
         f"{2 * np.pi / float(found.rates[pair]):,.1f} positions.",
+        about=_FORMULA,
     )
     curves(
         "waves-by-distance",
@@ -153,6 +155,7 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
         height=150,
         alt=f"PE · PE goes from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
         "distance 10.",
+        about=_FORMULA,
     )
 
 
@@ -182,12 +185,13 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             f"**{found.lengths[1:].mean():.2f}** on average."
         )
         chart_of_likeness(
+            "learned-positions",
             found,
             "BERT's",
             alt=f"The mean cosine goes from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
             "distance 10; single pairs of places ten apart have between "
             f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
-            filename="learned-positions",
+            about="BERT’s table of places",
         )
     with drawn:
         _matrix(
@@ -199,15 +203,16 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         )
 
 
-def chart_of_likeness(found: compute.Likeness, whose: str, *, alt: str, filename: str) -> None:
+def chart_of_likeness(key: str, found: compute.Likeness, whose: str, *, alt: str, about: str) -> None:
     """Draw how alike the vectors of a table's places are, by their distance; `whose` table it is."""
     curves(
-        filename,
+        key,
         [Line("mean", range(len(found.mean)), found.mean, found.low, found.high, band=True, colour="text")],
         title="How alike the vectors of two places are",
         across=Axis("distance between two positions", at="{x} apart"),
         up=Axis("cosine", digits=3),
         alt=alt,
+        about=about,
     )
     st.caption(
         f"All pairs of {whose} {len(found.lengths) - 1:,} places after the first, by their distance: the "
@@ -364,12 +369,13 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
                 f"{2 ** (heads.bit_length() - 1)} heads, and the rest every second slope of twice as many."
             )
         chart_of_biases(
+            "alibi",
             range(found.by_distance.shape[1]),
             found.by_distance,
             head,
             alt=f"{heads} straight lines that fall from 0; the steepest slope is "
             f"{found.slopes.max():.4g}, the flattest {found.slopes.min():.4g}.",
-            filename="alibi",
+            about="ALiBi; no model.",
         )
     with drawn:
         _matrix(
@@ -381,7 +387,9 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         )
 
 
-def chart_of_biases(distances: Sequence[int], biases: Floats, head: int, *, alt: str, filename: str) -> None:
+def chart_of_biases(
+    key: str, distances: Sequence[int], biases: Floats, head: int, *, alt: str, about: str
+) -> None:
     """Draw what heads add to a score by the distance, [head, distance]; one head, from 0, stands out.
 
     Where no distance is negative, they are counted back from the query.
@@ -393,7 +401,7 @@ def chart_of_biases(distances: Sequence[int], biases: Floats, head: int, *, alt:
         if number != head
     ]
     curves(
-        filename,
+        key,
         [Line(f"head {head + 1}", distances, biases[head], colour="text"), *others],
         title="What is added to the score",
         across=Axis(
@@ -403,6 +411,7 @@ def chart_of_biases(distances: Sequence[int], biases: Floats, head: int, *, alt:
         up=Axis("added to the score", zero=True, digits=3),
         faint="other heads",
         alt=alt,
+        about=about,
     )
 
 

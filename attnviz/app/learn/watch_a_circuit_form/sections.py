@@ -145,7 +145,7 @@ def loss(chosen: ShownForming) -> None:
         height=140,
         alt=f"After {snapshots[-1].step} steps it is {last.first_loss:.2f} on words said first, and "
         f"{last.second_loss:.2f} on words said again.",
-        caption="−ln of the right word's probability, in random words said twice.",
+        about="−ln of the right word's probability, in random words said twice.",
     )
     st.markdown(
         "The *loss* (−ln of the right word's probability) on words that are said **again** falls from "
@@ -260,7 +260,7 @@ def _progress(name: str, title: str, snapshots: Sequence[Snapshot], marked: int,
         marked=marked,
         alt=f"After {last.step} steps, {percent(last.copying.right)} are copied; the best heads give "
         f"{percent(matching(last))} to what followed, and {percent(back(last))} to the word before.",
-        caption="Measured in random words said twice, while a storyteller learned.",
+        about="Measured in random words said twice, while a storyteller learned.",
     )
 
 

@@ -166,5 +166,5 @@ def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int
         f"translated without an error and {percent(last.pronoun)} have the right pronoun; "
         f"{TAUGHT.name} gives {percent(last.referent)} to the noun that is meant and "
         f"{percent(last.other)} to the other one.",
-        caption="Measured on held-out sentences while a translator learned.",
+        about="Measured on held-out sentences while a translator learned.",
     )

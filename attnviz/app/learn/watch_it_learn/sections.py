@@ -222,7 +222,7 @@ def loss(training: Learning) -> None:
         digits=3,
         height=120,
         alt=f"In {snapshots[-1].step} steps it falls from {first:.2f} to {last:.3f}.",
-        caption="−ln of the right word's probability, averaged over the words of held-out sentences.",
+        about="−ln of the right word's probability, averaged over the words of held-out sentences.",
     )
     st.markdown(
         f"The loss falls from **{first:.2f}** before the first step to **{last:.3f}** after "

@@ -88,5 +88,5 @@ def cache(story: Story) -> None:
         up=Axis("thousand multiplications", zero=True, digits=0),
         marked=story.word + 1 if story.word < count else None,
         alt=told.replace("*", ""),
-        caption=f"“{story.trace.text}” · {story.model}",
+        about=f"“{story.trace.text}” · {story.model}",
     )
