@@ -7,13 +7,14 @@ import { Lines } from "./lines.js";
 import { Matrix } from "./matrix.js";
 import { written } from "./numbers.js";
 import { css, Theme } from "./palette.js";
-import { saveAs, saveButtons, SvgPen, textWidth, wrapped } from "./pens.js";
+import { saveAs, saveButtons, SvgPen, textWidth } from "./pens.js";
 import { Choice, unanswered } from "./selection.js";
 import { allData } from "./store.js";
 import { View, widget } from "./widget.js";
 import matrixStyle from "./matrix.css";
 import styles from "./head_view.css";
 
+const FILE_WIDTH = 760;
 const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
 
 /**
@@ -321,29 +322,20 @@ class HeadView extends View {
   svg() {
     const theme = Theme.forFiles();
     const pen = new SvgPen(theme);
-    const [margin, width] = [24, 760];
     const heads = this.heads.join(", ");
     const title = this.data.heading || `Layer ${this.layer} · Head${this.heads.length > 1 ? "s" : ""} ${heads}`;
-    const inner = new SvgPen(theme);
-    inner.text(0, 10, title, { size: 16, weight: 700, fill: theme.text });
+    pen.text(0, 10, title, { size: 16, weight: 700, fill: theme.text });
     if (this.heads.length > 1) {
       let x = textWidth(title, 16, theme.font, 700) + 20;
       for (const head of this.heads) {
-        inner.rect(x, 4, 12, 12, { fill: theme.head(head), radius: 3 });
-        inner.text(x + 17, 10, `${head}`, { size: 13, fill: theme.text });
+        pen.rect(x, 4, 12, 12, { fill: theme.head(head), radius: 3 });
+        pen.text(x + 17, 10, `${head}`, { size: 13, fill: theme.text });
         x += 46;
       }
     }
-    let y = this.picture.picture(inner, 32, width) + 18;
-    for (const text of [this.data.note, this.data.caption].filter(Boolean)) {
-      for (const line of wrapped(text, width, 12, theme.font)) {
-        inner.text(0, y, line, { size: 12, fill: theme.muted });
-        y += 17;
-      }
-      y += 4;
-    }
-    pen.group(margin, margin, inner);
-    return pen.file(width + 2 * margin, y + 2 * margin - 8, `${title}. ${this.data.caption}`);
+    const y = this.picture.picture(pen, 32, FILE_WIDTH) + 18;
+    const { note, caption } = this.data;
+    return pen.file(FILE_WIDTH, y, [note, caption], `${title}. ${caption}`);
   }
 
   save(ending) {

@@ -3,6 +3,8 @@
 import { element } from "./dom.js";
 import { css, levelsImage } from "./palette.js";
 
+const MARGIN = 24; // pixels around the picture in a file
+
 let measuring;
 
 export function textWidth(text, size, font, weight = 400) {
@@ -210,18 +212,27 @@ export class SvgPen {
     this.#parts.push("</g>");
   }
 
-  /** Everything another pen drew, moved to (x, y). */
-  group(x, y, pen) {
-    this.#parts.push(`<g transform="translate(${x} ${y})">`, ...pen.#parts, "</g>");
-  }
-
-  /** The whole file. */
-  file(width, height, title) {
-    const [w, h] = [Math.ceil(width), Math.ceil(height)];
+  /**
+   * The whole file: what was drawn, so wide, with paragraphs below from `y` on, and a margin around all.
+   * @param {number} width
+   * @param {number} y
+   * @param {string[]} paragraphs
+   * @param {string} title
+   */
+  file(width, y, paragraphs, title) {
+    for (const text of paragraphs.filter(Boolean)) {
+      for (const line of wrapped(text, width, 12, this.font)) {
+        this.text(0, y, line, { size: 12, fill: this.theme.muted });
+        y += 17;
+      }
+      y += 4;
+    }
+    const [w, h] = [width + 2 * MARGIN, y - 8 + 2 * MARGIN].map(Math.ceil);
     return (
       `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${w} ${h}" ` +
       `font-family="${xml(this.font)}" role="img"><title>${xml(title)}</title>` +
-      `<rect width="${w}" height="${h}" fill="${hex(this.theme.background)}"/>${this.#parts.join("\n")}</svg>`
+      `<rect width="${w}" height="${h}" fill="${hex(this.theme.background)}"/>` +
+      `<g transform="translate(${MARGIN} ${MARGIN})">${this.#parts.join("\n")}</g></svg>`
     );
   }
 }

@@ -4,7 +4,7 @@ import { element } from "../../../widgets/dom.js";
 import { drawLegend, drawMatrix, LEGEND, matrixLayout, Panel } from "../../../widgets/matrix.js";
 import { written } from "../../../widgets/numbers.js";
 import { SCALE, Theme, valueAt } from "../../../widgets/palette.js";
-import { CanvasPen, fitted, saveAs, saveButtons, SvgPen, wrapped } from "../../../widgets/pens.js";
+import { CanvasPen, fitted, saveAs, saveButtons, SvgPen } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { View, widget } from "../../../widgets/widget.js";
@@ -160,27 +160,20 @@ class AlignedMatrices extends View {
     const theme = Theme.forFiles();
     const { pictures, note, caption } = this.data;
     const [rows, columns] = [this.labels("rows"), this.labels("columns")];
-    const [margin, width] = [24, Math.max(LEAST_FILE, 2 * LEAST_CELL * columns.length)];
+    const width = Math.max(LEAST_FILE, 2 * LEAST_CELL * columns.length);
     const layout = matrixLayout(width, rows, columns, theme.font);
     const pen = new SvgPen(theme);
-    const inner = new SvgPen(theme);
     let y = 0;
     pictures.forEach(({ title, kind }, number) => {
       const x = number * (width + GAP);
       const heading = fitted(title, width, 13, theme.font);
-      inner.text(x, 8, heading, { size: 13, weight: 700, fill: theme.text });
-      drawMatrix(inner, x, 22, layout, this.head(number), rows, columns, kind);
+      pen.text(x, 8, heading, { size: 13, weight: 700, fill: theme.text });
+      drawMatrix(pen, x, 22, layout, this.head(number), rows, columns, kind);
       const legend = { ticks: this.ticks(number), masked: false };
-      y = drawLegend(inner, x, 32 + layout.total, LEAST_FILE / 2, legend, kind) + 18;
+      y = drawLegend(pen, x, 32 + layout.total, LEAST_FILE / 2, legend, kind) + 18;
     });
-    const whole = 3 * width + 2 * GAP;
-    for (const line of [note, caption].flatMap((text) => wrapped(text, whole, 12, theme.font))) {
-      inner.text(0, y, line, { size: 12, fill: theme.muted });
-      y += 17;
-    }
-    pen.group(margin, margin, inner);
     const titles = pictures.map(({ title }) => title).join("; ");
-    return pen.file(whole + 2 * margin, y + 2 * margin, `${titles}. ${caption}`);
+    return pen.file(3 * width + 2 * GAP, y, [note, caption], `${titles}. ${caption}`);
   }
 
   /** The three numbers of a cell; NaN where there is none. */
