@@ -21,7 +21,6 @@ import os
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -37,7 +36,7 @@ from websockets.sync.client import ClientConnection
 
 from benchmarks.browser import launched
 from benchmarks.page import load_the_model
-from benchmarks.proxy import proxied
+from benchmarks.proxy import proxied, wait_for
 from benchmarks.replay import PATIENCE_SECONDS, anew, is_pick, record
 from benchmarks.report import Report, parser
 from tests.browser.server import Server, running
@@ -159,7 +158,7 @@ class Replicas:
     def _start(self, port: int) -> Server:
         home = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         server = self._stack.enter_context(running(home, port=port))
-        wait_until_ready(server)
+        wait_for(f"{server.url}/ready")
         return server
 
     def kill(self, number: int) -> None:
@@ -178,14 +177,6 @@ class Replicas:
             server.process.terminate()
             server.process.wait()
             self.start_again(number)
-
-
-def wait_until_ready(server: Server) -> None:
-    """Until its models are loaded."""
-    while True:
-        with suppress(OSError), urllib.request.urlopen(f"{server.url}/ready", timeout=5):
-            return
-        time.sleep(0.1)
 
 
 def disturbed(
@@ -239,7 +230,7 @@ def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: 
         running(Path(home)) as server,
         ThreadPoolExecutor(windows) as pool,
     ):
-        wait_until_ready(server)
+        wait_for(f"{server.url}/ready")
         visits(server, messages, (), quiet, 0)
         alone = [click for clicks in visits(server, messages, (), quiet, pause) for click in clicks[1:]]
         ended = threading.Event()
