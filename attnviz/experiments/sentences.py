@@ -50,14 +50,18 @@ def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
 
 
 def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
-    """One forward pass over a text, with no more work than its self-attention needs.
+    """One forward pass over a text, with no more work than its self-attention needs."""
+    return lambda text: model.trace(input_of(entry, text))
+
+
+def input_of(entry: Entry, text: str) -> ModelInput:
+    """What a model is given, of whose self-attention over a text one wants to know.
 
     An encoder reads the same whatever its decoder does, so the decoder is given something to read: to write
     a text of its own takes much longer. Only our translators, which are small, have no use for English there.
     """
-    if "cross" in entry.kinds and entry.engine == "transformers":
-        return lambda text: model.trace(ModelInput(text, target=text))
-    return model.trace
+    target = text if "cross" in entry.kinds and entry.engine == "transformers" else None
+    return ModelInput(text, target=target)
 
 
 def self_attention(entry: Entry) -> Kind:

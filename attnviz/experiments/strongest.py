@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from attnviz.capture import loading
+from attnviz.experiments.ablation import turned
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.sentences import input_of
 from attnviz.experiments.text_index import TextIndex
+from attnviz.interventions.edit import Edit
+from attnviz.models import resolve
 from attnviz.trace import Floats
+
+MOST_SILENCED = 2_000
+"""In how many lines of a text a head is silenced at most: each is read again."""
+
+_AT_ONCE = 16  # lines, between two steps
 
 
 class Strongest(NamedTuple):
@@ -24,30 +36,60 @@ class Strongest(NamedTuple):
     median: float
 
 
-def strongest(
-    index: TextIndex, layer: int, head: int, projection: Floats | None = None, most: int = 24
-) -> Strongest:
-    """The tokens that give one token the largest weight, or to which the head adds the longest vector.
+def strongest(index: TextIndex, values: Floats, most: int = 24) -> Strongest:
+    """The tokens with the largest values.
 
     Args:
-        index: the text, as far as it is read.
-        layer, head: the head, from 0.
-        projection: None for the largest weight, special tokens left out; else [d_head, d_model], the head's
-            slice of W_O, for the length of its output times that (Kobayashi et al. 2020).
+        index: the text.
+        values: [token], of the text's first tokens, such as the functions below return.
         most: how many at most.
-
-    Raises:
-        AttnvizError: the index has no such layer.
     """
-    at, here = (index.layer(layer), head), slice(index.tokens)
-    if projection is None:
-        values = np.asarray(index.weight[at][here], np.float32)
-    else:
-        values = np.linalg.norm(np.asarray(index.output[at][here], np.float32) @ projection, axis=-1)
-    words = np.flatnonzero(~index.special[here])
+    words = np.flatnonzero(~index.special[: len(values)])
     lines = np.searchsorted(index.starts, words, side="right")
     order = np.argsort(-values[words], kind="stable")
     _, first = np.unique(lines[order], return_index=True)
     tokens = words[order[np.sort(first)[:most]]]
     median = float(np.median(values[words])) if len(words) else 0.0
     return Strongest(tuple(tokens.tolist()), tuple(values[tokens].tolist()), median)
+
+
+def sharpness(index: TextIndex, layer: int, head: int) -> Floats:
+    """[token], the largest weight that each gives to one token, special ones left out.
+
+    Raises:
+        AttnvizError: the index has no such layer, counted from 0.
+    """
+    return np.asarray(index.weight[index.layer(layer), head][: index.tokens], np.float32)
+
+
+def contribution(index: TextIndex, layer: int, head: int, projection: Floats) -> Floats:
+    """[token], the length of the vector that the head adds to each (Kobayashi et al. 2020).
+
+    `projection` is the head's slice of W_O, [d_head, d_model].
+
+    Raises:
+        AttnvizError: the index has no such layer, counted from 0.
+    """
+    output = np.asarray(index.output[index.layer(layer), head][: index.tokens], np.float32)
+    lengths: Floats = np.linalg.norm(output @ projection, axis=-1)
+    return lengths
+
+
+def change(index: TextIndex, silenced: Edit) -> Iterator[Progress[Floats]]:
+    """How far the model's output turns at each token if a head is silent: 1 − cosine, [token].
+
+    Yields:
+        Every few lines, the numbers of all lines up to there; `done` and `total` count lines.
+
+    Raises:
+        AttnvizError: the head cannot be silenced.
+    """
+    entry, loaded = resolve.entry(index.key.model), loading.load(index.key.model)
+    lines = index.lines[: min(index.done, MOST_SILENCED)]
+    found: list[Floats] = []
+    for start in range(0, len(lines), _AT_ONCE):
+        for line in lines[start : start + _AT_ONCE]:
+            outcomes = loaded.outcomes(input_of(entry, line), [(), (silenced,)])
+            states = outcomes.states if outcomes.source is None else outcomes.source
+            found.append(turned(states[0], states[1:])[0].astype(np.float32))
+        yield Progress(len(found), len(lines), np.concatenate(found))

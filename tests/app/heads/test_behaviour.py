@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
+from attnviz import experiments
 from attnviz.analysis.clusters import scaled
 from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
@@ -20,6 +21,7 @@ from attnviz.app.heads.behaviour import rules, sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.words import in_full, in_markdown
+from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
@@ -400,13 +402,15 @@ def test_the_file_has_every_number() -> None:
     assert all(line.endswith(",") for line in csv_of(of_sentence("translator", TIRED)).splitlines()[1:])
 
 
-@pytest.mark.parametrize("by", ["Sharpest attention", "Strongest contribution"])
+@pytest.mark.parametrize(
+    "by", ["Sharpest attention", "Strongest contribution", "Largest change when silenced"]
+)
 def test_where_the_head_does_most_is_listed_of_a_text_and_leads_to_explore(by: str) -> None:
     app = visit("behaviour", on="Many sentences", source="Paste", strongest=by, open="Where it does most")
     app.text_area(key="pasted").set_value(
         f"{TIRED}\nRain fell: {by}."
     ).run()  # a text of its own, not yet read
-    app = finished(press(finished(app), "Look through 2 sentences"))
+    app = finished(finished(press(finished(app), "Look through 2 sentences")))
     told = words(clean(app))
     block = attnviz.trace(TIRED).block("encoder", 3)
     if by == "Sharpest attention":
@@ -416,6 +420,9 @@ def test_where_the_head_does_most_is_listed_of_a_text_and_leads_to_explore(by: s
         assert re.search(
             rf":small\[`{token}[^`]*` looks at `[^`]+` \*\*{largest}\*\*(, \d+ % at special tokens)?\]", told
         )
+    elif by == "Largest change when silenced":
+        turned = experiments.ablate(TIRED).moved.turned[3 * 12 + 1, 1:-1].max()
+        assert f"without the head, the output turns by **{angle(float(turned))}**" in told
     else:
         assert block.projection is not None
         longest = np.linalg.norm(block.output[1, 1:-1] @ block.projection[1], axis=-1).max()
