@@ -19,7 +19,9 @@ from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
 from attnviz.text import joined, percent
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
-_UNKNOWN = ("[UNK]", "<unk>")  # what tokenizers call letters that their model does not know
+UNKNOWN = ("[UNK]", "<unk>")
+"""What tokenizers call letters that their model does not know."""
+
 _MOST_QUOTED = 12
 _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
@@ -214,7 +216,7 @@ class DisplayTokens:
         where = f"character {end}" if end == start + 1 else f"characters {start + 1}–{end}"
         where += sentence and f" of the {sentence}"
         read = ""
-        if len(pieces) == 1 and spelling not in (label, typed, *_UNKNOWN):
+        if len(pieces) == 1 and spelling not in (label, typed, *UNKNOWN):
             read = f", spelled {visible_text(spelling)}"
         elif typed.casefold() != (spelled := _spelled(pieces)).casefold() and label != _drawn(typed):
             read = f", read as {visible_text(spelled)}"
@@ -228,7 +230,7 @@ class DisplayTokens:
     def _word(self, positions: tuple[int, ...]) -> str:
         """What a word is called whose pieces are shown as one."""
         pieces = [self.tokens[position] for position in positions]
-        if any(piece.text in _UNKNOWN for piece in pieces):
+        if any(piece.text in UNKNOWN for piece in pieces):
             return self._quoted(_spelled(pieces), positions)
         exact = all(
             len(self._bytes_around(position)) > 1 or _stands_for(piece.text, self._typed([position]))
@@ -241,7 +243,7 @@ class DisplayTokens:
         token = self.tokens[position]
         if token.special or token.text.startswith("##") or token.start == token.end:
             return token.text
-        if token.text in _UNKNOWN:
+        if token.text in UNKNOWN:
             return self._quoted(token.text, [position])
         typed = self._typed([position])
         run = self._bytes_around(position)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,13 +17,13 @@ from attnviz.app.page import stop
 from attnviz.app.state import link
 from attnviz.app.state.choice import Text, Token
 from attnviz.app.state.choices import LAYER, QUERY, TEXT
+from attnviz.app.unfamiliar import unfamiliar
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, UnknownWords
 from attnviz.models import catalogue
-from attnviz.text import head_name, joined, plural
+from attnviz.text import head_name
 
 _ENTRY = catalogue.entry(MODEL)
-_MOST_QUOTED = 5  # signs that BERT does not know
 HEAD_AT_FIRST = 4, 2
 """The head that follows the pronoun; layer and head from 1."""
 
@@ -95,7 +95,7 @@ def sentence(
         after = known_words if isinstance(error, UnknownWords) else None
         stop(error, then=after)
     head_names.read(model, text)
-    if model == MODEL and (note := unfamiliar(DisplayTokens(read, text).groups)):
+    if model == MODEL and (note := unfamiliar(MODEL, DisplayTokens(read, text).groups)):
         st.warning(note, icon=":material/explore_off:")
     return text
 
@@ -121,33 +121,6 @@ def examples(
             if more:
                 more()
     return place
-
-
-def unfamiliar(groups: Sequence[DisplayToken]) -> str:
-    """What in a text is unlike the English that BERT learned from, in Markdown; "" for nothing.
-
-    It is signs that it does not know, and that half of the words or more are cut into pieces, as those of
-    other languages are.
-    """
-    unknown = dict.fromkeys(markdown.code(group.label) for group in groups if group.label.startswith("[UNK]"))
-    words: list[int] = []  # how many pieces each has
-    for group in groups:
-        if group.label.startswith("##") and words:
-            words[-1] += 1
-        elif not group.special and any(map(str.isalnum, group.label)):
-            words.append(1)
-    cut = sum(pieces > 1 for pieces in words)
-    told = []
-    if unknown:
-        more = [f"{len(unknown) - _MOST_QUOTED:,} more"] if len(unknown) > _MOST_QUOTED else []
-        quoted = joined([*list(unknown)[:_MOST_QUOTED], *more])
-        told.append(f"What BERT does not know, it reads as one and the same token, [UNK]: {quoted}.")
-    if cut and 2 * cut >= len(words):
-        told.append(
-            f"{cut} of {plural(len(words), 'word')} here {'is' if cut == 1 else 'are'} cut into pieces (##). "
-            "BERT learned from English: of other languages, and of rare words, it knows little."
-        )
-    return " ".join(told)
 
 
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:

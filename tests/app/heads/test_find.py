@@ -81,6 +81,15 @@ def test_by_pattern_and_in_several_heads() -> None:
     assert f"correction for the {len(found.attributes)} attributes" in told
 
 
+@pytest.mark.parametrize(
+    ("line", "cut"), [("Eichhörnchen verstecken {} Nüsse.", True), ("It rained on {} days.", False)]
+)
+def test_a_text_in_another_language_than_the_models_is_said_to_be_one(line: str, cut: bool) -> None:
+    app = pasted("\n".join(line.format(number) for number in range(101)))
+    told = r"\d+ of \d+ words in 51 lines of this text are cut into pieces \(##\)\. BERT learned from English"
+    assert [bool(re.match(told, warning.value)) for warning in app.warning] == [True] * cut
+
+
 def test_an_index_of_the_operators_is_searched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def indexed(folder: str, lines: int = -1) -> None:
         steps = text_index.index(Corpus.from_text(TEXT), "minilm", tmp_path / folder, layers=[3])

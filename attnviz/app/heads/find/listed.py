@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain
+
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import caches, markdown
+from attnviz.app.caches import cached, named
+from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.figures import marked
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.unfamiliar import unfamiliar
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.text_index import TextIndex
-from attnviz.text import percent
+from attnviz.text import percent, plural
 from attnviz.trace import Block
 
 MOST_BYTES = 2**26
 """How much the index of a text takes at most, of the heads of one layer: 67 MB."""
 
-MOST = 50
-"""Of how many lines that could not be read it is said why."""
-
+_MOST_TOLD = 50  # lines that could not be read, of which it is said why
+_LOOKED_THROUGH = 100  # lines, for words that the model hardly knows
 _READ, _LOOKS = ":red-background[", ":blue-background["
 
 
@@ -33,6 +38,20 @@ def index_job(chosen: HeadSelection, corpus: Corpus) -> tuple[Job[TextIndex], tu
     name, layer = chosen.entry.name, chosen.layer
     key = "find", name, caches.fingerprint(name), corpus.key, str(layer)
     return JOBS.find(key, lambda: text_index.index(corpus, name, layers=[layer], most_bytes=MOST_BYTES)), key
+
+
+def tell_lines(index: TextIndex) -> None:
+    """Draw which lines could not be read, and whether the others are in a language that the model knows."""
+    texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[:_MOST_TOLD]])
+    some = index.lines[:: -(-len(index.lines) // _LOOKED_THROUGH)]
+    if note := _unfamiliar(index.key.model, some):
+        st.warning(note, icon=":material/explore_off:")
+
+
+@cached(named)
+def _unfamiliar(model: str, lines: Sequence[str]) -> str:
+    tokens = (DisplayTokens(loading.tokens(model, line), line).groups for line in lines)
+    return unfamiliar(model, chain.from_iterable(tokens), f"in {plural(len(lines), 'line')} of this text")
 
 
 def block(chosen: HeadSelection, index: TextIndex) -> Block:

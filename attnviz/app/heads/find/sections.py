@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, controls
 from attnviz.app.caches import cached, named
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
@@ -19,7 +19,7 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import MOST, Neighbour, Search
+from attnviz.experiments.neighbours import Neighbour, Search
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import self_attention
 from attnviz.experiments.text_index import TextIndex
@@ -103,7 +103,7 @@ def _with_states(name: str, text: str, layer: int) -> tuple[Block, Floats]:
 
 def _found(chosen: TokenSelection, progress: Progress[TextIndex]) -> None:
     index = progress.found
-    texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[:MOST]])
+    listed.tell_lines(index)
     place = chosen.queries[chosen.query].positions[0]
     given = chosen.given.text
     seen = (

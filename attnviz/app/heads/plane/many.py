@@ -11,13 +11,12 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from attnviz.analysis.plane import ANCHORS, NEAREST, Keeps, Plane, apart, jointly_scaled, nearest_kept, plane
-from attnviz.app import caches, controls, markdown
+from attnviz.app import caches, controls
 from attnviz.app.caches import cached
 from attnviz.app.components import store
 from attnviz.app.components.atlas import atlas
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
-from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.find import listed
 from attnviz.app.heads.plane import cloud
 from attnviz.app.heads.pronouns import listing
@@ -114,7 +113,7 @@ def find(chosen: ManySelection, corpus: Corpus) -> None:
     if not progress or not progress.done:
         return
     index = progress.found
-    texts.tell_unread(len(index.skipped), [markdown.plain(each.why) for each in index.skipped[: listed.MOST]])
+    listed.tell_lines(index)
     if chosen.scaled and (refused := _refused(chosen, index)):
         st.info(refused, icon=":material/info:")
         scaled = False
