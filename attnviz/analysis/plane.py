@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from attnviz.trace import Doubles, Mask
 
 Keeps = Literal["distances", "dot products"]
+Corner = tuple[float, float]
 
 NEAREST = 10
 """Of so many nearest points it is asked how many a plane keeps."""
@@ -235,3 +236,17 @@ def _two(columns: Doubles) -> Doubles:
     """The first two columns; one that is not there is 0."""
     missing = max(0, _AXES - columns.shape[-1])
     return np.pad(columns[:, :_AXES], ((0, 0), (0, missing)))
+
+
+def inside(points: Doubles, area: Sequence[Corner]) -> NDArray[np.intp]:
+    """The points, [point, 2], that lie in a polygon; of a single corner, the one that is closest to it."""
+    x, y = points.T
+    if len(area) == 1:
+        [[across, up]] = area
+        return np.array([np.argmin((x - across) ** 2 + (y - up) ** 2)])
+    found = np.zeros(len(points), np.bool_)
+    for at, (right, top) in enumerate(area):
+        left, bottom = area[at - 1]
+        crossed = (top > y) != (bottom > y)
+        found[crossed] ^= x[crossed] < (left - right) * (y[crossed] - top) / (bottom - top) + right
+    return np.flatnonzero(found)

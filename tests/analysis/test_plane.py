@@ -16,6 +16,7 @@ from attnviz.analysis.plane import (
     closest_keys,
     distances,
     faithfulness,
+    inside,
     jointly_scaled,
     nearest_kept,
     plane,
@@ -226,3 +227,12 @@ def test_the_nearest_that_a_plane_keeps_are_counted_one_by_one(keeps: Keeps) -> 
     assert nearest_kept(laid, query, key) == pytest.approx(np.mean(shares))
     whole = vectors(queries=13, keys=17, d_head=2)
     assert nearest_kept(plane(*whole, keeps), *whole) == 1
+
+
+def test_inside_an_area_are_the_points_that_its_line_surrounds() -> None:
+    """An L: the square from 0 to 2 without its upper right quarter; of one corner, the closest point."""
+    area = ((0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2))
+    points = np.array([[0.5, 0.5], [1.5, 0.5], [0.5, 1.5], [1.5, 1.5], [-0.5, 0.5], [0.5, 2.5]])
+    assert inside(points, area).tolist() == inside(points, area[::-1]).tolist() == [0, 1, 2]
+    assert inside(points, [(1.4, 1.2)]).tolist() == [3]
+    assert inside(points, []).tolist() == []

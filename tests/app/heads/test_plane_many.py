@@ -1,6 +1,7 @@
 """Queries and keys of many sentences without a browser: the points that are sent, and what was picked."""
 
 import re
+from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.plane import jointly_scaled, plane
-from attnviz.app.heads.plane import many
 from attnviz.text import percent
 from tests.app.shown import clean, finished, press, sent, visit, words
 
@@ -35,29 +35,41 @@ def test_the_plane_of_many_sentences_is_that_of_the_heads_own_vectors(link: dict
     assert (message["by"], message["origin"]) == ("kind", "keeps" in link)
 
 
-def picked(app: AppTest, *points: int) -> AppTest:
-    """The page after these points were picked in its picture."""
-    app.session_state[many._PICKED] = (sent(app, "cloud")["points"], points, len(points))
-    return clean(app.run())
+def at(point: int) -> str:
+    """The area of a single point, queries first, as a link has it."""
+    blocks = [attnviz.trace(line).block("encoder", 3) for line in LINES]
+    query, key = (np.concatenate([getattr(each, by)[1] for each in blocks]) for by in ("query", "key"))
+    laid = plane(query, key, "distances")
+    return "{:.3f}_{:.3f}".format(*np.concatenate([laid.queries, laid.keys])[point])
 
 
-def test_what_was_picked_is_listed_and_leads_to_explore_until_the_picture_is_another() -> None:
-    app = pasted()
+def test_a_link_with_an_area_lists_its_points_which_lead_to_explore_until_the_picture_is_another() -> None:
     first = len(attnviz.trace(HOSTILE).block("encoder", 3).query_tokens)
-    assert "Draw a line around points" in words(app)
-    app = picked(app, first + 1, 10**6)  # the second token of the second line, and one that is not there
+    app = clean(pasted(area=at(first + 1)))  # the second token of the second line
     assert re.search(r":small\[`rain` looks at `\S+` \*\*\d+ %", words(app))
     [link] = [link.proto for link in app.get("page_link") if link.proto.label == "Open on Explore"]
     assert "Rain+fell+on+0+days" in link.query_string
     assert "query=2+rain" in link.query_string
     every = sum(len(attnviz.trace(line).block("encoder", 3).key_tokens) for line in LINES)
-    assert ":small[key of `rain`]" in words(picked(app, every + first + 1))
+    app.session_state["area"] = at(every + first + 1)
+    assert ":small[key of `rain`]" in words(clean(app.run()))
+    assert parse_qs(sent(app, "copy_link")["query"])["area"] == [at(every + first + 1)]
+    app.session_state["area"] = "-99_-99_99_-99_99_99_-99_99"
+    assert f"{2 * every} points" in [header.value for header in app.run().header]
     app.toggle(key="hide").set_value(True).run()
     assert "Draw a line around points" in words(clean(app))
+    assert sent(app, "cloud")["area"] == []
+
+
+@pytest.mark.parametrize("area", ["1_2_3", "1_nan", "1_1e9", "_", "<b>", "0_" * 81 + "0"])
+def test_what_is_no_area_is_left_out_and_said(area: str) -> None:
+    app = visit("plane", on="Many sentences", source="Paste", area=area)
+    assert "`area` cannot be" in app.warning[0].value
+    assert "area" not in parse_qs(sent(app, "copy_link")["query"])
 
 
 def test_what_a_visitor_pasted_is_neither_markdown_nor_html() -> None:
-    told = words(picked(pasted(), 1))
+    told = words(pasted(area=at(1)))
     assert "x.org" in told.replace("\u2060", "").replace("\\", "")
     assert not re.search(r"<b>|\[cat\]\(|\*\*old\*\*", told)
 

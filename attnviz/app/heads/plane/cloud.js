@@ -2,6 +2,7 @@
 
 import { drawing, element, placeUnder } from "../../../widgets/dom.js";
 import { css, gradient } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
 import { allData } from "../../../widgets/store.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./cloud.css";
@@ -10,15 +11,16 @@ const HEIGHT = { least: 320, most: 520 }; // pixels of the picture
 const MARGIN = 14; // pixels between its edge and the outermost points
 const FAR = 200; // how much it enlarges at most
 const NEAR = 12; // pixels from the pointer to a point that it means
-const MOST = 500; // points that are listed of those chosen
+const CORNERS = 32; // of the area around the chosen points: a link holds them
 const LEAST = 60; // the level of the lowest number, so that it is seen on the ground
 const SIDES = ["query", "key"];
 const LOOKS = ["query (looks)", "key (is looked at)"];
 const STEP = 24; // pixels that an arrow key moves the frame, or makes it larger
 
 /**
+ * @typedef {[number, number]} Corner a place in the plane
  * @typedef {{ points: string, by: "kind" | "place" | "norm" | "word", origin: boolean, axes: [string, string], alt:
- *   string }} Message what cloud.py sends, and describes
+ *   string, area: Corner[] }} Message what cloud.py sends, and describes
  */
 
 /**
@@ -42,14 +44,24 @@ function stamp(side, radius, width, strength) {
   return { reach, places: Int32Array.from(places), covers: Int32Array.from(covers) };
 }
 
-/** Whether a place lies in a polygon. */
+/** Whether a place lies in a polygon; `inside` in attnviz/analysis/plane.py counts in the same way. */
 function within(x, y, polygon) {
   let inside = false;
-  polygon.forEach((to, at) => {
-    const from = polygon.at(at - 1);
-    if (to.y > y !== from.y > y && x < ((from.x - to.x) * (y - to.y)) / (from.y - to.y) + to.x) inside = !inside;
+  polygon.forEach(([right, up], at) => {
+    const [left, down] = polygon.at(at - 1);
+    if (up > y !== down > y && x < ((left - right) * (y - up)) / (down - up) + right) inside = !inside;
   });
   return inside;
+}
+
+/** Of places one after the other, x and y each, the one that is closest; -1 if none is closer than `least`. */
+function closest(places, x, y, least = Infinity) {
+  let best = -1;
+  for (let at = 0; at < places.length; at += 2) {
+    const far = (places[at] - x) ** 2 + (places[at + 1] - y) ** 2;
+    if (far < least) [best, least] = [at / 2, far];
+  }
+  return best;
 }
 
 /** @extends {View<Message>} */
@@ -82,6 +94,8 @@ class Cloud extends View {
     this.board = element("div", { class: "board" }, this.canvas, this.over, this.pad);
     this.root = element("div", { class: "root cloud" }, tools, this.board, this.legend, this.axes, this.fact);
     this.frame = { x: 0, y: 0, width: 96, height: 96 }; // by keyboard: its middle, in pixels from that of the picture
+    /** @type {Choice<Corner[]>} the polygon around the chosen points; of a single corner, the point there */
+    this.area = new Choice();
     this.chosen = null;
     this.mode(matchMedia("(pointer: coarse)").matches ? "Move" : "Select");
     this.reset();
@@ -98,8 +112,9 @@ class Cloud extends View {
   }
 
   update(data) {
-    if (data.points !== this.data?.points) this.chosen = null;
     this.data = data;
+    this.area.tell(data.area);
+    this.mark();
     this.canvas.setAttribute("aria-label", data.alt);
     this.axes.textContent = `Across: ${data.axes[0]}. Up: ${data.axes[1]}.`;
     this.explain();
@@ -119,6 +134,11 @@ class Cloud extends View {
     this.selects = name === "Select";
     this.modes.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === name)));
     this.pad.toggleAttribute("data-selects", this.selects);
+  }
+
+  /** Finds the points of the area. */
+  mark() {
+    this.chosen = this.arrays && this.area.value.length ? new Set(this.inside(this.area.value)) : null;
   }
 
   // Drawing ------------------------------------------------------------------------------------------------
@@ -163,7 +183,7 @@ class Cloud extends View {
       at[point] = across + scale * values[point];
       at[point + 1] = down - scale * values[point + 1];
     }
-    this.laid = { name, at, origin: [across, down] };
+    this.laid = { name, at, scale, origin: [across, down] };
     return this.laid;
   }
 
@@ -243,11 +263,13 @@ class Cloud extends View {
     if (!this.arrays || !this.size) return;
     const { width, height } = this.size;
     const shapes = [];
-    const { at, origin } = this.lay(width, height);
+    const { at, scale, origin } = this.lay(width, height);
+    const polygon = (places) => shapes.push(drawing("path", { class: "lasso", d: `M${places.join("L")}Z` }));
     if (this.data.origin) shapes.push(drawing("path", { class: "axis", d: `M0 ${origin[1]}H${width}M${origin[0]} 0V${height}` }));
     if (this.path && this.selects) {
-      shapes.push(drawing("path", { class: "lasso", d: `M${this.path.map(({ x, y }) => `${x} ${y}`).join("L")}Z` }));
-    } else if (this.pad.matches(":focus-visible")) {
+      polygon(this.path.map(({ x, y }) => `${x} ${y}`));
+    } else if (this.chosen) polygon(this.area.value.map(([x, y]) => `${origin[0] + scale * x} ${origin[1] - scale * y}`));
+    if (!this.path && this.pad.matches(":focus-visible")) {
       const { x, y, ...size } = this.box();
       shapes.push(drawing("rect", { class: "lasso", x, y, ...size }));
     }
@@ -327,38 +349,53 @@ class Cloud extends View {
     const { path } = this;
     this.path = null;
     if (!path || !this.selects) return;
-    const near = this.nearest(path[0]);
-    if (path.length > 3) this.choose((x, y) => within(x, y, path));
-    else this.pick(near < 0 ? [] : [near]);
+    if (path.length > 3) this.choose(this.around(path));
+    else {
+      const point = this.nearest(path[0]);
+      const { values } = this.arrays.places;
+      this.pick(point < 0 ? [] : [[values[2 * point], values[2 * point + 1]]]);
+    }
   }
 
   /** The point at a place; -1 for none. */
   nearest({ x, y }) {
-    const { at } = this.lay(this.size.width, this.size.height);
-    let [best, least] = [-1, NEAR ** 2];
-    for (let point = 0; point < at.length / 2; point++) {
-      const far = (at[2 * point] - x) ** 2 + (at[2 * point + 1] - y) ** 2;
-      if (far < least) [best, least] = [point, far];
-    }
-    return best;
+    return closest(this.lay(this.size.width, this.size.height).at, x, y, NEAR ** 2);
   }
 
-  /** The points whose places are so. */
-  inside(holds) {
-    const { at } = this.lay(this.size.width, this.size.height);
+  /** Where a place in the picture lies in the plane, to half a pixel: with so few digits that a link holds many. */
+  inPlane({ x, y }) {
+    const { scale, origin } = this.lay(this.size.width, this.size.height);
+    const digits = Math.max(0, Math.ceil(Math.log10(2 * scale)));
+    return [(x - origin[0]) / scale, (origin[1] - y) / scale].map((number) => Number(number.toFixed(digits)));
+  }
+
+  /** The corners of a line that was drawn around points. */
+  around(path) {
+    const far = (from, to) => Math.hypot(to.x - from.x, to.y - from.y);
+    const length = path.reduce((sum, to, at) => sum + far(path.at(at - 1), to), 0);
+    const corners = [path[0]];
+    for (const to of path) if (far(corners.at(-1), to) >= length / CORNERS) corners.push(to);
+    return corners.map((place) => this.inPlane(place));
+  }
+
+  /** The points in an area. */
+  inside(area) {
+    const { values } = this.arrays.places;
+    if (area.length === 1) return [closest(values, ...area[0])];
     const found = [];
-    for (let point = 0; point < at.length / 2; point++) if (holds(at[2 * point], at[2 * point + 1])) found.push(point);
+    for (let at = 0; at < values.length; at += 2) if (within(values[at], values[at + 1], area)) found.push(at / 2);
     return found;
   }
 
-  choose(holds) {
-    this.pick(this.inside(holds));
+  choose(area) {
+    this.pick(this.inside(area).length ? area : []);
   }
 
-  pick(points) {
-    this.chosen = points.length ? new Set(points) : null;
+  pick(area) {
+    this.area.choose(area);
+    this.mark();
     this.draw();
-    this.trigger("pick", { points: points.slice(0, MOST), all: points.length, of: this.data.points });
+    this.trigger("pick", { area });
   }
 
   box() {
@@ -389,10 +426,11 @@ class Cloud extends View {
     this.overlay();
   }
 
-  /** What lies in the frame. */
+  /** The area in the frame. */
   framed() {
-    const box = this.box();
-    return (x, y) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
+    const { x, y, width, height } = this.box();
+    const [right, down] = [x + width, y + height];
+    return [{ x, y }, { x: right, y }, { x: right, y: down }, { x, y: down }].map((place) => this.inPlane(place));
   }
 
   // Telling ------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from attnviz.analysis.plane import Corner
 from attnviz.app.components.component import widget
 
 ColouredBy = Literal["kind", "place", "norm", "word"]
@@ -22,7 +23,8 @@ def cloud(
     title: str,
     alt: str,
     about: str,
-    on_pick: Callable[[Sequence[int], int, str], None] | None = None,
+    area: Sequence[Corner],
+    on_pick: Callable[[Sequence[Corner]], None] | None = None,
 ) -> None:
     """Draws the points; what is ringed, or framed by keyboard, is picked.
 
@@ -37,6 +39,6 @@ def cloud(
         axes: what runs across, and up.
         alt: what one sees, with the numbers.
         about: what is said of it in the saved picture.
-        on_pick: called with the first of the points that were picked, from 0, with how many they are, and
-            with the name of what they were published as.
+        area: in which points are picked, as `analysis.plane.inside` takes it.
+        on_pick: called with another such area.
     """

@@ -10,7 +10,18 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.plane import ANCHORS, NEAREST, Keeps, Plane, apart, jointly_scaled, nearest_kept, plane
+from attnviz.analysis.plane import (
+    ANCHORS,
+    NEAREST,
+    Corner,
+    Keeps,
+    Plane,
+    apart,
+    inside,
+    jointly_scaled,
+    nearest_kept,
+    plane,
+)
 from attnviz.app import caches, controls
 from attnviz.app.caches import cached
 from attnviz.app.components import store
@@ -22,8 +33,8 @@ from attnviz.app.heads.plane import cloud
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
-from attnviz.app.state import memory
-from attnviz.app.state.choices import COLOURED, HIDE, KEEPS, SCALED
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import AREA, COLOURED, HIDE, KEEPS, SCALED
 from attnviz.capture import loading
 from attnviz.experiments.all_planes import all_planes
 from attnviz.experiments.corpus import Corpus
@@ -46,7 +57,9 @@ _BY: dict[str, cloud.ColouredBy] = {
 _ALL_HEADS_BYTES = 2**28  # while the planes of all heads are made
 _FREQUENT = 12  # words that have a colour of their own
 _LEVELS = 60, 254  # of the lowest number, which is to be seen on the ground, and of the highest
-_PICKED = "points picked in the plane"
+_ABOUT = "the picture in which an area was picked"
+_MOST_CORNERS = 40  # of an area that a link may ask for
+_FAR = 1e6  # no vector reaches so far
 
 
 @dataclass(frozen=True)
@@ -103,6 +116,8 @@ def choose(entry: Entry, layer: int, head: int) -> ManySelection:
     else:
         st.caption("*Scale jointly* is for distances.", width="content")
         SCALED.keep()
+    if said := link.said(AREA):  # the link keeps it while the text is read
+        link.choose(AREA, said if _corners(said) else None)
     return ManySelection(entry, self_attention(entry), layer, head, keeps, scaled, hide, _BY[by])
 
 
@@ -175,6 +190,7 @@ def _picture(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None
         f"{_near(chosen)} **{percent(found.kept)}** are so in the picture, too: what is close there need not "
         "be alike."
     )
+    area = _area(name)
     picture, beside = st.columns([7, 5], gap="medium")
     with picture:
         cloud.cloud(
@@ -186,14 +202,15 @@ def _picture(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None
             title=f"Queries and keys of head {chosen.name}",
             alt=f"{told.replace('*', '')} They can be chosen by keyboard.",
             about=f"{caches.called(chosen.entry.name)} · head {chosen.name} · {what}",
-            on_pick=lambda picked, every, of: memory.put(_PICKED, (of, tuple(picked), every)),
+            area=area,
+            on_pick=_pick,
         )
     cut = index.tokens > len(found.tokens) == MOST_TOKENS
     rest = f" Of this text, these are the first {MOST_TOKENS:,} tokens." if cut else ""
     with beside:
         st.markdown(told + rest)
         with st.container(key="picked points"):
-            _picked(chosen, index, found, name)
+            _picked(chosen, index, found, area)
 
 
 def _of(chosen: ManySelection) -> str:
@@ -245,19 +262,41 @@ def _levels(numbers: Doubles) -> NDArray[np.uint8]:
     return np.asarray(np.round(low + (high - low) * share), np.uint8)
 
 
-def _picked(chosen: ManySelection, index: TextIndex, found: ManyPoints, name: str) -> None:
-    """Draw the tokens of the points that were picked in this very picture."""
-    of, picked, every = memory.get(_PICKED, ("", (), 0))
-    points: Sequence[int] = [each for each in picked if 0 <= each < 2 * len(found.tokens)]
-    if of != name or not points:
+def _corners(written: str) -> tuple[Corner, ...]:
+    """The area that a link writes so; () where there is none."""
+    try:
+        numbers = [float(number) for number in written.split("_")]
+    except ValueError:
+        return ()
+    x, y = numbers[::2], numbers[1::2]
+    fits = len(x) == len(y) <= _MOST_CORNERS and all(abs(number) < _FAR for number in numbers)
+    return tuple(zip(x, y, strict=True)) if fits else ()
+
+
+def _area(picture: str) -> tuple[Corner, ...]:
+    """The area that was picked in this very picture, or by a link; () for none."""
+    if memory.get(_ABOUT, picture) != picture:
+        _pick(())
+    memory.put(_ABOUT, picture)
+    return _corners(link.said(AREA))
+
+
+def _pick(area: Sequence[Corner]) -> None:
+    link.choose(AREA, "_".join(str(number) for corner in area for number in corner) or None)
+
+
+def _picked(chosen: ManySelection, index: TextIndex, found: ManyPoints, area: Sequence[Corner]) -> None:
+    """Draw the tokens of the points in the area."""
+    # As the browser has them: both must find the same ones.
+    places = np.concatenate([found.plane.queries, found.plane.keys]).astype(np.float32).astype(np.float64)
+    points = inside(places, area).tolist()
+    if not points:
         st.markdown(
             "Draw a line around points to list their tokens. By keyboard: go to the picture with Tab, move "
             "the frame with the arrow keys, and press Enter."
         )
         return
-    st.header(plural(every, "point"), anchor=False)
-    if every > len(points):
-        st.markdown(f"The first {len(points)} are listed.")
+    st.header(plural(len(points), "point"), anchor=False)
 
     def draw_one(point: int) -> None:
         side, token = divmod(point, len(found.tokens))
