@@ -1,13 +1,15 @@
 """“Where else does a head do this?” over 10,000 sentences: the index, the search, and libraries for it.
 
-The text is that of `benchmarks.heads`. Each size is indexed in a process of its own, all layers and heads,
-to a folder. The memory is what the process holds itself: what it writes are maps of files, which the system
-drops when it needs the room.
+No two sentences are alike: half are made by the translator's grammar, half are pairs of bundled ones. Each
+size is indexed in a process of its own, all layers and heads, to a folder. The memory is what the process
+holds itself: what it writes are maps of files, which the system drops when it needs the room.
 
-What was found is compared with an exact search of the vectors as the model had them, in float32. Half of the
-sentences are drawn from four hundred, so that many tokens are equally near: what is as near as the last of
-the true 50, to 1e-4 of the cosine, counts as right. The libraries for approximate search are compared if they
-are installed: pip install --no-deps usearch==2.26.6 numkong==7.8.6 hnswlib==0.8.0
+What was found by each kind of vector is compared with an exact search of the vectors as the model had them,
+in float32. The libraries for approximate search are compared if they are installed:
+pip install --no-deps usearch==2.26.6 numkong==7.8.6 hnswlib==0.8.0
+
+Last, a visitor of the app searches the index while thirty others click on Explore, as in
+`benchmarks.visitors`.
 
 Run: python -m benchmarks.find [--smoke]
 """
@@ -15,12 +17,15 @@ Run: python -m benchmarks.find [--smoke]
 from __future__ import annotations
 
 import importlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -28,21 +33,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
+from playwright.sync_api import Page
 
-from attnviz import trace_many
+from attnviz.app.heads.find.indexes import SETTING
+from attnviz.experiments import behaviour
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import MOST, Search
-from attnviz.experiments.text_index import TextIndex, index, opened
+from attnviz.experiments.text_index import VECTORS, TextIndex, block_of, index, opened
 from attnviz.trace import Floats
-from benchmarks.heads import MODEL, SENTENCES, sentences
+from attnviz.trained.translator import splits
+from attnviz.trained.translator.grammar import written
+from benchmarks.browser import launched
+from benchmarks.heads import MODEL, SENTENCES
+from benchmarks.page import load_the_model
+from benchmarks.replay import clicks, record
 from benchmarks.report import Report, parser
+from benchmarks.visitors import PAUSE_SECONDS, many, of_visitor, print_waits, visit
+from tests.browser.server import running
 
 FLAT = 1.1
 """How many times the memory of the fewest sentences the most may take."""
 
-RECALL, AS_NEAR = 0.95, 1e-4
+RECALL = 0.95
 SECONDS = 0.2
+ROUNDS = 3  # how often the visitor who searches asks by each way
 LAYER, HEADS = 3, (1, 6, 10)
+
+
+Way = Callable[[int, int], Iterable[int]]
+"""From a head and a token, both from 0, to the tokens that are nearest to it."""
 
 
 class Extent(NamedTuple):
@@ -50,16 +69,27 @@ class Extent(NamedTuple):
 
     Attributes:
         sizes: how many sentences each process indexes; the last one's index is searched.
-        queries: how many tokens are looked for.
+        queries: how many tokens are looked for by each kind of vector.
+        beside: how many other visitors there are.
+        pause: seconds between two clicks of each.
     """
 
     sizes: tuple[int, ...] = (2_500, 5_000, SENTENCES)
     queries: int = 60
+    beside: int = 30
+    pause: float = PAUSE_SECONDS
 
 
 def corpus(size: int) -> Corpus:
-    """So many sentences."""
-    return Corpus.from_text("\n".join(sentences()[:size]))
+    """So many sentences, all different, shuffled."""
+    chance = Random(0)  # noqa: S311 - the same text every time
+    own = behaviour.bundled().splitlines()
+    made = dict.fromkeys(written(pair.source) for pair in splits.training(SENTENCES // 2, 0))
+    while len(made) < SENTENCES:
+        made[" ".join(chance.sample(own, 2))] = None
+    every = list(made)
+    chance.shuffle(every)
+    return Corpus.from_text("\n".join(every[:size]))
 
 
 def one(size: int, folder: Path) -> None:
@@ -88,54 +118,98 @@ def indexed(report: Report, extent: Extent, folder: Path) -> TextIndex:
     return opened(folder)
 
 
-def exactly(found: TextIndex) -> dict[int, Floats]:
-    """[token, d_head] of each of `HEADS`: the queries as the model had them, in float32."""
-    parts: dict[int, list[Floats]] = {head: [] for head in HEADS}
-    for trace in trace_many(found.lines, MODEL, batch_size=16):
-        queries = trace.block("encoder", LAYER).query
-        for head in HEADS:
-            parts[head].append(queries[head].copy())
-    return {head: np.concatenate(each) for head, each in parts.items()}
+def exactly(found: TextIndex) -> dict[tuple[str, int], Floats]:
+    """[token, d] by kind of vector and head, as the model had them, in float32; states are of head 0."""
+    parts: dict[tuple[str, int], list[Floats]] = {}
+    for line in found.lines:
+        block, states = block_of(MODEL, line, LAYER)
+        for by in VECTORS:
+            for head in (0,) if by == "state" else HEADS:
+                vectors = states if by == "state" else getattr(block, by)[head]
+                parts.setdefault((by, head), []).append(vectors.copy())
+    return {which: np.concatenate(each) for which, each in parts.items()}
 
 
 def searched(report: Report, extent: Extent, found: TextIndex) -> None:
-    """Look for tokens of the text, by each way in turns."""
-    exact = exactly(found)
-    chance = Random(0)  # noqa: S311 - the same tokens every time
-    asked = [(head, chance.randrange(found.tokens)) for head in HEADS for _ in range(extent.queries // 3)]
+    """Look for tokens of the text by each kind of vector, by each way in turns."""
+    every, chance = exactly(found), Random(0)  # noqa: S311 - the same tokens every time
     report.section(
-        f"{len(asked)} tokens looked for among {found.tokens:,} by their query, the {MOST} nearest"
+        f"{extent.queries} tokens looked for among {found.tokens:,} by each vector, the {MOST} nearest"
     )
-    unit = {head: each / np.linalg.norm(each, axis=-1, keepdims=True) for head, each in exact.items()}
-    ways = {"attnviz: exact, float16": _ours(found, exact), **_libraries(found, report)}
-    for name, way in ways.items():
-        spent, hits = [], []
-        for head, token in asked:
-            begun = time.perf_counter()
-            near = way(head, token)
-            spent.append(time.perf_counter() - begun)
-            cosines = unit[head] @ unit[head][token]
-            bound = np.partition(cosines, -MOST)[-MOST] - AS_NEAR
-            hits.append((cosines[list(near)] >= bound).sum() / MOST)
-        ours = name.startswith("attnviz")
-        recall, (half, slow) = float(np.mean(hits)), np.percentile(spent, (50, 95))
-        target, met = (f"≥ {RECALL:.0%}", recall >= RECALL) if ours else ("", None)
-        report.row(f"{name}: recall@{MOST}", f"{recall:.3f}", target, met=met)
-        target, met = (f"p95 ≤ {SECONDS * 1e3:.0f} ms", slow <= SECONDS) if ours else ("", None)
-        report.row("– a query, p50 / p95", f"{half * 1e3:.2f} / {slow * 1e3:.2f} ms", target, met=met)
+    for by in VECTORS:
+        exact = {head: each for (kind, head), each in every.items() if kind == by}
+        unit = {head: each / np.linalg.norm(each, axis=-1, keepdims=True) for head, each in exact.items()}
+        asked = [(chance.choice(list(exact)), chance.randrange(found.tokens)) for _ in range(extent.queries)]
+        ways = {"exact, float32": _plainly(unit), "attnviz": _ours(found, exact, by)}
+        kept = found.vectors(by)[found.layer(LAYER), 0].nbytes / 1e6
+        report.row(f"by {by}: kept of one head, float16 / 32", f"{kept:,.1f} / {2 * kept:,.1f} MB")
+        for name, way in {**ways, **(_libraries(found, report) if by == "query" else {})}.items():
+            spent, hits = [], []
+            for head, token in asked:
+                begun = time.perf_counter()
+                near = way(head, token)
+                spent.append(time.perf_counter() - begun)
+                hits.append(len(set(near) & set(ways["exact, float32"](head, token))) / MOST)
+            recall, (half, slow) = float(np.mean(hits)), np.percentile(spent, (50, 95))
+            ours = name == "attnviz"
+            target, met = (f"≥ {RECALL:.0%}", recall >= RECALL) if ours else ("", None)
+            report.row(f"– {name}: recall@{MOST}", f"{recall:.3f}", target, met=met)
+            target, met = (f"p95 ≤ {SECONDS * 1e3:.0f} ms", bool(slow <= SECONDS)) if ours else ("", None)
+            report.row("– a query, p50 / p95", f"{half * 1e3:.2f} / {slow * 1e3:.2f} ms", target, met=met)
 
 
-def _ours(found: TextIndex, exact: dict[int, Floats]) -> Callable[[int, int], Iterable[int]]:
+def _plainly(unit: dict[int, Floats]) -> Way:
     def way(head: int, token: int) -> list[int]:
-        search = Search(found, LAYER, (head,), "query", exact[head][token][None], "")
+        cosines = unit[head] @ unit[head][token]
+        return np.argpartition(-cosines, min(MOST, len(cosines) - 1))[:MOST].tolist()
+
+    return way
+
+
+def _ours(found: TextIndex, exact: dict[int, Floats], by: str) -> Way:
+    def way(head: int, token: int) -> list[int]:
+        search = Search(found, LAYER, (head,), by, exact[head][token][None], "")
         return [int(found.starts[near.line]) + near.place for near in search.neighbours()]
 
     return way
 
 
-def _libraries(found: TextIndex, report: Report) -> dict[str, Callable[[int, int], Iterable[int]]]:
+def beside_others(report: Report, extent: Extent, folder: Path) -> None:
+    """A visitor searches the index of this folder, while others click on Explore."""
+    os.environ[SETTING] = str(folder.parent)
+
+    def searches(page: Page, url: str) -> Iterator[Callable[[], object]]:
+        head = f"layer={LAYER + 1}&head={HEADS[0] + 1}"
+        yield partial(page.goto, f"{url}/find?source=Index&index={folder.name}&{head}")
+        for way in ("Key", "Head output", "Pattern", "Hidden state", "Query") * ROUNDS:
+            yield page.get_by_role("radio", name=way, exact=True).click
+
+    with (
+        tempfile.TemporaryDirectory() as home,
+        running(Path(home)) as server,
+        launched() as browser,
+        ThreadPoolExecutor(extent.beside) as pool,
+    ):
+        load_the_model(browser, server.url)
+        others, asked = (
+            [exchange.message for exchange in record(browser, server, each)] for each in (clicks, searches)
+        )
+        print_waits(report, "One visitor, who searches", visit(server, asked, 0, 0)[1:], SECONDS)
+        many([server], server, others, extent.beside, 0)  # fills the caches
+        visits = [
+            pool.submit(visit, server, of_visitor(others, number), number, extent.pause)
+            for number in range(extent.beside)
+        ]
+        waited = visit(server, asked, extent.beside, extent.pause)[1:]
+        title = f"The same, beside {extent.beside} visitors of Explore"
+        print_waits(report, title, waited, SECONDS)
+        for each in visits:
+            each.result()
+
+
+def _libraries(found: TextIndex, report: Report) -> dict[str, Way]:
     """Approximate searches of the same vectors, made ready."""
-    ways: dict[str, Callable[[int, int], Iterable[int]]] = {}
+    ways: dict[str, Way] = {}
     layer = found.layer(LAYER)
     vectors = {head: np.asarray(found.query[layer, head], np.float32) for head in HEADS}
     width = found.query.shape[-1]
@@ -175,7 +249,9 @@ def main(extent: Extent) -> bool:
     """Measure, print, and return whether every target was met."""
     report = Report("Where else does a head do this?")
     with tempfile.TemporaryDirectory() as home:
-        searched(report, extent, indexed(report, extent, Path(home) / "index"))
+        folder = Path(home) / "index"
+        searched(report, extent, indexed(report, extent, folder))
+        beside_others(report, extent, folder)
     report.end()
     return not report.missed
 
@@ -189,5 +265,5 @@ if __name__ == "__main__":
     if asked.part:
         one(asked.number, asked.folder)
     else:
-        met = main(Extent((20,), 3) if asked.smoke else Extent())
+        met = main(Extent((20,), 3, 2, 0.1) if asked.smoke else Extent())
         sys.exit(not met and not asked.smoke)

@@ -78,14 +78,15 @@ class Common:
 
 ATTRIBUTES = (
     *("offset", "read", "token", "position", "entropy"),
-    *("punctuation", "punctuation read", "special", "special read"),
+    *("class", "class read", "special", "special read"),
 )
 """What is asked of the neighbours: how far away the token stands that they look at most, special ones left
 out; which token that is; which token they are themselves, and at which place of their line, from 0; the whole
-bits of their rows' entropy; and with value 1, whether they are punctuation, whether what they look at most
-is, whether they are special tokens, and whether special tokens get more than `HALF` of their attention."""
+bits of their rows' entropy; the class of their word, and of the one that they look at most, from 1 in
+`analysis.words.CLASSES`; and with value 1, whether they are special tokens, and whether special tokens get
+more than `HALF` of their attention."""
 
-_OF_THE_PATTERN = {"offset", "entropy", "punctuation read", "special read"}
+_OF_THE_PATTERN = {"offset", "entropy", "class read", "special read"}
 
 
 def nearest(
@@ -269,9 +270,10 @@ class Search:
         ids = np.asarray(index.ids[here], np.int64)
         entropy = np.asarray(index.entropy[at][here], np.float32)
         rests = np.asarray(index.to_special[at][here]) > HALF
-        flags = (index.marks[here], index.marks[read], index.special[here], rests)
+        kinds = np.asarray(index.classes[here], np.int64)
+        flags = (kinds, kinds[read], index.special[here], rests)
         told = (reads - place, ids[read], ids, place, np.floor(entropy).astype(np.int64))
-        return dict(zip(ATTRIBUTES, (*told, *(np.where(flag, 1, _NONE) for flag in flags)), strict=True))
+        return dict(zip(ATTRIBUTES, (*told, *(np.where(flag, flag, _NONE) for flag in flags)), strict=True))
 
 
 _NONE = -(2**31)
@@ -288,7 +290,7 @@ def _patterns_of(block: Block, text: str) -> Floats:
 def _alike_patterns(codes: Mapping[str, NDArray[np.int64]], entropy: Halves, sought: Floats) -> Floats:
     """[token], how alike each token's pattern in a head is to one; see `Search`."""
     offset, kind, its_entropy = sought
-    classes = _classes(codes["special read"] == 1, codes["punctuation read"] == 1)
+    classes = _classes(codes["special read"] == 1, codes["class read"] == 1)
     nearness = 1 / (1 + np.abs(np.asarray(entropy, np.float32) - its_entropy))
     alike: Floats = np.mean([codes["offset"] == offset, classes == kind, nearness], axis=0, dtype=np.float32)
     return alike

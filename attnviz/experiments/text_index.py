@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.analysis.entropy import bits
-from attnviz.analysis.words import punctuation
+from attnviz.analysis.words import classes
 from attnviz.atomic_file import atomic_file
 from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
@@ -53,7 +53,7 @@ HEADER = "header.json"
 _AT_ONCE = 16  # lines; more are read no faster
 _PART = 64  # lines; those of like length are read at once, so that little is padded
 _KEEP_LINES = 512  # after so many the header says how far it is
-_FORMAT, _VERSION = "attnviz index", 2
+_FORMAT, _VERSION = "attnviz index", 3
 _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 _MOST_HALF = float(np.finfo(np.float16).max)
 
@@ -84,7 +84,8 @@ class TextIndex:
         lines: the lines that the model reads.
         starts: [line + 1], where the tokens of each line begin, and where the last ones end.
         ids: int32 [token], rows of the vocabulary.
-        special, marks: bool [token], whether it was added by the tokenizer, and whether it is punctuation.
+        special: bool [token], whether it was added by the tokenizer.
+        classes: int8 [token], to which of `analysis.words.CLASSES` its word belongs, from 1; 0: to none.
         output, query, key_vectors: float16 [layer, head, token, d_head].
         states: float16 [layer, 1, token, d_model], what the layer's attention reads; with d_model 0 where the
             model does not tell it.
@@ -102,7 +103,7 @@ class TextIndex:
     starts: Counts
     ids: NDArray[np.int32]
     special: Mask
-    marks: Mask
+    classes: NDArray[np.int8]
     output: Halves
     query: Halves
     key_vectors: Halves
@@ -152,7 +153,7 @@ class TextIndex:
         return self.key.layers.index(layer)
 
 
-_TOKENS = {"ids": np.int32, "special": np.bool_, "marks": np.bool_}
+_TOKENS = {"ids": np.int32, "special": np.bool_, "classes": np.int8}
 _IN_HEADS = {"reads": np.int16, **dict.fromkeys(("weight", "to_special", "entropy"), np.float16)}
 _VECTORS = ("output", "query", "key_vectors", "states")
 _ARRAYS = (*_TOKENS, *_IN_HEADS, *_VECTORS)
@@ -226,7 +227,7 @@ def index(
 def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
     """The index without what its tokens do."""
     lines, starts, skipped = list[str](), [0], list[SkippedSentence]()
-    ids, special, marks = list[int](), list[bool](), list[bool]()
+    ids, special, classed = list[int](), list[bool](), list[int]()
     if corpus.lines > MOST_LINES:
         raise AttnvizError(
             f"{quoted(corpus.name)} has {corpus.lines:,} lines; an index has at most {MOST_LINES:,}. Take a "
@@ -244,7 +245,7 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
         starts.append(starts[-1] + len(tokens))
         ids += [token.id for token in tokens]
         special += [token.special for token in tokens]
-        marks += punctuation(tokens, [line]).tolist()
+        classed += classes(tokens, [line]).tolist()
     need_some(len(lines), "lines", skipped)
     nothing: dict[str, Any] = dict.fromkeys((*_IN_HEADS, *_VECTORS), np.zeros((0, 0, 0)))
     return TextIndex(
@@ -253,7 +254,7 @@ def _tokenized(corpus: Corpus, loaded: Model, key: IndexKey) -> TextIndex:
         starts=np.array(starts, np.int64),
         ids=np.array(ids, np.int32),
         special=np.array(special),
-        marks=np.array(marks),
+        classes=np.array(classed, np.int8),
         **nothing,  # filled by `_with_room`
         done=0,
         skipped=tuple(skipped),

@@ -104,6 +104,28 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
 # Do the weights tell the story?
 
 
+def test_behaviour_where_a_head_does_most_by_attention_and_by_silencing_it(
+    page: Page, server: Server
+) -> None:
+    lines = (TIRED, "The ferry was late again.", f"{HOSTILE} said the cat.")
+    first_visit(page, server, "behaviour", on="Many sentences", source="Paste", open="Where it does most")
+    type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
+    page.get_by_role("button", name="Look through 3 sentences").click(timeout=COMPUTED_MS)
+    explore = page.get_by_role("link", name="Open on Explore")
+    expect(explore).to_have_count(3, timeout=COMPUTED_MS)
+    page.get_by_role("radio", name="Largest change when silenced").click()
+    told = page.get_by_role("paragraph").filter(
+        has_text=re.compile(r"without the head, the output turns by \d")
+    )
+    expect(told).to_have_count(3, timeout=COMPUTED_MS)
+    expect(page).to_have_url(re.compile(r"strongest=Largest\+change\+when\+silenced"))
+    wait_idle(page)
+    everybody_can_use(page)
+    explore.first.click()
+    expect(page).to_have_url(re.compile(r"/\?text="))
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
+
+
 def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
     text = "The dog saw <u>it</u>."  # each token is left out once, so few of them
     first_visit(page, server, "beyond_weights", text=text, layer=2, head=7)
@@ -427,7 +449,11 @@ def test_plane_of_many_sentences_by_a_line_and_by_keyboard_to_explore(
         len(attnviz.trace(line).block("encoder", 3).query_tokens) - 2 for line in bundled().splitlines()
     )
     expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_visible()
-    expect(page.get_by_text("The first 500 are listed.")).to_be_visible()
+    expect(page).to_have_url(re.compile("area="))
+    # Who opens the link has them, too, outlined.
+    page.reload()
+    expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_visible()
+    expect(page.locator(".cloud .lasso")).to_be_attached()
     page.mouse.move(*middle(pad))
     # Enlarged, the frame of the keyboard holds fewer.
     pad.focus()
@@ -450,6 +476,20 @@ def test_plane_of_many_sentences_by_a_line_and_by_keyboard_to_explore(
     page.get_by_role("link", name="Open on Explore").first.click()
     expect(page).to_have_url(re.compile(r"/\?text="))
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
+
+
+def test_plane_of_all_heads_opens_the_head_that_is_clicked(page: Page, server: Server) -> None:
+    first_visit(page, server, "plane", on="Many sentences", source="Paste", open="All heads at a glance")
+    type_into(page, "Sentences, one a line", "\n".join(bundled().splitlines()[:9]), "Control+Enter")
+    page.get_by_role("button", name="Draw all 72 heads").click(timeout=COMPUTED_MS)
+    heads = page.get_by_role("grid").get_by_role("gridcell")
+    expect(heads).to_have_count(72, timeout=COMPUTED_MS)
+    wait_idle(page)
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
+    everybody_can_use(page)
+    page.get_by_role("gridcell", name=re.compile(r"Layer 4, head 7.*keeps \d+ % of the variance")).click()
+    expect(page).to_have_url(re.compile("head=7"))
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 7"))
 
 
 # Which head resolves the pronoun?

@@ -31,7 +31,7 @@ def made(vectors: Floats, reads: np.ndarray, ids: np.ndarray, done: int | None =
         starts=np.arange(0, tokens + 1, 5),
         ids=ids.astype(np.int32),
         special=np.tile([True, False, False, False, True], lines),
-        marks=ids == SIGN,
+        classes=(ids == SIGN).astype(np.int8),
         output=halves,
         query=halves,
         key_vectors=halves,
@@ -82,7 +82,7 @@ def test_what_the_neighbours_share_is_counted_on_the_other_half() -> None:
     # Of five tokens of a line two look one back: the third, and [SEP], which is a fourth of the others.
     assert found["offset"] == Common("offset", -1, 35, 50, 0.4, sure=True)
     assert found["token"] == Common("token", SIGN, 30, 50, 0.2, sure=True)
-    assert found["punctuation"] == Common("punctuation", 1, 30, 50, 0.2, sure=True)
+    assert found["class"] == Common("class", 1, 30, 50, 0.2, sure=True)
     assert chance_of_as_many(30, 50, 0.2, len(ATTRIBUTES)) < 0.05
     # All rows have one entropy, and no token rests on special ones: nothing stands out.
     assert not {"entropy", "special read"} & found.keys()
@@ -128,7 +128,7 @@ def test_alike_by_pattern_are_those_that_read_the_same_class_as_far_away_as_shar
     assert {found.place for found in near[:120]} == {2, 4}
     assert near[0].alike == pytest.approx((1 + 1 + 1 / 2) / 3)
     assert near[120].alike == pytest.approx((0 + 1 + 1 / 2) / 3)
-    assert not {"offset", "entropy", "punctuation read", "special read"} & set(search.attributes)
+    assert not {"offset", "entropy", "class read", "special read"} & set(search.attributes)
     rested = replace(search, index=replace(search.index, to_special=search.index.to_special + 0.5))
     assert rested.neighbours(most=1)[0].alike == pytest.approx((1 + 0 + 1 / 2) / 3)
 

@@ -14,6 +14,7 @@ import torch
 
 import attnviz
 from attnviz.analysis.entropy import entropy
+from attnviz.analysis.words import classes
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import on_ray, text_index
@@ -53,7 +54,7 @@ def test_it_has_what_the_trace_of_each_line_has() -> None:
         trace = attnviz.trace(text)
         here = slice(int(found.starts[line]), int(found.starts[line + 1]))
         assert found.ids[here].tolist() == [token.id for token in trace.tokens]
-        assert found.marks[here].tolist() == [token.text in ",." for token in trace.tokens]
+        assert found.classes[here].tolist() == classes(trace.tokens, [text]).tolist()
         assert found.line_of(here.stop - 1) == (line, len(trace.tokens) - 1)
         ids = torch.tensor([[token.id for token in trace.tokens]])
         with torch.inference_mode():
@@ -140,7 +141,7 @@ def _header(**changed: object) -> Callable[[Path], object]:
         (lambda folder: os.truncate(folder / "query.npy", 1000), "is damaged"),
         (lambda folder: (folder / "header.json").write_text("["), "is damaged"),
         (lambda folder: (folder / "header.json").unlink(), "holds no index"),
-        (lambda folder: (folder / "marks.npy").unlink(), "or not all of one"),
+        (lambda folder: (folder / "classes.npy").unlink(), "or not all of one"),
         (lambda folder: np.save(folder / "ids.npy", np.zeros(3, np.int32)), "is damaged"),
         (lambda folder: np.save(folder / "special.npy", np.zeros(21, np.int8)), "is damaged"),
         (_header(done=9), "is damaged"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from attnviz.analysis.words import CLASSES
 from attnviz.app import markdown
 from attnviz.app.heads.choosing import QueryInHead
 from attnviz.app.heads.pronouns.figures import interval, names, rate
@@ -66,6 +67,7 @@ def method(search: Search) -> None:
         nearest += (
             " The hidden state is what the layer’s attention reads, of which all its heads make theirs."
         )
+    lists = "; ".join(f"{name}s are {', '.join(words)}" for name, words in CLASSES.items() if words)
     together = " Of several heads it is the mean; what is told of them is of the first."
     st.markdown(
         f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
@@ -74,7 +76,7 @@ def method(search: Search) -> None:
         f"What {MOST} neighbours have in common is chosen on every second line and counted on the "
         f"{MOST} nearest of the others. It is called sure if a binomial test finds it improbable for "
         f"tokens drawn at random, with Bonferroni’s correction for the {len(search.attributes)} attributes. "
-        "The intervals are Wilson’s (Wilson 1927)."
+        f"The intervals are Wilson’s (Wilson 1927).\n\nWords are classed by lists, and no other is: {lists}."
     )
 
 
@@ -88,11 +90,13 @@ def _value(chosen: QueryInHead, common: Common) -> str:
         if value == 0:
             return "look most at themselves"
         return f"look most at the token {abs(value)} {'before' if value < 0 else 'after'} them"
+    if common.name in ("class", "class read"):
+        name = list(CLASSES)[value - 1]
+        of_them = name if name == "punctuation" else f"{name}s"
+        return f"{'are' if common.name == 'class' else 'look most at'} {of_them}"
     return {
         "position": f"are token {value + 1} of their line",
         "entropy": f"spread their attention over {value} to {value + 1} bits",
-        "punctuation": "are punctuation",
-        "punctuation read": "look most at punctuation",
         "special": "are special tokens",
         "special read": "give most of their attention to special tokens",
     }[common.name]
