@@ -194,7 +194,9 @@ def beside_others(report: Report, extent: Extent, folder: Path) -> None:
         others, asked = (
             [exchange.message for exchange in record(browser, server, each)] for each in (clicks, searches)
         )
-        print_waits(report, "One visitor, who searches", visit(server, asked, 0, 0)[1:], SECONDS)
+        waited, run, _ = many([server], server, asked, 1, 0)
+        print_waits(report, "One visitor, who searches", waited, SECONDS)
+        report.row("processor time of a run", f"{run * 1e3:.1f} ms")
         many([server], server, others, extent.beside, 0)  # fills the caches
         visits = [
             pool.submit(visit, server, of_visitor(others, number), number, extent.pause)
