@@ -97,14 +97,18 @@ def test_an_index_of_the_operators_is_searched(monkeypatch: pytest.MonkeyPatch, 
             if step.done >= lines >= 0:
                 break
 
+    monkeypatch.setattr(text_index, "_PART", 30)
     indexed("whole")
-    indexed("half", 0)
+    indexed("half", 30)
+    indexed("begun", 0)
     monkeypatch.setenv(indexes.SETTING, str(tmp_path))
     link = {"source": "Index", "index": "whole"}
     app = visit("find", link)
     found = experiments.find(TIRED, place=9, layer=3, head=1, within=TEXT).neighbours()
     assert f"cosine {found[0].alike:.2f}" in told_on(app)
-    assert "No other sentence has been read yet." in told_on(visit("find", source="Index", index="half"))
+    half, begun = (told_on(visit("find", link, index=name)) for name in ("half", "begun"))
+    assert "These are of the 30 lines that have been read." in half
+    assert "No other sentence has been read yet." in begun
     other = try_page("find", link, model="translator")
     assert "made with “minilm”" in other.error[0].value
     assert "has no layer 2. It has 4." in try_page("find", link, layer="2").error[0].value
