@@ -92,7 +92,7 @@ def classes(tokens: Sequence[Token], texts: Sequence[str]) -> NDArray[np.int8]:
     found = punctuation(tokens, texts).astype(np.int8)
     spans = _spans(tokens)
     for place, token in enumerate(tokens):
-        if not found[place] and token.word in spans:
+        if not found[place] and token.word is not None and token.word in spans:
             sentence, start, end = spans[token.word]
             word = texts[sentence][start:end].strip()
             found[place] = _CLASS_OF.get(word[:1].lower() + word[1:], 0)
@@ -130,9 +130,9 @@ def _is_punctuation(typed: str) -> bool:
     )
 
 
-def _spans(tokens: Sequence[Token]) -> dict[int | None, tuple[int, int, int]]:
+def _spans(tokens: Sequence[Token]) -> dict[int, tuple[int, int, int]]:
     """Of each word, by its number: its sentence, and where it begins and ends there."""
-    spans: dict[int | None, tuple[int, int, int]] = {}
+    spans: dict[int, tuple[int, int, int]] = {}
     for token in tokens:
         if token.word is not None and not token.special:
             sentence, start, _ = spans.get(token.word, (token.sentence, token.start, 0))
