@@ -6,6 +6,7 @@ import streamlit as st
 
 from attnviz.app import head_names
 from attnviz.app.caches import MOST_WEIGHTS
+from attnviz.app.models.facts import shape
 from attnviz.models import catalogue
 
 
@@ -68,13 +69,10 @@ def models() -> None:
     st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
-        decoder = f" (encoder), {entry.decoder_layers} (decoder)" if entry.decoder_layers else ""
         with head_names.of(name, ""):
             st.markdown(
                 f"**{entry.title}** (`{name}`): {entry.description} "
-                f"{entry.layers}{decoder} layers × {entry.heads} heads, "
-                f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}, "
-                f"texts of up to {entry.token_limit} tokens."
+                f"{shape(entry)}, texts of up to {entry.token_limit} tokens."
             )
 
 

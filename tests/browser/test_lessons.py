@@ -579,10 +579,10 @@ def test_translate_on_a_phone(page: Page, server: Server) -> None:
     expect(page.locator(".translation .doing")).to_contain_text("choosing chien")
     wait_idle(page)
     assert_asked(page, french="2 chien")
-    type_into(page, "English sentence", "The zebra did not cross the road.")
+    type_into(page, "English", "The zebra did not cross the road.")
     expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
     wait_idle(page)
-    box = page.get_by_role("textbox", name="English sentence")
+    box = page.get_by_role("textbox", name="English")
     expect(box).to_have_value("The zebra did not cross the road.")
     expect(page.locator(".st-key-slide-picture")).to_be_hidden()  # an empty frame would say nothing
     page.get_by_text("All the words it knows").click()
@@ -672,7 +672,7 @@ def test_long_distances(page: Page, server: Server) -> None:
     lesson(page, server, "long_distances", clauses=1, english="The road was narrow.")
     expect(page.get_by_text("This sentence cannot be stretched here.")).to_be_visible()
     expect(page.get_by_role("button", name="SVG").first).to_be_visible()  # what was measured is still drawn
-    type_into(page, "English sentence", text)
+    type_into(page, "English", text)
     wait_idle(page)
     slider = page.get_by_role("slider", name="Clauses put in between the noun and “it”")
     for clauses in (2, 3):

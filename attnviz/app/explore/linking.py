@@ -12,7 +12,7 @@ from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayToken, faint
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.app import caches, markdown
 from attnviz.app.caches import SENTENCES, View
-from attnviz.app.controls import buttons
+from attnviz.app.controls import PRONOUNS, buttons
 from attnviz.app.examples import Example, introduction
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.reading import ExploreSelection
@@ -28,7 +28,6 @@ EVERY = "every token"
 _SHOWN = 8
 _UNMOVED = signed_percent(0.0)
 _FAINT = " *"
-_PRONOUN = "it"
 _FRENCH_PRONOUNS = ("il", "elle")
 
 
@@ -261,12 +260,12 @@ def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
 
 
 def _asked_about(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
-    """What is masked, or the example's word, or *it*, or the last token that is a word."""
+    """What is masked, or the example's word, or a pronoun, or the last token that is a word."""
     # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
         labels = [label.removesuffix(sign) for label in labels]
-    for wanted in (mask, example.query if example else _PRONOUN, _PRONOUN):
+    for wanted in (mask, example.query if example else None, *PRONOUNS):
         if wanted in labels:
             return labels.index(wanted)
     words = [index for index, group in enumerate(groups) if not group.special and labels[index].isalnum()]

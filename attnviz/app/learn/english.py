@@ -41,7 +41,7 @@ def english() -> str:
         known_words()
 
     with examples(ENGLISH, EXAMPLES, OPENING, build):
-        return sentence("English sentence", ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
+        return sentence("English", ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
 
 
 def choose_variant() -> str:

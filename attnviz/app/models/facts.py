@@ -24,14 +24,19 @@ def listed(entry: Entry) -> str:
     can = ", ".join(("shows every head's attention", *abilities(entry)))
     told = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
-        "Shape": f"{_layers(entry)} × {_heads(entry)}, $d_{{model}}$ = {entry.d_model}, "
-        f"$d_{{head}}$ = {entry.d_head}",
+        "Shape": shape(entry),
         "Size": f"{_size(entry) or 'not counted'}; a model may take {in_bytes(limits.most_bytes())} here",
         "Reads": _reads(entry),
         "Can do": can,
         "Files": _origin(entry),
     }
     return "\n".join(f"- **{name}:** {words}" for name, words in told.items())
+
+
+def shape(entry: Entry) -> str:
+    """How many layers and heads it has, and how long its vectors are, in Markdown."""
+    sizes = f"$d_{{model}}$ = {entry.d_model}, $d_{{head}}$ = {entry.d_head}"
+    return f"{_layers(entry)} × {_heads(entry)}, {sizes}"
 
 
 def abilities(entry: Entry) -> tuple[str, ...]:
