@@ -13,7 +13,7 @@ from attnviz.app.senses.picture_samples import SAMPLES
 from attnviz.app.senses.sound_samples import SAMPLES as SOUNDS
 from attnviz.app.state.choices import TABLE
 from attnviz.experiments import behaviour, pairs, syntax
-from tests.app.shown import clean, finished, sent, visit
+from tests.app.shown import APP, clean, finished, sent, visit
 
 KINDS = (
     *("text_input", "text_area", "number_input", "selectbox", "multiselect", "toggle", "checkbox", "radio"),
@@ -47,9 +47,12 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("write", {}),
     ("induction", {"in_your_model": "true"}),
     ("watch_a_circuit_form", {}),
+    ("who_gets_the_book", {}),
+    ("assignment", {}),
     ("pictures", {}),
     ("sounds", {}),
 )
+WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
 KEPT = {"in_your_model", "mask", "open", "scoring", "six_steps_of"}  # for what else is drawn
 
@@ -109,6 +112,12 @@ def another(name: str, control: Any) -> object:
         return [each for each in others if each not in value][:1]
     number = isinstance(value, int)
     return value if not others else int(others[0]) if number else others[0]
+
+
+def test_no_page_is_left_out() -> None:
+    assert {page for page, _ in OPENED} | WITHOUT_A_PICTURE == {
+        path.stem for path in (APP.parent / "pages").glob("*.py")
+    }
 
 
 @pytest.mark.parametrize(("page", "link"), OPENED)

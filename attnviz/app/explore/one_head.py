@@ -19,7 +19,7 @@ from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.heads.behaviour import verdict
-from attnviz.app.saving import file_name_of
+from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.capture.model import ModelInput
 from attnviz.widgets.tokens import shown_tokens
 
@@ -191,7 +191,7 @@ def _heatmap(view: View, heads: Heads) -> None:
             hidden=caches.hidden(view),
         ),
         theme="streamlit",
-        config=config(file_name(view, heads)),
+        config=config(with_sentence(file_name(view, heads))),
         alt=heatmap_alt(numbers, queries, keys, view.unit, left),
         key="heatmap",
     )

@@ -17,7 +17,7 @@ from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
 from attnviz.app.heads import offers
 from attnviz.app.heads.behaviour import verdict
-from attnviz.app.saving import file_name_of, npz_of, save_file
+from attnviz.app.saving import file_name_of, npz_of, save_file, with_sentence
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
 from attnviz.capture.model import ModelInput, Writing
@@ -39,13 +39,13 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
         save_file(
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
-            f"{file_name(view, replace(heads, also=()))}.csv",
-            "The numbers of the open head as they are shown, with a header that says what they are.",
+            f"{with_sentence(file_name(view, replace(heads, also=())))}.csv",
+            "The numbers of the open head as they are shown, with columns that say what they are.",
         )
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(caches.trace(view.model, view.given)),
-            f"{file_name_of(caches.called(view.model))}.npz",
+            f"{with_sentence(file_name_of(caches.called(view.model)))}.npz",
             f"Every {'weight' if alone else 'query, key, value and weight'} of "
             f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
             "rescaled: for Python, numpy.load.",
@@ -65,7 +65,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     save_file(
         "Report (HTML)",
         lambda: report_of(view, heads, query, polls),
-        f"{file_name_of(caches.called(view.model))}.html",
+        f"{with_sentence(file_name_of(caches.called(view.model)))}.html",
         "One file with every head to point at, to mail, to keep or to print: it needs neither this "
         "server nor a network.",
     )

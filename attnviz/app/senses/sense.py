@@ -155,7 +155,7 @@ def save(sense: Sense, chosen: FileSelection, trace: Trace) -> None:
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(trace),
-            f"{file_name_of(caches.called(trace.model))}.npz",
+            f"{file_name_of(f'{caches.called(trace.model)}-{chosen.example}')}.npz",
             f"Every query, key, value and weight of this {sense.what}: for Python, attnviz.Trace.load or "
             "numpy.load.",
         )

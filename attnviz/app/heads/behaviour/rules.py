@@ -121,7 +121,7 @@ def _told(findings: Findings, figures: Figures, layer: int, head: int) -> str:
 def _printed(rule: Rule, score: float) -> str:
     if np.isnan(score):
         return ""
-    return f"{score:.1f}" if rule.unit == "tokens" else f"{100 * score:.0f}"
+    return f"{score:.1f}" if rule.unit == "tokens" else percent(score).removesuffix(" %").replace(" ", "")
 
 
 def _strongest(figures: Figures) -> tuple[int, int] | None:
