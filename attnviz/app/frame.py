@@ -76,9 +76,11 @@ _STYLE = """
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {
   .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }
+  .st-key-bar .stHorizontalBlock > :has(.stTextInput) { min-width: 100%; }
   .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
+  :has(> .st-key-writing) { order: 1; }
   .st-key-stage [role="radiogroup"] button { padding-inline: 0.45rem; }
   .st-key-remark .stElementContainer + .stElementContainer, .st-key-asking { display: none; }
   .st-key-slide-sentences, .st-key-slide-head { gap: 0.5rem; }

@@ -54,7 +54,7 @@ def height(page: Page) -> int:
 
 
 def tree(page: Page) -> str:
-    """What a screen reader finds, without digits, which are proved elsewhere, as if no model were in memory."""
+    """What a screen reader finds, without digits, proved elsewhere; no model is in memory yet."""
     found = page.get_by_role("main").aria_snapshot().replace("in memory", "loads when it is first used")
     return re.sub(r"\d+", "#", found) + "\n"
 

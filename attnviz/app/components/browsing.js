@@ -37,6 +37,13 @@ export function mendBrowsing() {
     window.addEventListener(nearing, mend, { capture: true });
   }
 
+  // On a phone the menu lies over the page, and would stay there.
+  window.addEventListener("click", ({ target }) => {
+    if (!(target instanceof Element && target.closest("[data-testid=stSidebarNavLink]"))) return;
+    const close = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"));
+    close?.click();
+  });
+
   // With one of these keys a link opens elsewhere, and this page stays.
   const elsewhere = (event) => {
     const held = event.ctrlKey || event.metaKey || event.shiftKey;

@@ -114,7 +114,7 @@ def question(text: str, model: str = STORYTELLER) -> None:
 def write(text: str, model: str) -> Story:
     """Draw how many words are written, and how; return the story and the word that is looked into."""
     buttons = st.container(horizontal=True, vertical_alignment="bottom")
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="writing"):
         how = how_it_chooses(WRITE.draw("Words to write", default=OPENING_WORDS))
     written = Story(ModelInput(text, writing=how), how, model=model)
     done, count = written.ended or len(written.tokens) >= TOKEN_LIMIT, written.trace.written
