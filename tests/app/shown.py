@@ -16,6 +16,8 @@ from attnviz.app.state.choices import OPEN
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
+FOLDED: dict[str, str | list[str]] = {"open": []}
+"""For a `visit` that is not about the page's sections: only those are open that the link is about."""
 HEAD_LINK = re.compile(r"\[(\d+-\d+)\]\(\./\?([^)]*)\)")
 """A head's name that opens it: the name, and what the link asks for."""
 

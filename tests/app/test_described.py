@@ -6,12 +6,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app import markdown
+from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
 from attnviz.experiments import pairs
 from attnviz.models import catalogue
 from attnviz.trained.translator.variants import VARIANTS
-from tests.app.shown import APP, clean, visit, words
+from tests.app.shown import APP, FOLDED, clean, visit, words
 
 TAUGHT, MISLEADING = catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative"
 SENTENCE = "The dog crossed the road as it was too tired."
@@ -33,8 +34,8 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "masks": OPEN,
     "positions": OPEN,
     "induction": OPEN,
-    "query_key_value": {"six_steps_of": "Translator: French reads English"},
-    "cross_attention": {},
+    "query_key_value": {"open": NOT_SHOWN, "six_steps_of": "Translator: French reads English"},
+    "cross_attention": {"open": "The same, trained for it"},
     "translate": {},
     "cause": {},
     "watch_it_learn": {},
@@ -72,7 +73,7 @@ def test_every_page_shows_one_or_none() -> None:
 
 @pytest.mark.parametrize("page", SHOWN)
 def test_a_page_that_shows_a_translator_says_what_it_was_told(page: str) -> None:
-    app = visit(page, SHOWN[page])
+    app = visit(page, FOLDED | dict(SHOWN[page]))
     where_it_is_chosen = "\n".join(menu.help for menu in app.selectbox)
     assert "taught" in told(app) | told_in(where_it_is_chosen)
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.controls import ONE_CHANGED
 from attnviz.app.examples import OPENING
 from attnviz.experiments import pairs
-from tests.app.shown import clean, visit, warnings
+from tests.app.shown import FOLDED, clean, visit, warnings
 
 BIRDS = "Birds sing in the morning."
 GOAT, OTHER = (reading.text for reading in pairs.bundled()[5].readings)
@@ -31,13 +31,13 @@ def boxes(app: AppTest) -> list[str]:
 
 @pytest.mark.parametrize("before", ["compare", "plane"])
 def test_a_pair_that_a_link_names_is_on_explore(before: str) -> None:
-    app = follow(visit(before), "explore", text=GOAT, other=OTHER, layer="5", head="7")
+    app = follow(visit(before, FOLDED), "explore", text=GOAT, other=OTHER, layer="5", head="7")
     assert boxes(app) == [GOAT, OTHER]
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [5, 7]
 
 
 def test_what_came_by_link_goes_on_by_link() -> None:
-    app = follow(visit("plane", text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
+    app = follow(visit("plane", FOLDED, text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
     assert app.text_input(key="text").value == BIRDS
     assert app.session_state["edits"] == ["encoder 3-1"]
     assert boxes(follow(app, "explore", text=BIRDS)) == [BIRDS, ""]
@@ -45,20 +45,20 @@ def test_what_came_by_link_goes_on_by_link() -> None:
 
 def test_an_english_sentence_that_came_by_link_goes_on_to_the_next_lesson() -> None:
     english = "The cat did not cross the street as it was too narrow."
-    app = follow(visit("translate", english=english), "cause")
+    app = follow(visit("translate", FOLDED, english=english), "cause")
     assert app.text_input(key="english").value == english
 
 
 @pytest.mark.parametrize("number", ["x", "inf"])
 def test_a_number_that_is_none_leaves_the_number_that_was(number: str) -> None:
-    app = follow(visit("plane", layer="3"), "explore", layer=number)
+    app = follow(visit("plane", FOLDED, layer="3"), "explore", layer=number)
     assert app.number_input(key="layer").value == 3
 
 
 @pytest.mark.parametrize(("text", "other"), [(BIRDS, ""), (OPENING.other, OPENING.text)])
 @pytest.mark.parametrize("page", ["compare", "explore"])
 def test_one_sentence_is_not_compared_with_itself(page: str, text: str, other: str) -> None:
-    app = follow(visit("plane", text=text), page, text=text)
+    app = follow(visit("plane", FOLDED, text=text), page, text=text)
     if page == "compare":
         assert boxes(app) == [text, other]
         assert app.text_input(key="other").placeholder == ONE_CHANGED
@@ -115,7 +115,7 @@ IN_VAIN = {
 @pytest.mark.parametrize("page", IN_VAIN)
 def test_a_page_says_what_its_link_asked_for_in_vain_and_the_address_forgets_it(page: str) -> None:
     """A number without end among it: `inf`."""
-    app = visit(page, {"rubbish": "1", **IN_VAIN[page]})
+    app = visit(page, FOLDED | {"rubbish": "1"} | IN_VAIN[page])
     told = warnings(app)
     assert "`rubbish` is not something a link can choose here" in told
     assert "rubbish" not in app.query_params

@@ -13,7 +13,7 @@ from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.choices import remark_on
-from tests.app.shown import all_sent, clean, press, sent, try_page, visit, words
+from tests.app.shown import FOLDED, all_sent, clean, press, sent, try_page, visit, words
 
 LONGER = "The old dog did not cross the road as it was too tired."
 
@@ -69,7 +69,7 @@ def test_every_minimal_pair_can_be_compared() -> None:
 
 
 def test_a_word_more_is_a_gap_and_takes_weight() -> None:
-    app = visit("compare", text=OPENING.text, other=LONGER)
+    app = visit("compare", FOLDED, text=OPENING.text, other=LONGER)
     assert matrices(app)[1] == ["+ old"]
     first, second, old = stack(OPENING.text), stack(LONGER), 2
     there = [at for at in range(16) if at != old]
@@ -99,14 +99,14 @@ def test_one_word_alone_by_another_measure() -> None:
 
 def test_of_a_word_that_stands_twice_the_visitor_chooses_one() -> None:
     text = "The dog saw the cat as the dog slept."
-    app = visit("compare", text=text, other="The dog saw the old cat as the dog slept.", query="9 dog")
+    app = visit("compare", FOLDED, text=text, other=text.replace("cat", "old cat"), query="9 dog")
     assert [o for o in app.selectbox(key="query").options if o.endswith(" dog")] == ["3 dog", "9 dog"]
     assert sent(app, "aligned_matrices")["row"] == 9
     assert "`dog (token 9)`" in words(app)
 
 
 def test_examples_and_swapping_change_both_texts() -> None:
-    app = visit("compare")
+    app = visit("compare", FOLDED)
     clean(app.pills(key="example").set_value(EXAMPLES[3].name).run())
     assert app.text_input(key="text").value == EXAMPLES[3].text
     clean(press(app, "Swap the two"))
@@ -133,7 +133,7 @@ def test_what_cannot_be_compared_gets_a_kind_word() -> None:
 
 
 def test_few_words_in_common_are_said_before_anything_else() -> None:
-    app = visit("compare", text="It was tired.", other=OPENING.text)
+    app = visit("compare", FOLDED, text="It was tired.", other=OPENING.text)
     assert app.warning[0].value.startswith("**3 of 12 words aligned.**")
     clean(app.text_input(key="text").set_value(LONGER).run())
     assert not app.warning
@@ -147,7 +147,7 @@ def test_remarks_speak_of_what_this_page_has() -> None:
 
 
 def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away() -> None:
-    app = visit("compare", text=EXAMPLES[3].text, other="")
+    app = visit("compare", FOLDED, text=EXAMPLES[3].text, other="")
     assert app.text_input(key="other").value == EXAMPLES[3].other
     app.session_state["other"] = ""  # as the way back in the browser leaves it
     app.run()

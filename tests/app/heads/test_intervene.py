@@ -34,7 +34,7 @@ from attnviz.interventions.editing import edit_weights
 from attnviz.models import resolve
 from attnviz.trace import Kind
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from tests.app.shown import all_sent, buttons, charts, clean, finished, press, sent, try_page, visit, words
+from tests.app.shown import FOLDED, all_sent, buttons, clean, finished, press, sent, try_page, visit, words
 from tests.capture.tiny import SENTENCE
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -64,19 +64,16 @@ def listed(app: AppTest) -> list[str]:
 
 
 def test_nothing_is_changed_uninvited() -> None:
-    app = visit("intervene")
+    app = visit("intervene", FOLDED)
     assert edits_of(app) == []
     assert "Nothing is changed yet." in words(app)
     assert sent(app, "head_view")
 
 
 def test_a_second_head_is_silenced_instead_or_too() -> None:
-    app = visit("intervene", text=TIRED, edits="encoder 3-1", layer="4", head="2")
-    press(app, "Silence head 4-2 too")
-    assert edits_of(app) == ["encoder 3-1", "encoder 4-2"]
-    app = visit("intervene", text=TIRED, edits="encoder 3-1", layer="4", head="2")
-    press(app, "Silence head 4-2 instead")
-    assert edits_of(app) == ["encoder 4-2"]
+    for how, left in (("too", ["encoder 3-1", "encoder 4-2"]), ("instead", ["encoder 4-2"])):
+        app = visit("intervene", FOLDED, text=TIRED, edits="encoder 3-1", layer="4", head="2")
+        assert edits_of(press(app, f"Silence head 4-2 {how}")) == left
 
 
 def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers) -> None:
@@ -130,7 +127,9 @@ def test_heads_are_silenced_together_and_so_many_can_go_as_the_lines_say() -> No
     app = finished(visit("intervene", model="translator"))
     app.button(key="together start").click().run()
     app = clean(finished(app))
-    rising, falling = (line["y"] for line in charts(app)["Heads silenced together"]["lines"])
+    curves = sent(app, "curves")
+    assert curves["title"] == "Heads silenced together"
+    rising, falling = (line["y"] for line in curves["lines"])
     alone = np.array(sent(app, "head_map")["values"])
     assert len(rising) == len(falling) == len(alone)  # the decoder's heads come after what is measured
     assert rising[-1] == pytest.approx(falling[-1], abs=1e-3)  # all are silent in the end
@@ -144,12 +143,8 @@ def test_heads_that_move_as_much_as_one_can_still_go() -> None:
     assert harmless(np.array([0.1, 0.5, 0.2, 0.625, 0.4]), 0.5) == 3
     assert harmless(np.array([0.1, 0.5, 0.2]), 0.5) == 3
     assert harmless(np.array([0.625, 0.1]), 0.5) == 0
-
-
-def test_how_many_heads_can_go_in_words() -> None:
-    assert (
-        in_words(16, 16, "head 2-3") == "Even all **16 heads** together move no more than head 2-3 does alone"
-    )
+    even_all = "Even all **16 heads** together move no more than head 2-3 does alone"
+    assert in_words(16, 16, "head 2-3") == even_all
     assert in_words(1, 16, "head 2-3").startswith("The **1 head** that matters least alone can go together")
 
 
@@ -182,7 +177,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
 
 def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
     others = ["encoder 4-3", "encoder 9-1"]
-    app = visit("intervene", text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
+    app = visit("intervene", FOLDED, text=TIRED, edits=[*others, "encoder 4-2 9", "encoder 4-2 10 3>8"])
     app.button(key="make encoder 4-2 10").click().run()
     assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10"]
     app.button(key="make encoder 4-2 10 >8").click().run()
@@ -195,13 +190,13 @@ def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
 
 
 def test_of_a_link_it_is_said_which_changes_do_nothing() -> None:
-    app = visit("intervene", text=TIRED, edits=["encoder 4-2", "encoder 4-2 >8"])
+    app = visit("intervene", FOLDED, text=TIRED, edits=["encoder 4-2", "encoder 4-2 >8"])
     told = words(app)
     assert "In head 4-2, every token looks at `road` alone. " in told
     assert "`encoder 4-2` has no effect: a later change replaces it." in told
     assert "Head 4-2 is silent" not in told
     assert "With this change, the output of" in told
-    alone = visit("intervene", text=TIRED, edits="encoder 4-2 >8")
+    alone = visit("intervene", FOLDED, text=TIRED, edits="encoder 4-2 >8")
     assert bars(alone) == bars(app)
 
 
@@ -255,7 +250,7 @@ def test_of_a_long_text_no_word_is_left_out_and_the_tokens_that_turn_most_are_sh
 
 def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word() -> None:
     asked = ["encoder 4-2 10 3>8", "encoder 9-1", "encoder 1-1 99", "encoder 1-1 2 >99"]
-    app = visit("intervene", text=TIRED, edits=[*asked[:2], "<script>", "**x**", *asked[2:]])
+    app = visit("intervene", FOLDED, text=TIRED, edits=[*asked[:2], "<script>", "**x**", *asked[2:]])
     (warning,) = app.warning
     for said in ("encoder layer 9", r"\<script\>", r"\*\*x\*\*", "row 99", "key 99"):
         assert said in warning.value
@@ -268,7 +263,7 @@ def test_a_link_brings_its_changes_and_rubbish_gets_a_kind_word() -> None:
 
 
 def test_what_is_no_change_leaves_the_box_and_is_quoted_once() -> None:
-    app = visit("intervene", edits="foo")
+    app = visit("intervene", FOLDED, edits="foo")
     assert edits_of(app) == []
     (warning,) = app.warning  # the link's own notice would say it again
     assert "“foo” is no edit." in warning.value
@@ -283,7 +278,7 @@ def test_what_is_no_change_leaves_the_box_and_is_quoted_once() -> None:
 
 
 def test_of_much_rubbish_little_is_quoted() -> None:
-    app = visit("intervene", text=TIRED, edits=[f"foo {number}" for number in range(50)])
+    app = visit("intervene", FOLDED, text=TIRED, edits=[f"foo {number}" for number in range(50)])
     (warning,) = app.warning
     assert warning.value.count("is no edit") == 8
     assert "And 42 more." in warning.value
@@ -292,7 +287,7 @@ def test_of_much_rubbish_little_is_quoted() -> None:
 def test_a_change_follows_its_words_to_another_model_and_back() -> None:
     here = ["encoder 2-1", "encoder 2-2 9", "encoder 2-2 10 3>8", "encoder 2-2 4 >8", "encoder 9-1 10"]
     there = ["encoder 2-1", "encoder 2-2 8", "encoder 2-2 9 2>7", "encoder 2-2 3 >7", "encoder 9-1 9"]
-    app = visit("intervene", text=TIRED, edits=here)
+    app = visit("intervene", FOLDED, text=TIRED, edits=here)
     for model, edits in (("translator", there), ("minilm", here)):
         app.selectbox(key="model").set_value(model).run()
         assert not app.exception
@@ -302,7 +297,7 @@ def test_a_change_follows_its_words_to_another_model_and_back() -> None:
 
 def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said() -> None:
     asked = ["encoder 2-1 1", "encoder 2-1 10 >15"]
-    app = visit("intervene", text=TIRED, edits=asked)
+    app = visit("intervene", FOLDED, text=TIRED, edits=asked)
     app.selectbox(key="model").set_value("translator").run()
     assert edits_of(app) == asked
     (warning,) = app.warning
@@ -329,7 +324,7 @@ def test_a_change_stays_where_its_words_would_make_a_decoder_look_ahead() -> Non
 
 
 def test_changes_wait_while_another_model_has_no_place_for_them() -> None:
-    app = visit("intervene", edits=["encoder 4-2"], model="translator")
+    app = visit("intervene", FOLDED, edits=["encoder 4-2"], model="translator")
     assert "encoder layer 4" in app.warning[0].value
     assert "Nothing is changed yet" in words(app)
     app.selectbox(key="model").set_value("minilm").run()

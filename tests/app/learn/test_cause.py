@@ -10,7 +10,7 @@ from attnviz.app.learn.measured import held_out
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator.training import Settings
-from tests.app.shown import buttons, clean, press, sent, visit, words
+from tests.app.shown import FOLDED, buttons, clean, press, sent, visit, words
 
 SENTENCE = "The dog did not cross the road as it was too tired."
 MOVED = "encoder 2-1 9 2>7"
@@ -90,7 +90,7 @@ def test_without_a_pronoun_it_is_asked_what_a_silent_head_does_and_an_empty_tran
 
 
 def test_each_change_is_shown_at_its_own_arrow() -> None:
-    app = visit("cause", edit="encoder 1-3 12 12>1")
+    app = visit("cause", FOLDED, edit="encoder 1-3 12 12>1")
     assert app.selectbox(key="cause_head").value == "encoder 1-3"
     assert app.selectbox(key="cause_word").value == "12 tired"
     for edit, kind in (("encoder 2-1 9", "row"), ("encoder 2-1", "head")):
@@ -108,7 +108,7 @@ def test_each_change_is_shown_at_its_own_arrow() -> None:
 
 
 def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_is_said() -> None:
-    app = visit("cause", edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
+    app = visit("cause", FOLDED, edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
     data = sent(app, "arrow")
     assert (data["reader"], data["interference"]["change"], data["others"]) == ("tired", "none", 1)
     told = words(app)
@@ -129,7 +129,7 @@ def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_i
 
 
 def test_the_adjective_has_an_arrow_of_its_own() -> None:
-    app = visit("cause", edit=MOVED)
+    app = visit("cause", FOLDED, edit=MOVED)
     press(app, "The arrow of `tired`")
     assert app.selectbox(key="cause_word").value == "12 tired"
     assert "**Drag this one, too.**" in words(app)
@@ -150,7 +150,7 @@ def test_an_adjective_is_late_only_where_gender_is_all_that_changed() -> None:
 
 
 def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
-    app = visit("cause", edit="rubbish <b>")
+    app = visit("cause", FOLDED, edit="rubbish <b>")
     for edit, said in (
         ("rubbish <b>", "is no edit"),
         ("encoder 9-1", "layer 9"),
