@@ -1,6 +1,6 @@
 """A menu of sentences, "The … did not … the … as it was too …", with all that can be chosen for each gap."""
 
-from functools import cache
+from functools import cache, lru_cache
 
 from attnviz.trained.translator.families import FAMILIES, OBJECT, OF_TWO_SORTS, SUBJECT, reasons
 from attnviz.trained.translator.grammar import Pair, understood
@@ -36,6 +36,7 @@ def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], 
     return _graded(of_subject), _graded(of_object)
 
 
+@lru_cache(maxsize=1000)  # those that are measured are asked for again at each length
 def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
     """The sentence of these four choices, with its translation.
 
