@@ -74,13 +74,16 @@ def of(model: str, text: str, kind: Kind | None = None) -> Iterator[None]:
 
 def linked(text: str) -> str:
     """Markdown in which each name of a head is a link."""
+    if "-" not in text:
+        return text
     whose = _HERE.get() or _of_page()
-    if "-" not in text or whose is None or not whose.model:
+    if whose is None or not whose.model:
         return text
     try:
         entry = caches.entry(whose.model)
     except AttnvizError:
         return text
+    along = _along(whose)
 
     def opens(found: re.Match[str]) -> str:
         if found["of_layer"] is None:
@@ -91,7 +94,7 @@ def linked(text: str) -> str:
         if int(found["of_layer"]) > entry.layers_of(of_kind) or int(found["number"]) > entry.heads:
             return found[0]
         query = {
-            **_along(whose),
+            **along,
             KIND.name: of_kind,
             LAYER.name: found["of_layer"],
             HEAD.name: found["number"],

@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from attnviz.errors import AttnvizError
@@ -43,10 +44,10 @@ Visitor = tuple[Hashable, ...]
 
 
 class _Step(NamedTuple):
-    """A step that waits: for whom, and when its job was started."""
+    """A step that waits: what begins it, for whom, and when its job was started."""
 
     future: Future[None]
-    do: Callable[[], None]
+    begin: Callable[[], None]
     visitor: Visitor
     since: float
 
@@ -76,15 +77,37 @@ class Lane:
 
     def submit(self, step: Callable[[], None], visitor: Visitor = (), since: float = 0.0) -> Future[None]:
         """Queue a step, which raises nothing. Its future can be cancelled until the step begins."""
-        future: Future[None] = Future()
-        with self._lock:
-            self._waiting.append(_Step(future, step, visitor, since))
-            self._begin()
-        return future
+
+        def run() -> None:
+            step()
+            self._end(place)
+
+        place = _Step(Future(), threading.Thread(target=run, daemon=True).start, visitor, since)
+        self._queue(place)
+        return place.future
+
+    @contextmanager
+    def turn(self, visitor: Visitor, patience: float) -> Iterator[None]:
+        """Wait for a turn, but for no more seconds than `patience`; in here it lasts."""
+        begun = threading.Event()
+        place = _Step(Future(), begun.set, visitor, 0.0)
+        self._queue(place)
+        try:
+            if not begun.wait(patience):
+                place.future.cancel()
+            yield
+        finally:
+            if not place.future.cancelled():
+                self._end(place)
 
     def waiting(self) -> int:
         """How many steps wait."""
         return len(self._waiting)
+
+    def _queue(self, step: _Step) -> None:
+        with self._lock:
+            self._waiting.append(step)
+            self._begin()
 
     def _begin(self) -> None:
         """Begin all that may run now; whoever calls it holds the lock."""
@@ -102,10 +125,9 @@ class Lane:
             self._free -= 1
             if self._apart:
                 self._busy.add(address)
-            threading.Thread(target=self._run, args=(step,), daemon=True).start()
+            step.begin()
 
-    def _run(self, step: _Step) -> None:
-        step.do()
+    def _end(self, step: _Step) -> None:
         step.future.set_result(None)
         with self._lock:
             self._free += 1

@@ -1,21 +1,28 @@
-"""Seven changes of Streamlit 1.67, which no setting makes."""
+"""Nine changes of Streamlit 1.67 and of its web server, which no setting makes."""
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from streamlit import net_util
 from streamlit.components.v2.bidi_component import serialization
 from streamlit.elements import markdown
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
+from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from attnviz.app import head_names, references
 
@@ -24,7 +31,12 @@ MOST_UPLOADS = 8
 
 _GATHERED_SECONDS = 0.01  # how long an element of a page waits for those behind it
 
+_MOST_AT_ONCE = 100  # elements; Streamlit gives a browser up for which 500 wait
+
 _add_file = MemoryUploadedFileManager.add_file
+_connection_made = WebSocketsSansIOProtocol.connection_made
+_flush = AppSession.flush_browser_queue
+_write_theme = app_session._populate_theme_msg  # noqa: SLF001 - private
 _deserialize = NumberInputSerde.deserialize
 _all_values: Callable[[SafeSessionState], dict[str, Any]] = vars(SafeSessionState)["filtered_state"].fget
 
@@ -39,6 +51,9 @@ def apply() -> None:
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
     setattr(AppSession, "_on_scriptrunner_event", _gather)  # noqa: B010 - private
     setattr(Runtime, "_enqueued_some_message", _wake)  # noqa: B010 - private
+    setattr(AppSession, "flush_browser_queue", _send)  # noqa: B010 - for the type checker: replaced on purpose
+    setattr(WebSocketsSansIOProtocol, "connection_made", _connect)  # noqa: B010 - this too
+    setattr(app_session, "_populate_theme_msg", _copy_theme)  # noqa: B010 - private
     # Streamlit tries each part of a widget's message: is it a table? None is, and all is sent as JSON.
     setattr(serialization, "is_dataframe_like", _no_table)  # noqa: B010 - it is imported there
     SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
@@ -103,6 +118,68 @@ def _wake(self: Runtime) -> None:
         waiting.eventloop.call_soon_threadsafe(waiting.need_send_data.set)
     else:
         waiting.need_send_data.set()
+
+
+def _send(self: AppSession) -> list[ForwardMsg]:
+    """Send the browser what waits for it, together; return what is left, which Streamlit sends one by one.
+
+    Streamlit lets all else on the server go on after each element.
+    """
+    messages, sent = _flush(self), 0
+    runtime = Runtime.instance()
+    session = runtime._session_mgr.get_active_session_info(self.id)  # noqa: SLF001 - nothing public finds it
+    if session is None:
+        return messages
+    with suppress(SessionClientDisconnectedError):  # Streamlit finds out by the first that is left
+        for message in messages[:_MOST_AT_ONCE]:
+            runtime._send_message(session, message)  # noqa: SLF001 - private
+            sent += 1
+    return messages[sent:]
+
+
+class _Together:
+    """A connection that hands what is written in one turn of the event loop to the system by one call.
+
+    Each call lets other threads run Python first, and one that computes keeps it for 5 ms.
+    """
+
+    def __init__(self, connection: asyncio.Transport) -> None:
+        self._connection = connection
+        self._waiting: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._hand_over)
+        self._waiting.append(data)
+
+    def close(self) -> None:
+        self._hand_over()
+        self._connection.close()
+
+    def _hand_over(self) -> None:
+        if self._waiting:
+            self._connection.write(b"".join(self._waiting))
+            self._waiting.clear()
+
+
+def _connect(self: WebSocketsSansIOProtocol, transport: asyncio.Transport) -> None:
+    _connection_made(self, _Together(transport))  # type: ignore[arg-type]  # it has all that is asked of it
+
+
+def _copy_theme(message: CustomThemeConfig, section: str = "theme") -> None:
+    """Write a section of the theme into a message; no run of a page changes it."""
+    if (theme := _theme(section)).ByteSize():
+        message.MergeFrom(theme)
+
+
+@cache
+def _theme(section: str) -> CustomThemeConfig:
+    theme = CustomThemeConfig()
+    _write_theme(theme, section)
+    return theme
 
 
 class _Values(Mapping[str, Any]):

@@ -4,13 +4,12 @@ Of an address one run goes on at a time, so that another address finds a free pl
 """
 
 from collections.abc import Callable
-from threading import Event
 from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
-from attnviz.app.jobs import Lane, Visitor
+from attnviz.app.jobs import Lane
 
 _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and another may wait for a model
 _PATIENCE_SECONDS = 1.0  # behind runs that wait for something: then it begins beside them
@@ -28,23 +27,7 @@ def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> Non
 
     @measured
     def run(self: ScriptRunner, *arguments: Any) -> None:
-        in_turn(lambda: run_script(self, *arguments), (st.context.ip_address, self._session_id))
+        with _RUNS.turn((st.context.ip_address, self._session_id), _PATIENCE_SECONDS):
+            run_script(self, *arguments)
 
     setattr(ScriptRunner, "_run_script", run)  # noqa: B010 - for the type checker: replaced on purpose
-
-
-def in_turn(run: Callable[[], None], visitor: Visitor, lane: Lane = _RUNS) -> None:
-    """Run this when it is the visitor's turn, in this thread."""
-    turn, done = Event(), Event()
-
-    def hold() -> None:
-        turn.set()
-        done.wait()
-
-    place = lane.submit(hold, visitor)
-    try:
-        if not turn.wait(_PATIENCE_SECONDS):
-            place.cancel()
-        run()
-    finally:
-        done.set()

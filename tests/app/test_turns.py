@@ -5,22 +5,20 @@ import time
 
 import pytest
 
-from attnviz.app import turns
 from attnviz.app.jobs import Lane
 
 
-def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 60)
+def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run() -> None:
     lane, order, first = Lane(1), list[str](), threading.Event()
 
     def run(name: str) -> None:
-        first.wait(60)
-        order.append(name)
+        with lane.turn(tuple(name.split()), 60):
+            first.wait(60)
+            order.append(name)
 
     threads = []
     for name in ("hostile 1", "hostile 2", "hostile 3", "quiet 1"):
-        visitor = tuple(name.split())
-        threads.append(threading.Thread(target=turns.in_turn, args=(lambda n=name: run(n), visitor, lane)))
+        threads.append(threading.Thread(target=run, args=(name,)))
         threads[-1].start()
         while len(threads) > lane.waiting() + 1:
             time.sleep(0.01)
@@ -48,18 +46,19 @@ def test_of_an_address_one_run_goes_on_at_a_time() -> None:
     second.result(60)
 
 
-def test_a_run_that_takes_long_holds_nobody_up_for_longer_than_a_second(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 0.01)
+def test_a_run_that_takes_long_holds_nobody_up_for_longer_than_its_patience() -> None:
     lane, ran = Lane(1), list[int]()
-    turns.in_turn(lambda: turns.in_turn(lambda: ran.append(1), ("b", 1), lane), ("a", 1), lane)
-    assert ran == [1]
+    with lane.turn(("a", 1), 60), lane.turn(("b", 1), 0.01):
+        ran.append(1)
+    with lane.turn(("a", 1), 60):
+        ran.append(2)
+    assert ran == [1, 2]
 
 
 def test_what_fails_gives_its_turn_to_the_next() -> None:
-    lane, ran = Lane(1), list[int]()
-    with pytest.raises(ZeroDivisionError):
-        turns.in_turn(lambda: ran.append(1 // 0), ("a", 1), lane)
-    turns.in_turn(lambda: ran.append(1), ("a", 1), lane)
-    assert ran == [1]
+    lane = Lane(1)
+    with pytest.raises(ZeroDivisionError), lane.turn(("a", 1), 60):
+        raise ZeroDivisionError
+    begun = time.monotonic()
+    with lane.turn(("a", 1), 60):
+        assert time.monotonic() - begun < 60

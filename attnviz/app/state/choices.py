@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from attnviz.app.state.choice import Choice, Flag, Number, OneOf, Real, Several, Text, Token
 from attnviz.capture.model import GRADES, MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
 
@@ -239,7 +241,12 @@ MOVED = {("pronouns", "part", "Grammar"): "grammar"}
 
 def of_page(page: str) -> dict[str, Choice[object]]:
     """The choices that a page has now, by name; without those of a section that is closed."""
-    return {choice.name: choice for choice in TABLE if page in choice.pages and _open(choice, page)}
+    return {choice.name: choice for choice in _on_page(page) if _open(choice, page)}
+
+
+@cache
+def _on_page(page: str) -> tuple[Choice[object], ...]:
+    return tuple(choice for choice in TABLE if page in choice.pages)
 
 
 def _open(choice: Choice[object], page: str) -> bool:
