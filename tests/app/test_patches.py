@@ -6,8 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
@@ -100,3 +103,60 @@ def test_the_elements_of_a_page_are_handed_over_together_and_its_end_at_once(
     heard.clear()
     assert asyncio.run(serve(element, element, end)) < 0.2
     assert heard == [(element, 0), (element, 1), (end, 2)]
+
+
+def test_a_browser_gets_its_messages_in_order_and_those_that_it_cannot_take_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent = list[int]()
+
+    def send(_: object, message: int) -> None:
+        if message == 103:
+            raise SessionClientDisconnectedError
+        sent.append(message)
+
+    manager = SimpleNamespace(get_active_session_info={"here": "its browser"}.get)
+    runtime = SimpleNamespace(_session_mgr=manager, _send_message=send)
+    monkeypatch.setattr(Runtime, "instance", lambda: runtime)
+
+    def left(name: str, messages: range) -> list[int]:
+        queue = SimpleNamespace(flush=lambda: list(messages))
+        session: Any = SimpleNamespace(id=name, _browser_queue=queue)
+        return patches._send(session)  # type: ignore[return-value]
+
+    assert left("here", range(101)) == [100]
+    assert left("here", range(101, 107)) == [103, 104, 105, 106]
+    assert left("gone", range(3)) == [0, 1, 2]
+    assert sent == [*range(100), 101, 102]
+
+
+def test_what_is_written_in_one_turn_of_the_event_loop_goes_out_by_one_call() -> None:
+    calls = list[bytes | str]()
+    connection: Any = SimpleNamespace(
+        write=calls.append, close=lambda: calls.append("closed"), is_closing=lambda: False
+    )
+
+    async def write() -> None:
+        together = patches._Together(connection)
+        together.write(b"a")
+        together.write(b"b")
+        await asyncio.sleep(0)
+        assert calls == [b"ab"]
+        assert not together.is_closing()
+        together.write(b"c")
+        together.close()
+        await asyncio.sleep(0)
+
+    asyncio.run(write())
+    assert calls == [b"ab", b"c", "closed"]
+
+
+def test_the_theme_is_what_streamlit_writes() -> None:
+    written, copied = NewSession(), NewSession()
+    for message, write in ((written, patches._write_theme), (copied, patches._copy_theme)):
+        write(message.custom_theme)
+        write(message.custom_theme.light, "theme.light")
+        write(message.custom_theme.sidebar, "theme.sidebar")
+    assert copied == written
+    assert copied.custom_theme.light.primary_color == "#4338ca"
+    assert not copied.custom_theme.HasField("sidebar")
