@@ -8,15 +8,17 @@ and sends again what it had told. From the next click on, each text and picture 
 browser got: all that was chosen is still there.
 
 Last, on one server, quiet visitors click first alone, then beside one from another address who clicks in ten
-windows without a pause.
+windows without a pause, and in each types texts of some 450 tokens, no two alike.
 
-It ends with 1 if a bound is missed. Visitors and servers share this machine's cores.
+It ends with 1 if a bound is missed. Visitors and servers share this machine's cores. `--minutes=30` kills and
+renews the servers again and again for as long.
 
-Run: python -m benchmarks.chaos [visitors] [--smoke]
+Run: python -m benchmarks.chaos [visitors] [--minutes=N] [--smoke]
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 import threading
@@ -37,7 +39,7 @@ from websockets.sync.client import ClientConnection
 from benchmarks.browser import launched
 from benchmarks.page import load_the_model
 from benchmarks.proxy import proxied, wait_for
-from benchmarks.replay import PATIENCE_SECONDS, anew, is_pick, record
+from benchmarks.replay import PATIENCE_SECONDS, SENTENCE, anew, is_pick, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.server import Server, running
 
@@ -46,6 +48,7 @@ BACK_TARGET = 5.0
 LEAVE_SECONDS = 5
 WINDOWS, QUIET, FAIR_TARGET = 10, 10, 2.0
 _HOSTILE = "127.0.0.2"
+_REPEATED = 32  # the sentence in a text of the hostile visitor's: 450 tokens
 
 Places = dict[tuple[int, ...], bytes | str]
 
@@ -233,11 +236,12 @@ def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: 
         wait_for(f"{server.url}/ready")
         visits(server, messages, (), quiet, 0)
         alone = [click for clicks in visits(server, messages, (), quiet, pause) for click in clicks[1:]]
-        ended = threading.Event()
+        ended, number = threading.Event(), itertools.count()
 
         def without_a_pause() -> None:
             while not ended.is_set():
-                visit(server, messages, (), 0, 0, _HOSTILE)
+                text = f"{next(number)} " + " ".join([SENTENCE] * _REPEATED)
+                visit(server, with_sentence(messages, text), (), 0, 0, _HOSTILE)
 
         for _ in range(windows):
             pool.submit(without_a_pause)
@@ -250,8 +254,8 @@ def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: 
     report.row("p95 beside the other", f"{p95(beside):.0f} ms", said, met=ratio <= FAIR_TARGET)
 
 
-def main(count: int, quiet: int, pause: float) -> bool:
-    """Record, disturb, and print; return whether every bound was kept."""
+def main(count: int, quiet: int, pause: float, minutes: float = 0) -> bool:
+    """Record, disturb, for so many minutes at least, and print; return whether every bound was kept."""
     os.environ["ATTNVIZ_LEAVE_SECONDS"] = str(LEAVE_SECONDS)
     with ExitStack() as stack:
         browser = stack.enter_context(launched())
@@ -262,8 +266,12 @@ def main(count: int, quiet: int, pause: float) -> bool:
         with replicas.servers[0].websocket(replicas.servers[0].url) as socket:
             expected = [answer(socket, message) for message in messages]
         visits(replicas.door, messages, expected, 4, 0)
-        one_killed(report, replicas, messages, expected, count, pause)
-        all_renewed(report, replicas, messages, expected, count, pause)
+        end = time.monotonic() + 60 * minutes
+        while True:
+            one_killed(report, replicas, messages, expected, count, pause)
+            all_renewed(report, replicas, messages, expected, count, pause)
+            if time.monotonic() >= end:
+                break
     one_hostile(report, messages, quiet, WINDOWS, pause)
     report.end()
     return not report.missed
@@ -272,8 +280,9 @@ def main(count: int, quiet: int, pause: float) -> bool:
 if __name__ == "__main__":
     arguments = parser(__doc__)
     arguments.add_argument("visitors", type=int, nargs="?", default=VISITORS)
+    arguments.add_argument("--minutes", type=float, default=0)
     asked = arguments.parse_args()
     if asked.smoke:
         main(2, 2, 0.5)
-    elif not main(asked.visitors, QUIET, PAUSE_SECONDS):
+    elif not main(asked.visitors, QUIET, PAUSE_SECONDS, asked.minutes):
         raise SystemExit(1)

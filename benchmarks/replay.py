@@ -185,6 +185,17 @@ def anew(message: bytes) -> bytes:
     return bytes(sent.SerializeToString())
 
 
+def with_sentence(recorded: Iterable[bytes], sentence: str) -> list[bytes]:
+    """The messages of a visitor who types this sentence instead."""
+    messages = []
+    for message in map(BackMsg.FromString, recorded):
+        for widget in message.rerun_script.widget_states.widgets:
+            if widget.string_value == SENTENCE:
+                widget.string_value = sentence
+        messages.append(message.SerializeToString())
+    return messages
+
+
 def replay(socket: ClientConnection, exchanges: Iterable[Exchange]) -> Replayed:
     """Send these messages, each after the answer to the one before."""
     runs, seconds, differing = 0, [], 0

@@ -29,7 +29,6 @@ from random import Random
 import numpy as np
 import psutil
 from playwright.sync_api import Page
-from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection
@@ -38,7 +37,7 @@ from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
 from benchmarks.page import WITH_EMPTY_PAGE, load_the_model
 from benchmarks.proxy import proxied, wait_for
-from benchmarks.replay import PATIENCE_SECONDS, SENTENCE, anew, clicks, record
+from benchmarks.replay import PATIENCE_SECONDS, SENTENCE, anew, clicks, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.server import Server, running
 
@@ -63,13 +62,7 @@ def of_visitor(recorded: Sequence[bytes], number: int) -> list[bytes]:
     """The messages with a sentence of this visitor's own: no two have the same one."""
     first, second = divmod(number, len(NOUNS))
     theirs = f"{NOUNS[second]}{' and the ' + NOUNS[first] if first else ''}"
-    messages = []
-    for message in map(BackMsg.FromString, recorded):
-        for widget in message.rerun_script.widget_states.widgets:
-            if widget.string_value == SENTENCE:
-                widget.string_value = SENTENCE.replace(_NOUN, theirs)
-        messages.append(message.SerializeToString())
-    return messages
+    return with_sentence(recorded, SENTENCE.replace(_NOUN, theirs))
 
 
 def answer(socket: ClientConnection, message: bytes) -> None:
