@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choices import TEACHER, of_page
 from attnviz.errors import AttnvizError
 
+_NO_MEMORY = "can't allocate memory"  # as torch says it
+_FULL = "This server has no memory left for that. Try again in a while, or with a shorter text."
 _TEACHERS_VIEW = (
     "For a projector: one part of the page at a time, in large type. The keys → and ←, or those of a "
     "clicker, lead on and back; a full stop makes the screen black."
@@ -66,14 +69,10 @@ class Frame:
 
         def rest() -> None:
             self.notices = st.container()
-            failed = False
             with memory.once_drawn(room.draw if room else lambda: None):
-                try:
+                with _telling() as problems:
                     draw()
-                except AttnvizError as error:
-                    _tell(error)
-                    failed = True
-                self.end(failed)
+                self.end(failed=bool(problems))
 
         st.fragment(rest)()
 
@@ -84,7 +83,8 @@ def page(
 ) -> Iterator[Frame]:
     """Draw the frame of a page around its sections.
 
-    What raises an `AttnvizError` inside ends the sections with the error's words; the frame stays.
+    What raises an `AttnvizError` inside ends the sections with the error's words; the frame stays. So does
+    a lack of memory.
 
     Args:
         name: of the page; its choices are those that the table of `state.choices` gives it.
@@ -99,14 +99,10 @@ def page(
     if title and not beside:
         st.title(title, anchor=False)
     this = Frame(st.container(), place, drop_undrawn=drop_undrawn)
-    failed = False
-    try:
+    with _telling() as problems:
         yield this
-    except AttnvizError as error:
-        _tell(error)
-        failed = True
     if not this.ended:
-        this.end(failed)
+        this.end(failed=bool(problems))
 
 
 def draw_copy_link(always: list[str] | None = None) -> None:
@@ -131,6 +127,23 @@ def stop(
     if then:
         then()
     raise StopException  # after st.stop(), the bar of a room could not be drawn
+
+
+@contextmanager
+def _telling() -> Iterator[list[AttnvizError]]:
+    """What ends the sections in here is told on the page, and stands in the list."""
+    problems: list[AttnvizError] = []
+    try:
+        yield problems
+    except AttnvizError as error:
+        problems.append(error)
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and _NO_MEMORY not in str(error):
+            raise
+        logging.getLogger(__name__).warning("A page could not be drawn: no memory is left.")
+        problems.append(AttnvizError(_FULL))
+    for problem in problems:
+        _tell(problem)
 
 
 def _tell(error: AttnvizError, icon: str = ":material/edit:") -> None:

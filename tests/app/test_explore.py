@@ -1,9 +1,11 @@
 """The Explore page's logic: what a link, a click and a bad input do."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import attnviz
 from attnviz.app import caches
@@ -12,6 +14,7 @@ from attnviz.app.examples import EXAMPLES, OPENING
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.markdown import plain
 from attnviz.capture.model import ModelInput
+from attnviz.experiments import engine
 from attnviz.text import percent, signed_percent
 from tests.app.shown import (
     all_sent,
@@ -176,6 +179,18 @@ def test_a_text_that_cannot_be_read_gets_a_kind_word_and_is_kept(text: str, said
     assert said in error.value
     assert app.text_input(key="text").value == text
     clean(app.text_input(key="text").set_value("It works again.").run())
+
+
+@pytest.mark.parametrize("take", [lambda: torch.empty(2**60), lambda: np.empty(2**58)])
+def test_a_server_without_memory_says_so_and_keeps_the_text(
+    take: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "trace", lambda *_: take())
+    app = try_page("explore", text="A zebra without memory.")
+    assert [each.value for each in app.error] == [
+        "This server has no memory left for that. Try again in a while, or with a shorter text."
+    ]
+    assert app.text_input(key="text").value == "A zebra without memory."
 
 
 def test_a_second_text_over_the_limit_leaves_the_first_on_show() -> None:
