@@ -193,7 +193,7 @@ def assert_printed(text: str, exact: float) -> None:
     number = _NUMBER.search(text)
     assert number, f"{text!r} is no number, for {exact}"
     printed = float(number[0].replace("−", "-"))
-    exact = 100 * exact if re.search(r"\d\s*(%|pp)", text) else exact
+    exact = 100 * exact if re.search(r"\d\s*(%|points?)", text) else exact
     if text.startswith("<"):
         assert 0 < exact < printed, (text, exact)
     elif text.startswith(">"):
