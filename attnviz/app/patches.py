@@ -1,4 +1,4 @@
-"""Nine changes of Streamlit 1.67 and of its web server, which no setting makes."""
+"""Changes of Streamlit 1.67, and of how its web server writes, which no setting makes."""
 
 import asyncio
 from collections import deque
