@@ -110,10 +110,6 @@ class InvalidQuestion(AttnvizError):
     """A question cannot be asked as it is."""
 
 
-class InvalidCode(AttnvizError):
-    """What was typed is not the code of this result."""
-
-
 class UnknownWords(AttnvizError):
     """Some words are not in the vocabulary of a model that knows whole words only.
 

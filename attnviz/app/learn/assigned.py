@@ -12,9 +12,10 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
+from attnviz.analysis.table import csv_text
 from attnviz.app import caches, markdown
 from attnviz.app.learn import assignment, choosing, story
-from attnviz.app.learn.assignment import COUNT, Row, Task
+from attnviz.app.learn.assignment import COUNT, Result, Row, Task
 from attnviz.app.learn.computed import MODEL, computed, storytold, translated
 from attnviz.app.learn.computed import block as blocks
 from attnviz.app.learn.computed import cause as causes
@@ -28,13 +29,14 @@ from attnviz.app.learn.measured import variant_of
 from attnviz.app.learn.who_gets_the_book import choices as book
 from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.app.page import stop
+from attnviz.app.saving import save_file
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import ASSIGNMENT, ENGLISH, HEAD, LAYER, LESSON, PROMPT, TEXT, UNFINISHED
 from attnviz.capture.model import ModelInput
-from attnviz.errors import AttnvizError, InvalidCode
+from attnviz.errors import AttnvizError
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
-from attnviz.text import head_name
+from attnviz.text import head_name, plural
 from attnviz.trace import Block
 from attnviz.trained.translator import learning
 
@@ -43,6 +45,8 @@ _translate, _effects = translated(translations.translate), translated(causes.eff
 _read, _experiment = storytold(books.read), storytold(books.experiment)
 
 _READER = "A hound was too tired to walk over the street."
+_MOST_HANDED_IN = 50_000  # characters
+_RESULTS = ("Before the code", "Lesson", "Number", f"Right, of {COUNT}", "Not accepted, because")
 _HANDED_IN = "the assignment that was handed in"
 _LESSONS = {TITLES[lesson.name]: lesson for lesson in LESSONS}
 
@@ -121,23 +125,41 @@ def ask(about: Assigned) -> None:
 
 
 def check() -> None:
-    """Draw the boxes in which a teacher checks a student's code."""
-    with st.expander("For teachers: check a result", icon=":material/verified:"):
+    """Draw the box in which a teacher checks students' codes: one, or those of a whole class."""
+    with st.expander("For teachers: check results", icon=":material/verified:"):
         st.markdown(
             "A student hands in a code and a sentence. The code holds lesson, number and score, and a check "
             "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
             "reads the code of this app can make one up, and who opens the page anew can answer again. No "
-            "name is asked or kept."
+            "name is asked or kept. Paste as many as you like, each from a new line on; what stands before a "
+            "code, such as a name, comes into the table, too."
         )
-        handed_in = st.text_area("Result code, and the student's sentence", height=68)
+        label = "Result codes, each with the student's sentence behind it"
+        handed_in = st.text_area(label, height=120, max_chars=_MOST_HANDED_IN).strip()
         if not handed_in:
             return
-        try:
-            name, seed, score = assignment.read(handed_in)
-        except InvalidCode as error:
-            st.warning(markdown.plain(str(error)), icon=":material/edit:")
-            return
-        st.success(f"{TITLES[name]}, number {seed}: {score} of {COUNT} right.", icon=":material/verified:")
+        first, *others = results = assignment.results(handed_in)
+        if others:
+            _table(results)
+        elif first.trouble:
+            st.warning(first.trouble, icon=":material/edit:")
+        else:
+            told = f"{TITLES[first.lesson]}, number {first.seed}: {first.score} of {COUNT} right."
+            st.success(told, icon=":material/verified:")
+
+
+def _table(results: Sequence[Result]) -> None:
+    rows = [
+        (each.before, "", None, None, each.trouble)
+        if each.trouble
+        else (each.before, TITLES[each.lesson], each.seed, each.score, "")
+        for each in results
+    ]
+    accepted = sum(not each.trouble for each in results)
+    st.markdown(f"{accepted} of {plural(len(results), 'code')} accepted.")
+    st.dataframe(dict(zip(_RESULTS, zip(*rows, strict=True), strict=True)), hide_index=True, height="content")
+    csv = "\ufeff" + csv_text(_RESULTS, rows)
+    save_file("Results as CSV", lambda: csv, "attnviz-results.csv", icon=":material/download:")
 
 
 def _hand_in(about: Assigned, keys: Sequence[str]) -> None:

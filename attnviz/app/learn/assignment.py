@@ -17,7 +17,7 @@ import numpy as np
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app import markdown
-from attnviz.errors import InvalidCode, InvalidQuestion
+from attnviz.errors import InvalidQuestion
 from attnviz.text import decimal, percent, plural
 from attnviz.trace import Floats
 
@@ -29,11 +29,10 @@ _APART = 2  # places, at least, between tokens whose distance is asked for
 _BASE = 10_000  # of the sinusoidal encoding (Vaswani et al. 2017, §3.5)
 _CHECK = 6  # letters of a code's check sum
 _DASH = r"\s*[-–—]\s*"  # as phones write it
-_CODE = re.compile(
-    # The first codes had no version.
-    rf"(\w+){_DASH}(\d+){_DASH}(\d+){_DASH}(?:(\d){_DASH})?([A-Z2-7]{{{_CHECK}}})(.*)",
-    re.ASCII | re.DOTALL | re.IGNORECASE,
+_CODE = (  # the first ones had no version
+    rf"\b(\w{{1,40}}){_DASH}(\d{{1,9}}){_DASH}(\d){_DASH}(?:(\d){_DASH})?([A-Z2-7]{{{_CHECK}}})"
 )
+_FLAGS = re.ASCII | re.IGNORECASE
 
 
 @dataclass(frozen=True)
@@ -555,30 +554,53 @@ def code(lesson: str, seed: int, score: int, text: str) -> str:
     return f"{told}-{b32encode(digest).decode()[:_CHECK]}"
 
 
-def read(handed_in: str) -> tuple[str, int, int]:
-    """Lesson, seed and score of a code with the sentence behind it.
+@dataclass(frozen=True)
+class Result:
+    """What a code says that was handed in.
 
-    Raises:
-        InvalidCode: it has no code, one of another version, or not one for this sentence.
+    Attributes:
+        before: what stands before the code in its line, such as a name.
+        lesson: a name in `KINDS`; "" where the code is not accepted.
+        seed, score: the number of the assignment, and how many answers were right.
+        trouble: why it is not accepted; "" where it is.
     """
-    found = _CODE.fullmatch(handed_in.strip())
+
+    before: str
+    lesson: str = ""
+    seed: int = 0
+    score: int = 0
+    trouble: str = ""
+
+
+def results(handed_in: str) -> list[Result]:
+    """What all codes say, in their order: each begins in a line of its own, with its sentence behind it."""
+    code_ahead = re.sub(r"\((?!\?)", "(?:", _CODE)
+    return [_result(part) for part in re.split(rf"\n(?=[^\n]*?{code_ahead})", handed_in, flags=_FLAGS)]
+
+
+def _result(handed_in: str) -> Result:
+    found = re.search(_CODE, handed_in, _FLAGS)
     lesson = found[1].lower() if found else ""
     if found is None or lesson not in KINDS:
-        raise InvalidCode("This is no result code. One looks like masks-1-4-3-ABCDEF: copy the whole of it.")
+        trouble = "This is no result code. One looks like masks-1-4-3-ABCDEF: copy the whole of it."
+        return Result(handed_in.strip(), trouble=trouble)
+    before, text = handed_in[: found.start()].strip(" \t\n,;:"), handed_in[found.end() :]
+    seed, score = int(found[2]), int(found[3])
     if found[4] != _VERSION:
-        raise InvalidCode(
+        trouble = (
             "This code comes from another version of attnviz, which asked other questions. It may be right, "
             "but cannot be checked here: let the student answer the questions of this version."
         )
-    if not found[6].strip():
-        raise InvalidCode("The student's sentence is missing: it stands behind the code. Paste both.")
-    seed, score = int(found[2]), int(found[3])
-    if code(lesson, seed, score, found[6]).rpartition("-")[2] != found[5].upper():
-        raise InvalidCode(
+    elif not text.strip():
+        trouble = "The student's sentence is missing: it stands behind the code. Paste both."
+    elif code(lesson, seed, score, text).rpartition("-")[2] != found[5].upper():
+        trouble = (
             "This code does not fit this sentence. Compare both with what the student sent, letter by "
             "letter: spaces and a stop at the end do not matter."
         )
-    return lesson, seed, score
+    else:
+        return Result(before, lesson, seed, score)
+    return Result(before, trouble=trouble)
 
 
 def _task(question: str, options: Sequence[str], because: str) -> Task | None:

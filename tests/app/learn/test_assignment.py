@@ -1,5 +1,6 @@
 """Assignments: each kind of question against numbers worked out by hand, and the code of a result."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -10,9 +11,9 @@ import pytest
 from streamlit.testing.v1.element_tree import Radio
 
 from attnviz.app.learn import assignment
-from attnviz.app.learn.assignment import Row, code, read, tasks
+from attnviz.app.learn.assignment import Result, Row, code, tasks
 from attnviz.app.learn.contents import TITLES
-from attnviz.errors import InvalidCode, InvalidQuestion
+from attnviz.errors import InvalidQuestion
 from tests.analysis.texts import shown
 from tests.app.shown import press, try_page, visit, warnings, words
 
@@ -173,34 +174,58 @@ def test_seed_and_sentence_make_the_questions_and_a_sentence_can_be_too_short() 
         tasks("masks", 1, "dog", [row(place=4, weights=(0, 1, 0, 0, 0))])
 
 
+def read(handed_in: str) -> Result:
+    [result] = assignment.results(handed_in)
+    return result
+
+
 def test_a_code_is_read_again_and_a_slip_or_another_version_is_told() -> None:
     handed_in = code("masks", 42, 4, SENTENCE)
+    accepted = Result("", "masks", 42, 4)
     for said in (f" {handed_in}\n{SENTENCE} ", f"{handed_in}{SENTENCE}"):
-        assert read(said) == ("masks", 42, 4)
+        assert read(said) == accepted
     for written in (handed_in.lower(), handed_in.upper()):
-        assert read(f"{written} {SENTENCE}") == ("masks", 42, 4)
+        assert read(f"{written} {SENTENCE}") == accepted
     for copied in (
         SENTENCE.rstrip("."),
         f" {SENTENCE.replace(' ', '  ')[:-1]} .",
         SENTENCE.replace(" ", "\u00a0"),
     ):
-        assert read(f"{handed_in.replace('-', ' – ')} {copied}") == ("masks", 42, 4)
-    with pytest.raises(InvalidCode, match="The student's sentence is missing"):
-        read(f"{handed_in}\n ")
+        assert read(f"{handed_in.replace('-', ' – ')} {copied}") == accepted
+    assert "The student's sentence is missing" in read(f"{handed_in}\n ").trouble
     for slip, sentence in [
         (handed_in.replace("-4-", "-5-"), SENTENCE),
         (handed_in.replace("42", "43"), SENTENCE),
         (handed_in.replace("masks", "scale"), SENTENCE),
         (handed_in, SENTENCE.replace("late", "early")),
     ]:
-        with pytest.raises(InvalidCode, match="does not fit this sentence"):
-            read(f"{slip} {sentence}")
+        assert "does not fit this sentence" in read(f"{slip} {sentence}").trouble
     for other in ("masks-42-4-ABCDEF", "Masks – 42 – 4 – ABCDEF", "masks-42-4-9-ABCDEF"):
-        with pytest.raises(InvalidCode, match="another version of attnviz"):
-            read(f"{other} {SENTENCE}")
-    for nonsense in ("", "masks", "masks-x-4-ABCDEF", "gardening-1-4-ABCDEF", "masks-1-²-ABCDEF"):
-        with pytest.raises(InvalidCode, match="no result code"):
-            read(nonsense)
+        assert "another version of attnviz" in read(f"{other} {SENTENCE}").trouble
+    for nonsense in ("masks", "masks-x-4-ABCDEF", "gardening-1-4-ABCDEF", "masks-1-²-ABCDEF", "a-9" * 5000):
+        assert "no result code" in read(nonsense).trouble
+
+
+def test_the_codes_of_a_class_are_read_at_once_with_what_stands_before_them() -> None:
+    right, longer = code("masks", 3, 5, SENTENCE), code("scale", 12, 0, "A dog. It slept.")
+    slip = right.replace("masks", "mask")
+    pasted = (
+        f"Class 9b\nAnna: {right} {SENTENCE}\n\n{longer}\n A dog.\nIt slept\nBo\t{slip}{SENTENCE}\n{right}\n"
+    )
+    title, *read, missing = assignment.results(pasted)
+    assert read[:2] == [Result("Anna", "masks", 3, 5), Result("", "scale", 12, 0)]
+    assert [re.split("[.:]", each.trouble)[0] for each in (title, read[2], missing)] == [
+        "This is no result code",
+        "This is no result code",
+        "The student's sentence is missing",
+    ]
+    app = visit("assignment")
+    app.text_area[0].set_value(pasted).run()
+    assert "2 of 5 codes accepted." in words(app)
+    [table] = app.dataframe
+    assert list(table.value["Before the code"][:2]) == ["Class 9b", "Anna"]
+    assert list(table.value["Right, of 5"][1:3]) == [5, 0]
+    assert [button.proto.label for button in app.get("download_button")] == ["Results as CSV"]
 
 
 def answer(radio: Radio[str]) -> None:
