@@ -27,6 +27,9 @@ HOURS = 8
 AWAY_SECONDS = 30.0
 """Who was not seen for so long has left: the server that saw them last may have ended."""
 
+LEFT_SECONDS = 3600.0
+"""A room that its teacher left so long ago makes way for a new one."""
+
 MOST_RESULTS = 20
 """Of so many questions a room keeps the results."""
 
@@ -130,6 +133,7 @@ class Room:
         rounds: how many votes were begun.
         results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
+        taught: when a window of the teacher's was here last, in seconds since 1970.
     """
 
     until: float
@@ -142,6 +146,7 @@ class Room:
     poll: Poll | None = None
     results: list[dict[str, Any]] = field(default_factory=list)
     people: dict[str, Person] = field(default_factory=dict)
+    taught: float = 0.0
 
     @classmethod
     def read(cls, text: str) -> Room:
@@ -288,7 +293,7 @@ class Room:
 def opened(leader: str, now: float) -> tuple[Room, str]:
     """A new room that is led from this window, and the teacher's key, which is kept nowhere."""
     key = secrets.token_urlsafe(16)
-    return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader), key
+    return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader, taught=now), key
 
 
 def new_code() -> str:

@@ -143,6 +143,18 @@ class _Live:
         for window in self.windows:
             window.news.set()
 
+    def meeting(self) -> Callable[[Room], None]:
+        """What lets the store know who is here now, and who has left."""
+        here, left, self.left = self.here(), self.left - self.here(), set()
+        now, taught = time.time(), any(window.voter is None for window in self.windows)
+        self.met = time.monotonic()
+
+        def meet(room: Room) -> None:
+            room.meet(here, left, now)
+            room.taught = now if taught else room.taught
+
+        return meet
+
     def here(self) -> set[str]:
         """The students who have windows here."""
         return {window.voter for window in self.windows if window.voter is not None}
@@ -234,10 +246,8 @@ class Rooms:
                 self._close(code)
                 continue
             if live.left or time.monotonic() - live.met > _MEET_SECONDS:
-                here, left, live.left = live.here(), live.left - live.here(), set()
-                live.met = time.monotonic()
                 with suppress(NoEntry):  # it was closed just now
-                    await self._change(code, lambda room: room.meet(here, left, time.time()))  # noqa: B023
+                    await self._change(code, live.meeting())
             elif numbers[code] > live.number and (found := await self._do(self._store.read, code)):
                 live.learn(found[0], Room.read(found[1]))
             if not live.windows and not live.left:
@@ -316,17 +326,25 @@ class Rooms:
                 raise Refused(
                     f"This server has {MOST_ROOMS} rooms already. Try again when a lesson has ended."
                 )
-            still = list(await self._do(self._store.numbers, self._opened.get(address, [])))
-            if len(still) >= self._most_opened:
-                raise Refused(
-                    f"From this network {plural(len(still), 'room')} have been opened that have not ended. "
-                    f"End one, or ask its teacher to; a room ends by itself after {rooms.HOURS} hours."
-                )
+            taught = {
+                code: Room.read(found[1]).taught
+                for code in self._opened.get(address, [])
+                if (found := await self._do(self._store.read, code))
+            }
+            if len(taught) >= self._most_opened:
+                left = min(taught, key=lambda code: taught[code])
+                if taught.pop(left) > time.time() - rooms.LEFT_SECONDS:
+                    raise Refused(
+                        f"From this network {plural(self._most_opened, 'room')} have been opened that have "
+                        "not ended. End one, or ask its teacher to; an hour after its teacher has left, a "
+                        "room makes way for a new one."
+                    )
+                await self._do(self._store.delete, left)
             room, key = rooms.opened(window.name, time.time())
             code = rooms.new_code()
             while not await self._do(self._store.write, code, 0, room.written(), room.until):
                 code = rooms.new_code()
-            self._opened[address] = [*still, code]
+            self._opened[address] = [*taught, code]
         await _send(window.socket, {"room": code, "key": key})
         self._live[code] = _Live(1, room)
         return code

@@ -264,16 +264,32 @@ def test_a_server_has_so_many_rooms(lesson: Class, server: str, monkeypatch: pyt
     assert "1 rooms already" in second.error(fatal=True)
 
 
-def test_an_address_has_so_many_rooms_open_at_a_time(lesson: Class) -> None:
-    server = lesson.server(SQLite(None), opened=2)
-    first, *_ = lesson.teacher(server)
-    lesson.teacher(server)
+def test_an_address_has_so_many_rooms_open_and_one_that_its_teacher_left_makes_way(
+    lesson: Class, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SQLite(tmp_path / "rooms")
+    server = lesson.server(SQLite(tmp_path / "rooms"), opened=2)
+    first, left, _ = lesson.teacher(server)
+    first.leave()
+    second, led, _ = lesson.teacher(server)
     third = lesson.window(server)
     third.do("open", window=SECOND)
     assert "2 rooms have been opened that have not ended" in third.error(fatal=True)
-    first.do("end")
-    first.error(fatal=True)
+
+    def long_ago(found: rooms.Room) -> None:
+        found.taught -= rooms.LEFT_SECONDS + 60
+
+    for room in (left, led):
+        update(store, room, long_ago)
+    monkeypatch.setattr(socket, "_MEET_SECONDS", 0.0)  # now the store hears who is here
+    while time.time() - rooms.Room.read(store.read(led)[1]).taught > rooms.LEFT_SECONDS:  # type: ignore[index]
+        time.sleep(0.01)
     assert lesson.teacher(server)[1]
+    assert list(store.numbers([left, led])) == [led]
+    second.do("end")
+    second.error(fatal=True)
+    assert lesson.teacher(server)[1]
+    store.close()
 
 
 def test_people_of_a_server_that_was_killed_are_forgotten(
