@@ -194,16 +194,22 @@ def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Serv
     check()
 
 
-def test_all_lines_of_explore_stand_on_one_screen(page: Page, server: Server) -> None:
+def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Server) -> None:
+    """In a room: the sentence, all heads, the tokens, one head's lines, and the arithmetic on two screens."""
     page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/?teacher=true")
-    for part in ("heads", "tokens", "head"):
-        press(page, "PageDown")
-        expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
-    for token in page.get_by_role("group", name="query (looks)").get_by_role("button").all():
-        expect(token).to_be_in_viewport(ratio=0.95)
-    press(page, "PageDown")  # what else there is to press is no screen
-    expect(page.locator(".st-key-slide-arithmetic[data-shown]")).to_be_visible()
+    with leading(page, server.url):
+        visit(page, f"{server.url}/?teacher=true")
+        for part in ("sentences", "heads", "tokens", "head", "arithmetic", "arithmetic"):
+            expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
+            wait_idle(page)
+            assert seen(page) == part
+            if part == "head":
+                for token in page.get_by_role("group", name="query (looks)").get_by_role("button").all():
+                    expect(token).to_be_in_viewport(ratio=0.95)
+            press(page, "PageDown")
+        last = page.locator("[data-shown] .rail > li:visible")
+        expect(last).to_have_count(1)
+        expect(last.locator(".quotient")).to_be_in_viewport()
 
 
 def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:

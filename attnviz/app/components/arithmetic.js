@@ -80,6 +80,7 @@ class Arithmetic extends View {
     const note = data.note ? [element("p", { class: "note" }, element("bdi", { text: data.note }))] : [];
     const steps = [this.multiply(), this.add(), this.scale(), this.softmax()];
     if (data.last_steps.length) steps.push(lastSteps(data.last_steps));
+    steps.forEach((each, at) => each.setAttribute("data-piece", String(at + 1)));
     this.root.setAttribute("aria-label", title.textContent);
     this.root.replaceChildren(
       element("header", {}, title, number("result", data.result, shortPercent(data.result), "result")),
@@ -275,7 +276,7 @@ class Arithmetic extends View {
     const item = step(
       "Softmax: a share of the row",
       `e to the power of score − max, divided by the sum of all. ${sink ? "This head’s sink, a learned score that belongs to no token, is in the sum too, and its share goes nowhere. " : ""}Pick another token to see its numbers.`,
-      element("div", { class: long && this.showAll ? "scroll tall" : "" }, rows),
+      element("div", { class: long && this.showAll ? "scroll tall" : "", "data-rows": true }, rows),
       ...(long ? [more] : []),
       this.conclusion(),
       element(
@@ -335,7 +336,7 @@ class Arithmetic extends View {
     const state = `${picked ? "picked " : ""}${cell.masked ? "masked " : ""}${cell.hidden ? "left-out" : ""}`;
     return element(
       "tr",
-      { class: state, "data-part": "row", "data-index": index },
+      { class: state, "data-part": "row", "data-index": index, "data-followed": picked },
       element(
         "th",
         { scope: "row" },
@@ -429,7 +430,8 @@ class Arithmetic extends View {
 // ---------------------------------------------------------------- parts
 
 function step(title, explanation, ...content) {
-  return element("li", {}, element("h4", {}, title), element("p", { class: "muted" }, explanation), ...content);
+  const words = element("p", { class: "muted explained" }, explanation);
+  return element("li", {}, element("h4", {}, title), words, ...content);
 }
 
 const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

@@ -28,6 +28,14 @@ const REVEAL = ".st-key-reveal button";
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
+/** What a part of the page may show one after the other: its children, or what a widget among them has made of itself.
+ * @param {Element} part */
+const pieces = (part) =>
+  [...part.children].flatMap((child) => {
+    const own = drawn(child, "[data-piece]");
+    return own.length ? own : [child];
+  });
+
 /** Divides what a part of the page holds into screens; what one controls it with stands on each of them.
  * @param {Element[]} children
  * @param {() => number} over by how many pixels it is higher than the screen */
@@ -131,7 +139,7 @@ class TeachersView {
   release(part) {
     part.removeAttribute("data-shown");
     part.style.zoom = "";
-    for (const child of part.children) child.removeAttribute("data-not-now");
+    for (const piece of pieces(part)) piece.removeAttribute("data-not-now");
     for (const rows of drawn(part, "[data-rows]")) rows.style.maxHeight = "";
   }
 
@@ -152,7 +160,7 @@ class TeachersView {
       this.sized.add(child);
     }
     const over = () => part.scrollHeight - part.clientHeight;
-    this.screens = over() > 0 ? divided([...part.children], over) : [[]];
+    this.screens = over() > 0 ? divided(pieces(part), over) : [[]];
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
       // Words alone are no screen: the page has them, and who stands before it says them.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
