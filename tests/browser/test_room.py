@@ -114,10 +114,21 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
         expect(box).to_have_value(NARROW)
         visit(student, student.url)
         bar(student, "Following your teacher.")
+        press(teacher, "Ask this page's question")
+        choose(student, 0)
+        votes(teacher, "", "")
+        press(teacher, "Show votes and answer to all")
+        for page in (teacher, student):  # the page's answer comes with the votes
+            expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
+        press(teacher, "Done")
         visit(teacher, f"{lesson.url}/cause?{urlencode({'english': NARROW})}")
         lesson.everybody_sees("10 · Is the picture the cause?")
         expect(box).to_have_value(NARROW)
-        visit(student, f"{lesson.url}/assignment")  # who works on it is not carried off
+        for number in ("3", "4"):  # as the teacher gives it
+            visit(teacher, f"{lesson.url}/assignment?assignment={number}")
+            expect(student.get_by_label("Number of the assignment")).to_have_value(number)
+            bar(student, "Following your teacher.")
+        student.get_by_role("radio").first.focus()  # who works on it is not carried off
         bar(student, "Following is paused: this page stays.")
         bar(teacher, "1 here · 0 follow.")
         menu(teacher).filter(has_text="About").click()

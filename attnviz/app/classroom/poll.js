@@ -39,13 +39,14 @@ export const places = (...buttons) => element("div", { class: "row places" }, ..
 
 /** The question that is open, or was last. */
 export class PollPanel {
-  constructor() {
+  /** @param {() => void} show shows the votes to all */
+  constructor(show) {
     this.question = element("p", { class: "question" });
     this.options = element("ul", { class: "options" });
     this.note = element("p", { class: "note" });
     this.close = button("Close the vote", () => room.act({ do: "close" }));
     this.peek = button("", () => this.look(), PEEK);
-    this.show = button("Show votes and answer to all", () => room.act({ do: "show" }));
+    this.show = button("Show votes and answer to all", show);
     this.again = button("Vote again", () => room.act({ do: "again" }));
     this.clear = button("Done", () => room.act({ do: "clear" }));
     this.buttons = places(this.close, this.peek, this.show, this.again, this.clear);

@@ -11,7 +11,7 @@ const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
 const MOST_TRIES = 5;
 const OF_A_SEAT = ["classroom", "learn"]; // pages that differ with it
-const ASSIGNMENT = "assignment"; // who works on it is not carried off
+const ASSIGNMENT = "assignment"; // who works on it is not carried off: following pauses
 const [ASK, END] = ["Ask this page's question", "End it for all?"];
 const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
@@ -26,6 +26,7 @@ const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]
 let done = ""; // the last wish
 let taken = ""; // the last view of the teacher's that this page went to
 let folded = false;
+let returning = false; // whether the visitor asked to follow again, and goes with the next view
 /** @type {{ view: import("./room.js").PlaceOfTeacher, tries: number }} */
 let goal = null; // where this page is going, until Python has drawn it
 
@@ -42,7 +43,11 @@ class RoomBar extends View {
       this.draw();
     };
     this.fold = button("", fold, "Show question");
-    this.follow = button("", () => room.follow(!room.follows));
+    const follow = () => {
+      returning = !room.follows;
+      room.follow(returning);
+    };
+    this.follow = button("", follow);
     this.lead = button("Lead from here", () => room.act({ do: "lead" }));
     this.ask = button("", () => room.act({ do: "ask", ...this.data.question }), ASK);
     this.point = button("Point", () => this.aim());
@@ -53,7 +58,7 @@ class RoomBar extends View {
     this.csv.classList.add("save");
     this.leading = places(this.csv, this.ask, this.point, this.end);
     this.row.append(this.lead, this.follow, this.fold, this.leading);
-    this.poll = new PollPanel();
+    this.poll = new PollPanel(() => this.showVotes());
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
     this.spot = new Spot();
@@ -61,6 +66,8 @@ class RoomBar extends View {
     this.aiming = false;
     this.clicked = (event) => this.pointAt(event);
     for (const each of OF_A_CLICK) window.addEventListener(each, this.clicked, { capture: true });
+    const begun = ({ target }) => target.closest(".stMain") && !target.closest(".st-key-room-bar");
+    this.listen({ focusin: (event) => this.working && begun(event) && room.follow(false) });
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
@@ -82,7 +89,6 @@ class RoomBar extends View {
     const arrived = data.page !== this.data?.page;
     if (arrived) [this.told, this.aiming] = ["", false]; // on the way here it may have been lost
     this.data = data;
-    if (arrived && data.page === ASSIGNMENT && room.follows) room.follow(false);
     if (data.wish && data.wish[0] !== done) {
       done = data.wish[0];
       const [, what, code] = data.wish;
@@ -201,6 +207,14 @@ class RoomBar extends View {
     if (event.type === "click") room.act({ do: "point", point });
   }
 
+  /** Shows what was voted, and with it the answer of a page that asks this itself. */
+  showVotes() {
+    const { page, question, revealed } = this.data;
+    room.act({ do: "show" });
+    const answered = question && !question.own && room.state.poll.question === question.question;
+    if (answered && !room.trouble) this.trigger("reveal", { names: [...revealed, page] });
+  }
+
   endTwice() {
     if (this.ending) return room.end();
     this.ending = setTimeout(() => {
@@ -210,11 +224,21 @@ class RoomBar extends View {
     return this.draw();
   }
 
+  /** Whether the page is a student's work, from which nobody is carried off. */
+  get working() {
+    return room.follows && this.data?.page === ASSIGNMENT;
+  }
+
   /** @param {import("./room.js").PlaceOfTeacher | false} view where the teacher is */
   goTo(view) {
     if (!view) return;
     const text = JSON.stringify(view);
     if (text === taken) return;
+    if (this.working && view.path !== ASSIGNMENT && !returning) {
+      room.follow(false);
+      return;
+    }
+    returning = false;
     taken = text;
     goal = { view, tries: 0 };
     this.arrive();
