@@ -157,7 +157,8 @@ def _table(results: Sequence[Result]) -> None:
     ]
     accepted = sum(not each.trouble for each in results)
     st.markdown(f"{accepted} of {plural(len(results), 'code')} accepted.")
-    st.dataframe(dict(zip(_RESULTS, zip(*rows, strict=True), strict=True)), hide_index=True, height="content")
+    columns = dict(zip(_RESULTS, zip(*rows, strict=True), strict=True))
+    st.dataframe(columns, hide_index=True, height="content", placeholder="")
     csv = "\ufeff" + csv_text(_RESULTS, rows)
     save_file("Results as CSV", lambda: csv, "attnviz-results.csv", icon=":material/download:")
 
