@@ -27,7 +27,7 @@ import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from benchmarks.proxy import proxied
+from benchmarks.proxy import proxied, wait_for
 from benchmarks.report import Report, parser
 from tests.app.classroom import redis_server
 from tests.browser.server import Server, running
@@ -258,6 +258,7 @@ def serving(rooms: str) -> Iterator[Server]:
     """A server whose rooms live there."""
     where = patch.dict(os.environ, {"ATTNVIZ_ROOMS": rooms})
     with tempfile.TemporaryDirectory() as home, where, running(Path(home)) as server:
+        wait_for(f"{server.url}/ready")  # else what it loads at its start would be counted
         yield server
         if tracebacks := server.tracebacks():
             raise RuntimeError("The app failed:\n" + "\n".join(tracebacks))
