@@ -6,7 +6,6 @@ import time
 import pytest
 
 from attnviz.app.jobs import Lane
-from attnviz.app.turns import Shares
 
 
 def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run() -> None:
@@ -63,53 +62,3 @@ def test_what_fails_gives_its_turn_to_the_next() -> None:
     begun = time.monotonic()
     with lane.turn(("a", 1), 60):
         assert time.monotonic() - begun < 60
-
-
-def spend(shares: Shares, address: str, seconds: float) -> None:
-    with shares.run(address):
-        end = time.thread_time() + seconds
-        while time.thread_time() < end:
-            pass
-
-
-@pytest.mark.parametrize(("much", "first"), [(0.05, "little"), (5, "greedy")])
-def test_amid_a_run_an_address_that_took_much_waits_for_one_that_took_little(much: float, first: str) -> None:
-    shares, order, little_runs = Shares(60, much), list[str](), threading.Event()
-    spend(shares, "little", 0.01)
-    spend(shares, "greedy", 0.1)
-
-    def greedy() -> None:
-        with shares.run("greedy"):
-            little_runs.wait(60)
-            shares.give_way()
-            order.append("greedy")
-
-    thread = threading.Thread(target=greedy)
-    thread.start()
-    with shares.run("little"):
-        little_runs.set()
-        shares.give_way()
-        thread.join(0.2 if first == "little" else 60)
-        order.append("little")
-    thread.join(60)
-    assert order == sorted(order, key=lambda name: name != first)
-
-
-def test_a_run_gives_way_for_no_longer_than_its_patience() -> None:
-    shares, over, begun = Shares(0.01, 0.001), threading.Event(), threading.Event()
-    spend(shares, "greedy", 0.01)
-
-    def little() -> None:
-        with shares.run("little"):
-            begun.set()
-            over.wait(60)
-
-    thread = threading.Thread(target=little)
-    thread.start()
-    assert begun.wait(60)
-    with shares.run("greedy"):
-        shares.give_way()
-        shares.give_way()
-    assert thread.is_alive()
-    over.set()
-    thread.join(60)
