@@ -37,6 +37,7 @@ def draw(chosen: RuledHead, corpus: Corpus) -> None:
     if not progress or not progress.done:
         return
     index, where = progress.found, (chosen.layer, chosen.head)
+    written: Callable[[float], str]
     if by == _SHARPEST:
         values, written = sharpness(index, *where), percent
         told = f"give one token, but no special one, the largest weight in head {chosen.name}"
