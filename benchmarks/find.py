@@ -161,7 +161,8 @@ def searched(report: Report, extent: Extent, found: TextIndex) -> None:
 def _plainly(unit: dict[int, Floats]) -> Way:
     def way(head: int, token: int) -> list[int]:
         cosines = unit[head] @ unit[head][token]
-        return np.argpartition(-cosines, min(MOST, len(cosines) - 1))[:MOST].tolist()
+        near: list[int] = np.argpartition(-cosines, min(MOST, len(cosines) - 1))[:MOST].tolist()
+        return near
 
     return way
 
