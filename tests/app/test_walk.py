@@ -6,9 +6,10 @@ import networkx as nx
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import Jobs
-from attnviz.app.state.choices import of_page
+from attnviz.app.state.choices import OPEN, of_page
 from attnviz.experiments import pairs
 from tests.app.shown import APP, clean, finished, press, visit
 
@@ -115,6 +116,8 @@ def choose(app: AppTest, page: str, made: set[str]) -> None:
         kind, key, value = CHOSEN[page]
         if page not in made:
             made.add(page)
+            for sections in [each for each in app.button_group if each.key == OPEN.name]:
+                sections.set_value(EVERYTHING).run()  # they are open again when one comes back
             finished(app)
             box = getattr(app, kind)(key=key).set_value(value)
             press(app, "Look") if page == "models" else box.run()  # a form waits for its button
