@@ -16,7 +16,7 @@ STYLE = """
 [class*="st-key-card-"] { position: relative; }
 [class*="st-key-card-"]:is(:hover, :focus-within) { border-color: rgb(99 102 241); }
 [class*="st-key-card-"] :is(a, :has(a)) { position: static; }
-[class*="st-key-card-"] a[data-testid]::after { content: ""; position: absolute; inset: 0; }
+[class*="st-key-card-"] a[data-testid]::after { content: ""; position: absolute; inset: 0; z-index: 1; }
 [class*="st-key-card-"] a[data-testid] p { font-size: var(--text); font-weight: 600; white-space: normal; }
 [class*="st-key-card-"] a[data-testid] :has(> p) { overflow: visible; }
 .small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: var(--small); }

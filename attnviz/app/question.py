@@ -135,10 +135,17 @@ def ask(question: Question) -> None:
     about = question.text, tuple(question.options), question.because
     if memory.get(_ASKED, {}).get(name, about) != about:  # a guess about another sentence
         memory.put(key, None)
+        if question.own:  # the answer that was revealed is that of another question
+            reveal(revealed() - {name})
     memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
     st.markdown(question.text)
     guessed = st.pills(
-        "Your guess", question.options, key=key, format_func=markdown.plain, label_visibility="collapsed"
+        "Your guess",
+        question.options,
+        key=key,
+        format_func=markdown.plain,
+        label_visibility="collapsed",
+        persist_state="session",
     )
     shown = answered()
     if shown:

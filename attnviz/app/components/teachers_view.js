@@ -139,7 +139,9 @@ class TeachersView {
   release(part) {
     part.removeAttribute("data-shown");
     part.style.zoom = "";
-    for (const piece of pieces(part)) piece.removeAttribute("data-not-now");
+    // Also what was divided before a widget in it made pieces of itself; the next page may take it over.
+    const hidden = [...part.querySelectorAll("[data-not-now]"), ...drawn(part, "[data-not-now]")];
+    for (const one of hidden) one.removeAttribute("data-not-now");
     for (const rows of drawn(part, "[data-rows]")) rows.style.maxHeight = "";
   }
 
@@ -179,9 +181,9 @@ class TeachersView {
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
-      // In the middle of the window; what is higher than that begins at its top.
+      // What is out of sight comes into the middle of the window; what is higher than that begins at its top.
       const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
-      if (followed.length) rows.scrollTop += (by * rows.clientHeight) / window.height;
+      if (bottom > window.bottom) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
     for (const rows of drawn(part, "[data-rows]")) {

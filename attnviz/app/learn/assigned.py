@@ -118,6 +118,7 @@ def ask(about: Assigned) -> None:
                 key=key,
                 format_func=markdown.plain,
                 label_visibility="collapsed",
+                persist_state="session",
             )
         st.form_submit_button("Hand in", on_click=_hand_in, args=(about, keys))
     if any(memory.get(key) for key in keys):
@@ -132,7 +133,7 @@ def check() -> None:
             "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
             "reads the code of this app can make one up, and who opens the page anew can answer again. No "
             "name is asked or kept. Paste as many as you like, each from a new line on; what stands before a "
-            "code, such as a name, comes into the table, too."
+            "code in the same line, such as a name, comes into the table, too."
         )
         label = "Result codes, each with the student's sentence behind it"
         handed_in = st.text_area(label, height=120, max_chars=_MOST_HANDED_IN).strip()

@@ -26,10 +26,10 @@ VIEWS: tuple[View, ...] = ("atlas", "lines", "matrix")
 
 # In CSS pixels: a row of each picture, the most that all rows take, and what stands around them.
 _ROWS: dict[View | None, tuple[int, int, int]] = {
-    None: (26, 640, 370),
-    "lines": (26, 640, 300),
-    "matrix": (34, 720, 390),
-    "atlas": (56, 56 * 96, 265),
+    None: (26, 640, 380),
+    "lines": (26, 640, 310),
+    "matrix": (34, 720, 400),
+    "atlas": (56, 56 * 96, 275),
 }
 _TEXT, _KINDS = 30, 46  # a second text, and the choice between kinds of attention
 
