@@ -181,9 +181,9 @@ class TeachersView {
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
-      // What is out of sight comes into the middle of the window; what is higher than that begins at its top.
+      // In the middle of the window; what is higher than that begins at its top.
       const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
-      if (bottom > window.bottom) rows.scrollTop += (by * rows.clientHeight) / window.height;
+      if (followed.length) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
     for (const rows of drawn(part, "[data-rows]")) {
