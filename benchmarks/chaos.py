@@ -19,7 +19,9 @@ Run: python -m benchmarks.chaos [visitors] [--minutes=N] [--smoke]
 from __future__ import annotations
 
 import itertools
+import json
 import os
+import re
 import tempfile
 import threading
 import time
@@ -36,6 +38,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import ClientConnection
 
+from attnviz.trace import Floats
 from benchmarks.browser import launched
 from benchmarks.page import load_the_model
 from benchmarks.proxy import proxied, wait_for
@@ -50,8 +53,6 @@ WINDOWS, QUIET, FAIR_TARGET = 10, 10, 2.0
 _HOSTILE = "127.0.0.2"
 _REPEATED = 32  # the sentence in a text of the hostile visitor's: 450 tokens
 
-Places = dict[tuple[int, ...], bytes | str]
-
 
 class Click(NamedTuple):
     """One click: when, how long its answer took, which server gave it, and how many elements were wrong."""
@@ -62,26 +63,67 @@ class Click(NamedTuple):
     wrong: int
 
 
-_drawn: dict[str, bool] = {}  # by the hash of an element, which is sent once
+class Shown(NamedTuple):
+    """A text or a picture, without what differs from server to server.
+
+    Attributes:
+        said: all but its numbers; without the names that are made of them.
+        numbers: those of a picture. Sentences that wait together run through the model together, and then
+            the last bits differ.
+    """
+
+    said: bytes
+    numbers: Floats
+
+    def is_like(self, other: Shown | None) -> bool:
+        """Whether a visitor sees the same."""
+        if other is None or self.said != other.said:
+            return False
+        return np.allclose(self.numbers, other.numbers, rtol=0, atol=_LAST_BITS)
 
 
-def _is_drawn(said: ForwardMsg) -> bool:
-    """Whether it is a text or a picture; what boxes hold is the browser's, and told to it when it changes."""
-    return said.delta.new_element.WhichOneof("type") in {"heading", "markdown", "bidi_component"}
+_NO_NUMBERS = np.empty(0, np.float32)
+_LAST_BITS = 1e-5
+_DIGEST = re.compile(rb"[0-9a-f]{40}")
+_sent: dict[str, Shown | None] = {}  # by the hash of an element, which is sent once
+
+Places = dict[tuple[int, ...], Shown]
+
+
+def _shown(said: ForwardMsg) -> Shown | None:
+    """What is seen; None of what boxes hold: that is the browser's, and told to it when it changes."""
+    kind = said.delta.new_element.WhichOneof("type")
+    if kind not in {"heading", "markdown", "bidi_component"}:
+        return None
+    numbers = _NO_NUMBERS
+    component = said.delta.new_element.bidi_component
+    if kind == "bidi_component" and component.WhichOneof("data") == "bytes":
+        data = component.bytes
+        begin = 4 + int.from_bytes(data[:4], "little")
+        parts = [_NO_NUMBERS]
+        for array in json.loads(data[4:begin])["arrays"]:
+            start, dtype = begin + array["offset"], np.dtype(array["dtype"])
+            parts.append(np.frombuffer(data[start : start + array["length"]], dtype).astype(np.float32))
+        numbers = np.concatenate(parts)
+        component.bytes = data[:begin]
+    said.ClearField("hash")
+    return Shown(_DIGEST.sub(b"", said.SerializeToString(deterministic=True)), numbers)
 
 
 def answer(socket: ClientConnection, message: bytes) -> Places:
-    """Send a message; the texts and pictures of the page then, place by place, a large one by its hash."""
+    """Send a message; the texts and pictures of the page then, place by place."""
     socket.send(message)
     places: Places = {}
     while True:
         said = ForwardMsg.FromString(socket.recv(PATIENCE_SECONDS, decode=False))
         kind = said.WhichOneof("type")
         if kind in {"delta", "ref_hash"}:
-            name = said.ref_hash or said.hash
-            drawn = _drawn.setdefault(name, _is_drawn(said)) if name else _is_drawn(said)
-            if drawn:
-                places[tuple(said.metadata.delta_path)] = name or said.SerializeToString(deterministic=True)
+            name, place = said.ref_hash or said.hash, tuple(said.metadata.delta_path)
+            shown = _sent[name] if name in _sent else _shown(said)
+            if name:
+                _sent[name] = shown
+            if shown is not None:
+                places[place] = shown
         elif kind == "script_finished" and said.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
             return places
 
@@ -121,7 +163,7 @@ def visit(
                 if not back or is_pick(messages[number]):
                     places = answer(socket, messages[number])
                     shown = expected[number].items() if expected else ()
-                    wrong = sum(places.get(place) != element for place, element in shown)
+                    wrong = sum(not element.is_like(places.get(place)) for place, element in shown)
                 clicks.append(Click(begun, time.perf_counter() - begun, cookie, wrong))
                 begun = None
         time.sleep(0.2)

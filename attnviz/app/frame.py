@@ -37,7 +37,9 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 _STYLE = """
 <style>
 .stMainBlockContainer {
-  padding: 4rem clamp(var(--space-3), 3.5vw, 4rem) calc(var(--space-5) + var(--room-bar, 0px));
+  --side: clamp(var(--space-3), 3.5vw, 4rem);
+  position: relative;
+  padding: 4rem var(--side) calc(var(--space-5) + var(--room-bar, 0px));
 }
 .stMain { scroll-padding: 4rem 0 var(--room-bar, 0px); }
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
@@ -45,8 +47,7 @@ _STYLE = """
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; }
 [data-voting] .st-key-question { display: none; }
-.stMainBlockContainer { position: relative; }
-:has(> .st-key-trail) { position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2rem); }
+:has(> .st-key-trail) { position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2 * var(--side)); }
 .st-key-trail { flex-wrap: nowrap; overflow: hidden; }
 .st-key-trail :is(a, p) { padding-block: 0; min-height: 1.5rem; white-space: nowrap; font-size: var(--small) }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
