@@ -19,19 +19,14 @@ Cells = Sequence[Cell]
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
-def csv_text(header: Cells, rows: Iterable[Cells], *, quoted: bool = False) -> str:
+def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
     """A table as CSV text, in which no spreadsheet finds a formula, whatever parts its columns.
 
-    What would begin one gets an apostrophe before it: "a;=1+1" is written as "a;'=1+1".
-
-    Args:
-        header, rows: the cells; None is an empty one.
-        quoted: whether every text stands in quotation marks: "#" in one then does not start a comment.
+    What would begin one gets an apostrophe before it: "a;=1+1" is written as "a;'=1+1". None is an empty
+    cell.
     """
     file = io.StringIO()
-    csv.writer(
-        file, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL
-    ).writerows(
+    csv.writer(file, lineterminator="\n").writerows(
         [_FORMULA.sub(r"\1\2'", cell) if isinstance(cell, str) else cell for cell in row]
         for row in (header, *rows)
     )
@@ -45,12 +40,6 @@ def facts_text(facts: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) 
     that it is UTF-8.
     """
     return "\ufeff" + csv_text((*facts, *header), ((*facts.values(), *row) for row in rows))
-
-
-def comments_text(facts: Iterable[tuple[str, str]]) -> str:
-    """Lines before a table, each with a name and a text, which begin with "#"."""
-    lines = [(f"# {name}", fact) for name, fact in facts]
-    return csv_text(lines[0], lines[1:])
 
 
 def head_table(
@@ -73,7 +62,7 @@ def head_table(
     left: Floats | None = None,
     hidden: str = "",
 ) -> str:
-    """CSV: comment lines that begin with '#', a header, then one row per query.
+    """CSV: a header, then one row per query, each of which begins with what the table is (`facts_text`).
 
     Every token is labelled "12:it", its position first: two equal tokens stay apart. Numbers
     have 9 significant digits, enough to give every float32 back exactly. A cell that the mask forbids (−inf)
@@ -103,26 +92,23 @@ def head_table(
         ("second text", target),
         ("minus the same for the text", compared_with),
     )
-    facts = [
-        *((name, f"“{visible_text(typed)}”") for name, typed in texts if typed is not None),
-        *([("written with", drawn)] if drawn else []),
-        ("model", visible_text(model)),
-        *([("attention", attention)] if attention else []),
-        ("layer (from 1)", str(layer + 1)),
-        ("head (from 1)", str(head + 1)),
-        ("stage", stage),
-        ("tokens", explanation),
-        ("rows", "queries (look)"),
-        ("columns", "keys (are looked at)"),
-        *([("last column", f"what of the row went to {visible_text(hidden)}")] if left is not None else []),
-    ]  # fmt: skip
+    facts: dict[str, Cell] = {
+        **{name: visible_text(typed) for name, typed in texts if typed is not None},
+        **({"written with": drawn} if drawn else {}),
+        "model": visible_text(model),
+        **({"attention": attention} if attention else {}),
+        "layer": layer + 1,
+        "head": head + 1,
+        "stage": stage,
+        "tokens": explanation,
+    }
     rest = [] if left is None else [1 - left]
-    header = ["query", *map(numbered, keys), *(["hidden"] if rest else [])]
-    rows = [
+    header = ["query", *map(numbered, keys), *([f"hidden: {visible_text(hidden)}"] if rest else [])]
+    rows = (
         [numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
         for group, row in zip(queries, np.column_stack([values, *rest]), strict=True)
-    ]
-    return comments_text(facts) + csv_text(header, rows, quoted=True)
+    )
+    return facts_text(facts, header, rows)
 
 
 def numbered(group: DisplayToken, base: int = 1) -> str:

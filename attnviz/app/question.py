@@ -22,7 +22,8 @@ _UNMARKED = "not marked"
 _BETWEEN = ";"
 _COVERED = """
 <style>
-.stMain :is([class*="st-key-answer-"], .stColumn:has(.st-key-answer-picture)) { display: none; }
+.stMain :is([class*="st-key-answer-"], :has(> [class*="st-key-answer-"])) { display: none; }
+.stMain .st-key-lesson { display: flex; }
 </style>
 """
 

@@ -79,7 +79,7 @@ _TOLD = {
     "sufficient": "of what its layer adds to the effect of replacing that, the head alone keeps half",
     "needed and sufficient": "without the head, the output changes less when that is replaced, and of what "
     "its layer adds to this, the head alone keeps half",
-    "undecided": "without the head something changes, but not every test is passed",
+    "undecided": "without the head something changes, but not every test says that it is needed",
     "picture only": "that the output depends on this could not be shown",
     "": "what that does to the output was not measured",
 }
@@ -209,8 +209,8 @@ class HeadVerdicts:
         read = plural(verdict.read, "sentence")
         does = self.special.fill(rule.does, f"**{rule.amount(verdict.score, verdict.raw)}**")
         stamp = verdict.stamp
-        told = f"Over {read} of ours, in head {name} a token on average {does}; {_TOLD[stamp]}."
-        return f"**{stamp.capitalize()}.** {told}" if stamp else told
+        told = f"Over {read} of ours, in head {name} a token on average {does}"
+        return f"{told}. **{stamp.capitalize()}:** {_TOLD[stamp]}." if stamp else f"{told}; {_TOLD[stamp]}."
 
     def evidence(self, layer: int, head: int) -> str:
         """What was measured of one head (from 0), as Markdown; "" where it has no label."""

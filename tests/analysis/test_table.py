@@ -1,5 +1,4 @@
 import csv
-import io
 from functools import partial
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.table import head_table
 from attnviz.trace import Floats, Token
+from tests.head_table import read_head_table as read
 
 in_head_4_2 = partial(head_table, model="minilm", layer=3, head=1, stage="weights", explanation="every token")
 any_float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -21,13 +21,6 @@ def shown(*labels: str) -> DisplayTokens:
     return DisplayTokens(tokens, "x" * len(labels))
 
 
-def read(table: str) -> tuple[dict[str, str], list[list[str]]]:
-    """The comment lines, and the rest, as any CSV reader sees them."""
-    rows = list(csv.reader(io.StringIO(table)))
-    facts = {row[0][2:]: row[1] for row in rows if row[0].startswith("# ")}
-    return facts, rows[len(facts) :]
-
-
 def test_it_says_what_it_is() -> None:
     groups = shown("[CLS]", "=1+1").groups
     values = np.array([[0.25, 0.75], [1, 0]], dtype=np.float32)
@@ -36,16 +29,14 @@ def test_it_says_what_it_is() -> None:
     )  # fmt: skip
     facts, rows = read(table)
     assert facts == {
-        "text": "“the text”",
-        "second text": "“le texte”",
-        "minus the same for the text": "“the first text”",
+        "text": "the text",
+        "second text": "le texte",
+        "minus the same for the text": "the first text",
         "model": "minilm",
-        "layer (from 1)": "4",
-        "head (from 1)": "2",
+        "layer": "4",
+        "head": "2",
         "stage": "weights",
         "tokens": "every token",
-        "rows": "queries (look)",
-        "columns": "keys (are looked at)",
     }
     assert rows == [["query", "1:[CLS]", "2:=1+1"], ["1:[CLS]", "0.25", "0.75"], ["2:=1+1", "1.0", "0.0"]]
 
@@ -53,10 +44,9 @@ def test_it_says_what_it_is() -> None:
 def test_what_of_a_row_is_hidden_stands_in_a_last_column() -> None:
     groups = shown("the", "dog").groups
     values, left = np.array([[0.25, 0.75], [1, 0]], np.float32), np.array([0.5, 0.015625], np.float32)
-    facts, rows = read(in_head_4_2(values, groups, groups, text="the dog", left=left, hidden="[CLS]"))
-    assert facts["last column"] == "what of the row went to [CLS]"
+    _, rows = read(in_head_4_2(values, groups, groups, text="the dog", left=left, hidden="[CLS]"))
     assert rows == [
-        ["query", "1:the", "2:dog", "hidden"],
+        ["query", "1:the", "2:dog", "hidden: [CLS]"],
         ["1:the", "0.25", "0.75", "0.5"],
         ["2:dog", "1.0", "0.0", "0.984375"],
     ]
@@ -69,12 +59,8 @@ def test_what_of_a_row_is_hidden_stands_in_a_last_column() -> None:
 def test_any_text_is_one_cell_of_one_line_and_no_formula(text: str) -> None:
     groups = shown("#", 'a"b', "c,d", "e\nf").groups
     table = in_head_4_2(np.eye(4, dtype=np.float32), groups, groups, text=text)
-    lines = table.splitlines()
-    assert len(lines) == table.count("\n") == 8 + 1 + 4
-    comments = [line for line in lines if line.startswith("#")]
-    assert len(comments) == 8
-    facts, rows = read(table)
-    assert facts["text"][0] + facts["text"][-1] == "“”"
+    assert len(table.splitlines()) == table.count("\n") == 1 + 4
+    _, rows = read(table)
     assert rows[0] == ["query", "1:#", '2:a"b', "3:c,d", "4:e␊f"]
     assert [len(row) for row in rows] == [5] * 5
 

@@ -118,7 +118,7 @@ def test_merging_pieces_shows_words_but_scores_are_never_merged_and_the_visitor_
 
 
 def test_sorted_heads_stand_by_what_the_filter_measures_and_say_it() -> None:
-    app = visit("explore", find="same word", sort="true")
+    app = visit("explore", filter="same word", sort="true")
     # “the” stands at 1 and at 6: what each gives the other, of what [CLS] and [SEP] leave.
     weights = attnviz.trace(OPENING.text).stack("encoder")
     left = weights / weights[..., 1:-1].sum(axis=-1, keepdims=True)
@@ -134,7 +134,7 @@ def test_sorted_heads_stand_by_what_the_filter_measures_and_say_it() -> None:
         assert atlas["facts"][at].endswith(f"; same word: {both[at]}")
     first = atlas["order"][0]
     assert f"Highest: **{first // 12 + 1}-{first % 12 + 1}** {both[first]}; " in words(app)
-    clean(app.pills(key="find").set_value(None).run())
+    clean(app.pills(key="filter").set_value(None).run())
     assert sent(app, "atlas")["order"] == []
     assert "sort" not in app.query_params
 
@@ -161,7 +161,7 @@ def test_every_example_opens_and_begins_with_its_word() -> None:
 
 
 def test_a_link_that_leaves_choices_empty_gets_the_defaults() -> None:
-    names = ("view", "stage", "show", "layer", "head", "also", "query", "key", "model", "find")
+    names = ("view", "stage", "show", "layer", "head", "also", "query", "key", "model", "filter")
     app = visit("explore", dict.fromkeys(names, ""))
     head = sent(app, "head_view")
     assert (head["view"], head["layer"], head["heads"]) == ("lines", 4, [2])
@@ -232,7 +232,7 @@ def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
     ],
 )
 def test_strange_texts_are_shown(text: str) -> None:
-    app = visit("explore", text=text, other=text + " it", find="first", view="Matrix")
+    app = visit("explore", text=text, other=text + " it", filter="first", view="Matrix")
     assert app.text_input(key="text").value == text
     assert sent(app, "head_view")["key_tokens"]
 

@@ -1,8 +1,5 @@
 """Explore with a translator: its three kinds of attention, its two texts, and what it cannot read."""
 
-import csv
-import io
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,6 +14,7 @@ from attnviz.text import percent
 from attnviz.trace import Kind, Trace
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 from tests.app.shown import clean, labels, sent, try_page, visit, warnings, words
+from tests.head_table import read_head_table
 
 MODEL = "translator"
 TIRED, NARROW = TRANSLATED[0].text, TRANSLATED[0].other
@@ -76,7 +74,7 @@ def test_a_kind_or_a_layer_that_is_not_there_gives_way_and_is_told() -> None:
 
 
 def test_another_kind_keeps_the_page_whole_and_offers_the_filters_that_mean_something() -> None:
-    app = explore(layer="2", head="4", also="1", find="next", key="2 dog")
+    app = explore(layer="2", head="4", also="1", filter="next", key="2 dog")
     both = {"first", "focused", "broad"}
     for kind, filters in (
         ("decoder", both | {"previous", "itself", "far away"}),
@@ -86,8 +84,8 @@ def test_another_kind_keeps_the_page_whole_and_offers_the_filters_that_mean_some
         head = sent(app, "head_view")
         assert 1 <= head["layer"] <= sent(app, "atlas")["layers"]
         assert head["heads"]
-        assert app.pills(key="find").value is None
-        assert set(app.pills(key="find").options) == filters
+        assert app.pills(key="filter").value is None
+        assert set(app.pills(key="filter").options) == filters
     clean(app.segmented_control(key="kind").set_value("encoder").run())
 
 
@@ -177,18 +175,16 @@ def test_the_table_has_french_rows_and_english_columns_and_no_number_behind_the_
 ) -> None:
     def table(kind: Kind) -> tuple[dict[str, str], list[list[str]]]:
         view = View(MODEL, kind, ModelInput(TIRED), None, "weights", "shared", hide, False)
-        rows = list(csv.reader(io.StringIO(csv_of(view, Heads(1, 2, ())).lstrip("\ufeff"))))
-        facts = {row[0].removeprefix("# "): row[1] for row in rows if row[0].startswith("#")}
-        return facts, [row for row in rows if not row[0].startswith("#")]
+        return read_head_table(csv_of(view, Heads(1, 2, ())))
 
     facts, rows = table("cross")
     block = tired.block("cross", 0)
     kept = [
         [not (hide and token.special) for token in side] for side in (block.query_tokens, block.key_tokens)
     ]
-    assert (facts["attention"], facts["second text"]) == ("cross", f"“{tired.target}”")
+    assert (facts["attention"], facts["second text"]) == ("cross", tired.target)
     names = [f"{n}:{t.text}" for n, (t, k) in enumerate(zip(block.key_tokens, kept[1], strict=True), 1) if k]
-    assert rows[0][1:] == [*names, *["hidden"] * hide]
+    assert rows[0][1:] == [*names, *["hidden: [END]"] * hide]
     numbers = np.array([[float(cell) for cell in row[1:]] for row in rows[1:]])
     weights = block.weights[1][np.ix_(*kept)]
     left = weights.sum(axis=1, keepdims=True)

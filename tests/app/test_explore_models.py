@@ -1,7 +1,5 @@
 """Explore with models that somebody brought: what they are given, what they write and expect, and limits."""
 
-import csv
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import clean, labels, opened, press, sent, try_page, visit, warnings, words
 from tests.capture.tiny import tiny
+from tests.head_table import read_head_table
 
 Open = Callable[[str], str]
 PROMPT = "The capital of France is"
@@ -45,13 +44,6 @@ def numbers(app: AppTest) -> list[list[float]]:
 
 def keys(elements: Any) -> set[str]:
     return {element.key for element in elements}
-
-
-def facts(table: str) -> tuple[dict[str, str], list[list[str]]]:
-    """Of a file of numbers, what it says of them, and its other rows."""
-    rows = list(csv.reader(io.StringIO(table.lstrip("\ufeff"))))
-    told = {row[0].removeprefix("# "): row[1] for row in rows if row and row[0].startswith("#")}
-    return told, [row for row in rows if row and not row[0].startswith("#")]
 
 
 # Models that give their weights alone
@@ -287,7 +279,7 @@ def test_an_encoder_decoder_writes_where_nothing_was_typed(opened: Open) -> None
 
 
 def test_the_names_of_special_tokens_stay_letters(opened: Open) -> None:
-    app = visit("explore", model=opened("t5"), text=ENGLISH, find="separator", hide="true")
+    app = visit("explore", model=opened("t5"), text=ENGLISH, filter="separator", hide="true")
     rule = next(markdown.value for markdown in app.markdown if "heads.**" in markdown.value)
     assert "\\</s\\>" in rule
     assert "</s>" not in rule
@@ -421,7 +413,7 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(model, given)))
     trace, taken = caches.trace(model, given), Trace.load(tmp_path / "taken.npz")
     assert (taken.text, taken.written) == (trace.text, 4)
-    told, _ = facts(csv_of(view(model, given), Heads(1, 1, ())))
+    told, _ = read_head_table(csv_of(view(model, given), Heads(1, 1, ())))
     assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
     [end] = [value for name, value in told.items() if name.startswith("its end as the model wrote it")]
     assert trace.text.removeprefix(PROMPT).strip() in end
@@ -432,9 +424,9 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
 
 def test_a_table_of_a_pair_names_both_sentences() -> None:
     pair = view("minilm", ModelInput("Birds sing.", "Cats sleep."), "encoder", between="A→B")
-    told, rows = facts(csv_of(pair, Heads(1, 1, ())))
-    assert (told["text"], told["read together with"]) == ("“Birds sing.”", "“Cats sleep.”")
-    assert rows[0][-1] == "hidden"  # what goes to the other sentence
+    told, rows = read_head_table(csv_of(pair, Heads(1, 1, ())))
+    assert (told["text"], told["read together with"]) == ("Birds sing.", "Cats sleep.")
+    assert rows[0][-1].startswith("hidden: ")  # what goes to the other sentence
     assert [len(row) for row in rows] == [6] * 6
 
 

@@ -76,7 +76,7 @@ IN_VAIN = {
         "show": "zzz",
         "query": "77 xyz",
         "stage": "<b>",
-        "find": "![x](http://example.invalid)",
+        "filter": "![x](http://example.invalid)",
         "hide": "maybe",
     },
     "plane": {"keeps": "everything", "hide": "maybe", "layer": "inf", "head": "-1e999", "query": "77 xyz"},

@@ -1,10 +1,18 @@
-"""What the files of pictures are called, and what they say of themselves."""
+"""What files are called, what pictures say of themselves, and that every table opens."""
 
+import io
+import re
+from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pytest
+import streamlit as st
 
-from tests.app.shown import sent, visit
+from attnviz.app.heads.pronouns import computing
+from attnviz.app.jobs import Jobs
+from attnviz.experiments import pairs
+from tests.app.shown import APP, finished, sent, try_page, visit
 
 TEXT = "A cat sat down since it was very tired indeed."
 
@@ -72,3 +80,51 @@ def test_a_picture_of_the_translator_is_not_said_to_be_bert_s(
 def test_a_head_s_file_also_has_the_beginning_of_the_sentence() -> None:
     name = sent(visit("explore", text=TEXT), "head_view")["filename"]
     assert name == "attnviz-minilm-layer4-head2-weights-lines-A-cat-sat-down-since-it-was"
+
+
+TABLES = {
+    "behaviour": "attnviz-minilm-behaviour-A-cat-sat-down-since-it-was.csv",
+    "beyond_weights": "attnviz-minilm-head2-3-beyond-weights-A-cat-sat-down-since-it-was.csv",
+    "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was.csv",
+    "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was.csv",
+    "pronouns": "attnviz-minilm-pronouns.csv",  # of all heads, on sentences of ours
+    "assignment": "attnviz-results.csv",
+}
+
+
+def test_no_table_is_left_out() -> None:
+    files = [
+        path for path in (APP.parent / "attnviz/app").rglob("*.py") if '.csv"' in path.read_text("utf-8")
+    ]
+    assert len(files) == len(TABLES)
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_pandas_opens_every_table_as_it_is(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = pairs.bundled()[:1]
+    monkeypatch.setattr(pairs, "bundled", lambda: few)
+    monkeypatch.setattr(computing, "JOBS", Jobs())
+    draw = st.download_button
+    made: dict[str, str] = {}
+
+    def noted(label: str, contents: Callable[[], str | bytes], name: str, *rest: Any, **look: Any) -> bool:
+        if name.endswith(".csv"):
+            made[name] = str(contents())
+        return draw(label, contents, name, *rest, **look)
+
+    monkeypatch.setattr(st, "download_button", noted)
+    app = finished(
+        try_page(page, text=TEXT, layer="2", head="3", patched_with=TEXT.replace("tired", "small"))
+    )
+    if page == "assignment":
+        app.text_area[0].set_value("Anna masks-1-4-3-ABCDEF A\nBen masks-1-4-3-ABCDEF B").run()
+    if page == "intervene":
+        finished(app.button(key="patching start").click().run())
+    app.session_state["save"] = True
+    app.run()
+    assert list(made) == [TABLES[page]]
+    table = pd.read_csv(io.BytesIO(made[TABLES[page]].encode()))
+    assert len(table)
+    assert isinstance(table.index, pd.RangeIndex)
+    assert not [name for name in table if re.fullmatch(r"[\d.]*|Unnamed.*|.*\.\d+", str(name))]
+    assert len(table.columns) > 1

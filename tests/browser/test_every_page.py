@@ -49,7 +49,7 @@ VIEWS = {
             view="Matrix",
             layer=2,
             also=3,
-            find="itself",
+            filter="itself",
         )
     ),
     "explore, heatmap across": View(

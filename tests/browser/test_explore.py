@@ -1,7 +1,5 @@
 """Explore as a whole: every number on the page and in its files is that of a forward pass without attnviz."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Sequence
@@ -40,6 +38,7 @@ from tests.browser.visit import (
     wait_idle,
 )
 from tests.capture.tiny import tiny
+from tests.head_table import read_head_table
 
 PIECES = "The unbelievable tokenization was unhappier than the tokenization, 1234567 times."
 HOSTILE = '<script>alert("1")</script> & =1+1, it\'s "x" ]]> --> <img src=x>'
@@ -111,9 +110,7 @@ def test_weights_are_also_rescaled_and_added_up(explore: Explore) -> None:
 
 def read_table(file: Path) -> tuple[dict[str, str], list[str], Array]:
     """What a table says of itself, the names of its rows, and its numbers."""
-    lines = list(csv.reader(io.StringIO(file.read_text("utf-8-sig"))))
-    facts = {line[0]: line[1] for line in lines if line[0].startswith("# ")}
-    header, *rows = lines[len(facts) :]
+    facts, (header, *rows) = read_head_table(file.read_text("utf-8"))
     names = header[1 : len(rows) + 1]
     assert [row[0] for row in rows] == names
     return facts, names, np.array([[float(cell) for cell in row[1:]] for row in rows])
@@ -312,7 +309,7 @@ def test_files_say_what_they_show_and_run_nothing_and_their_numbers_are_those_of
     said = " ".join([*facts, *facts.values()])
     for part in (HOSTILE, "minilm", "without [CLS] and [SEP]", "rescaled"):
         assert part in said, part
-    assert [value for name, value in facts.items() if "layer" in name or "head" in name] == ["3", "7"]
+    assert (facts["layer"], facts["head"]) == ("3", "7")
     assert [name.split(":", 1)[1] for name in rows] == list(shown.labels)
     np.testing.assert_allclose(numbers[:, :-1], shown.weights[2, 6], atol=1e-5)
     hidden = 1 - read.weights[2, 6, 1:-1, 1:-1].sum(axis=-1)

@@ -127,7 +127,7 @@ def test_heads_tokens_switches_filters_rankings_and_the_matrix_by_keyboard_alone
     tab_to(page, "^narrow$|^tired$")
     press(page, "ArrowRight", "Enter")
     assert explore.chosen("Show") == "narrow"
-    tab_to(page, "^Find")
+    tab_to(page, "^Filter")
     press(page, "Enter")
     tab_to(page, "^previous$")
     press(page, "Space")

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explore import NARROW, TIRED, Explore
 from tests.browser.server import Server
-from tests.browser.visit import assert_link_reproduces, controls, menu, type_into, visit, wait_idle
+from tests.browser.visit import PHONE, assert_link_reproduces, controls, menu, type_into, visit, wait_idle
 
 
 def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(
@@ -46,7 +46,7 @@ def test_the_link_of_a_view_made_by_clicking_opens_that_view_and_so_does_the_nex
     assert_link_reproduces(page)
     explore.choose("Examples", "trophy / suitcase")
     explore.choose("Show", "change")
-    for part in ("show=change", "layer=5", "head=", "also=", "find=itself", "hide=true", "view=Matrix"):
+    for part in ("show=change", "layer=5", "head=", "also=", "filter=itself", "hide=true", "view=Matrix"):
         expect(page).to_have_url(re.compile(re.escape(part)))
     assert_link_reproduces(page, controls)
 
@@ -58,7 +58,7 @@ NONSENSE = {
     "head": "abc",
     "model": "gpt9",
     "query": "77 xyz",
-    "find": "**every** <script>alert(1)</script>",
+    "filter": "**every** <script>alert(1)</script>",
     "![x](http://example.invalid/x.png)": "<script>alert(1)</script>",
 }
 
@@ -112,6 +112,20 @@ def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, s
     page.go_back()
     expect(page.get_by_role("heading", name="Heads at work")).to_be_visible()
     wait_idle(page)
+
+
+def test_one_step_back_on_a_phone_begins_at_the_top_of_the_page(page: Page, server: Server) -> None:
+    page.set_viewport_size(PHONE)
+    visit(page, f"{server.url}/heads")
+    page.locator(".st-key-card-behaviour a").click()
+    expect(page).to_have_url(re.compile("/behaviour"))
+    wait_idle(page)
+    main = page.get_by_test_id("stMain")
+    main.evaluate("one => one.scrollTo(0, one.scrollHeight)")
+    page.go_back()
+    expect(page.get_by_role("heading", name="Heads at work")).to_be_visible()
+    wait_idle(page)
+    assert main.evaluate("one => one.scrollTop") == 0
 
 
 def test_a_link_to_the_first_page_opens_it_in_another_window(page: Page, server: Server) -> None:

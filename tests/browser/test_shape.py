@@ -102,6 +102,15 @@ def test_the_main_part_is_short_and_its_tree_is_as_kept(
     assert all(width >= NARROWEST for width in widths), widths
 
 
+def test_on_a_phone_the_answer_stands_where_the_question_was(page: Page, server: Server) -> None:
+    page.set_viewport_size(PHONE)
+    visit(page, f"{server.url}/cause")
+    reveal(page)
+    verdict = page.locator(".st-key-question .stMarkdown").last
+    expect(verdict).to_be_in_viewport()
+    assert box_of(verdict)["y"] < box_of(page.locator(".st-key-slide-picture"))["y"]
+
+
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_trees_are_as_kept(
     page: Page, server: Server, name: str, request: pytest.FixtureRequest

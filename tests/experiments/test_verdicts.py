@@ -317,9 +317,10 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
     averaged = Removed(Part(0.28, 0.21, 0.35), -0.03, Part(0.1, 0.02, 0.18), Part(0.7, 0.55, 0.9))
     found = of_one_head(silenced=silenced, averaged=averaged)
     assert found.told(1, 0) == (
-        "**Needed and sufficient.** Over 200 sentences of ours, in head **2-1** a token on average gives the "
-        "token before it **17 % of its attention, 64 % of what goes to words**; without the head, the output "
-        "changes less when that is replaced, and of what its layer adds to this, the head alone keeps half."
+        "Over 200 sentences of ours, in head **2-1** a token on average gives the token before it **17 % of "
+        "its attention, 64 % of what goes to words**. **Needed and sufficient:** without the head, the "
+        "output changes less when that is replaced, and of what its layer adds to this, the head alone "
+        "keeps half."
     )
     evidence = (
         "If the token before is replaced, a token’s output turns (1 − cosine: 0.171, 100 sentences). Of that "
@@ -334,7 +335,7 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
     assert found.evidence(1, 0) == evidence
     less = replace(silenced, lost=Part(-0.31, -0.38, -0.24), kept=None)
     found = of_one_head(silenced=less, averaged=averaged)
-    assert found.told(1, 0).startswith("**Undecided.** Over 200 sentences of ours, in head **2-1** a token ")
+    assert "of what goes to words**. **Undecided:** without the head" in found.told(1, 0)
     changed = evidence.replace("31.0 % (24.0 to 38.0 %)", "−31.0 % (−38.0 to −24.0 %)")
     changed = changed.replace("is lost:", "is lost: Below 0: it turns further.")
     assert found.evidence(1, 0) == changed[: changed.index("\n| *kept*")]

@@ -20,12 +20,20 @@ export function mendBrowsing() {
     window.addEventListener(act, () => (acted = true), { capture: true });
   }
   const push = history.pushState;
+  let page = location.pathname;
   history.pushState = function (...entry) {
     const add = acted ? push : history.replaceState;
     acted = false;
     add.apply(this, entry);
+    page = location.pathname;
     window.dispatchEvent(new Event(ADDRESS_CHANGED));
   };
+
+  // Back to another page begins at its top, and not as far down as one was on this page.
+  window.addEventListener("popstate", () => {
+    if (location.pathname !== page) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+    page = location.pathname;
+  });
 
   // A link to the first page has an address that means the page on which it stands.
   const mend = (event) => {

@@ -16,7 +16,7 @@ from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation
 from attnviz.app.explore.published import PublishedArrays
-from attnviz.app.state.choices import FIND, SORT
+from attnviz.app.state.choices import FILTER, SORT
 from attnviz.text import head_name
 
 _NAMED = 3  # heads that the sentence about a sorted atlas names
@@ -29,10 +29,10 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"All {layers * heads} heads", anchor=False, width="stretch")
         if not names:
-            FIND.forget()  # what was looked for in another kind of attention
+            FILTER.forget()  # what was looked for in another kind of attention
         else:
-            with st.popover("Find"):
-                if found := FIND.perhaps("Heads that look at …", names):
+            with st.popover("Filter"):
+                if found := FILTER.perhaps("Heads that look at …", names):
                     SORT.toggle(
                         f"Sort by “{found}”",
                         help="The head with the highest score comes first, row by row; each bears its name.",
@@ -73,7 +73,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
 def _wanted(view: View) -> Behaviour | None:
     """What the visitor looks for; None for nothing."""
     for behaviour in _behaviours(view):
-        if behaviour.name == FIND.get(None):
+        if behaviour.name == FILTER.get(None):
             return behaviour
     return None
 

@@ -72,13 +72,13 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
 
 
 def csv_of(view: View, heads: Heads) -> str:
-    """The shown numbers of the open head; spreadsheets know by the first character that it is UTF-8."""
+    """The shown numbers of the open head."""
     queries, keys = caches.groups(view)
     [numbers] = caches.readable(view, heads.layer, [heads.head])
     left = caches.left(view)[heads.layer - 1, heads.head - 1] if caches.hidden(view) else None
     given = view.changed or view.given
     read = caches.trace(view.model, given)
-    return "\ufeff" + head_table(
+    return head_table(
         numbers,
         queries,
         keys,

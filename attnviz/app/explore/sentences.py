@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches
+from attnviz.app import caches, markdown
 from attnviz.app.about import reading_a_picture
 from attnviz.app.controls import (
     ONE_CHANGED,
@@ -53,19 +53,21 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Asides:
-    """Places beside the title: what to look for, all that is seldom changed, and a teacher's question."""
+    """Places beside the title: what is seen, what to look for, what one seldom changes, a question."""
 
+    purpose: DeltaGenerator
     remark: DeltaGenerator
     more: DeltaGenerator
     asking: DeltaGenerator
 
 
 def asides() -> Asides:
-    """Draw what the page is for, and the places beside it."""
+    """Draw the places beside the title."""
     with st.container(key="remark", gap=None, width="content"):
-        st.markdown("Which word looks at which, in every head.", width="content")
-        remark = st.empty()
-    return Asides(remark, st.popover("Examples and more"), st.container(key="asking", width="content"))
+        purpose, remark = st.empty(), st.empty()
+    return Asides(
+        purpose, remark, st.popover("Examples and more"), st.container(key="asking", width="content")
+    )
 
 
 def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
@@ -78,6 +80,8 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         except AttnvizError as error:  # its folder has gone, say
             stop(error)
     model = entry.name
+    title = markdown.plain(entry.title)
+    beside.purpose.markdown(f"**Attention** in {title}: which word looks at which.", width="content")
     if left_empty(TEXT, OTHER):
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
         _show(examples_of(model, together=False)[0])

@@ -9,7 +9,7 @@ from attnviz.app.cards import Card
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import (
     ENGLISH,
-    FIND,
+    FILTER,
     KIND,
     MODEL,
     PROBE,
@@ -85,7 +85,7 @@ LESSONS = (
         "Why many heads?",
         "Split, attend, join: what each head adds to the output, and what it costs.",
         "Find the heads that look one word back",
-        explore=((FIND.name, "previous"),),
+        explore=((FILTER.name, "previous"),),
     ),
     Lesson(
         "masks",
@@ -101,7 +101,7 @@ LESSONS = (
         "How does attention know the order?",
         "Shuffle the words, with and without positions; four ways to tell a model where a word stands.",
         "Find the heads that look one word back",
-        explore=((FIND.name, "previous"),),
+        explore=((FILTER.name, "previous"),),
     ),
     Lesson(
         "cross_attention",

@@ -29,7 +29,8 @@ _ROOT = Path(__file__).parents[3]
 # In a formula, the roles' colours are `\textcolor{blue}` (query), `red` (key), `green` (value) and `violet`
 # (weights). KaTeX writes them into its elements; these shades can be read on both grounds, as can those that
 # Streamlit gives to the same names in text. A picture with steps has buttons for them: the widget that holds
-# the step in the link is out of sight.
+# the step in the link is out of sight. On a phone the picture comes below the question: the answer stands
+# where the question was.
 _STYLE = """
 <style>
 .stMain .katex-display { font-size: 1.15em; overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.45em 0; }
@@ -42,6 +43,10 @@ _STYLE = """
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: var(--text); padding: 0; }
 .st-key-question > .stElementContainer p { font-size: var(--text); }
+@media (min-width: 641px) {
+  .st-key-lesson { display: grid; grid: auto 1fr / minmax(0, 7fr) minmax(0, 5fr); column-gap: 2rem; }
+  .st-key-lesson > :has(> .st-key-answer-picture) { grid-area: 1 / 1 / 3; }
+}
 @media (max-width: 1000px) {
   .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: var(--small); }
   .stColumn:has(.st-key-beside-model) { min-width: 100%; }
@@ -212,13 +217,11 @@ def _places() -> Places:
             question, controls = st.container(), st.container()
     else:
         controls = bar()
-    # While the answer is covered, the picture's column is none, and the question has the whole width.
-    picture_column, text_column = st.columns([7, 5], gap="medium")
-    with picture_column.container(key="answer-picture"):
-        picture = st.container(border=True, key="slide-picture")
-    with text_column:
+    with st.container(key="lesson"):
         if not projected:
             question = st.container()
+        with st.container(key="answer-picture"):
+            picture = st.container(border=True, key="slide-picture")
         text = st.container(key="answer-text")
     with st.container(key="answer-more"):
         more = st.container()

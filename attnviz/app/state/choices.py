@@ -93,7 +93,7 @@ STAGE = OneOf(name="stage", pages=_EXPLORE)
 PER_HEAD = Flag(name="scale", pages=_EXPLORE | _COMPARE)
 HIDE = Flag(name="hide", pages=_EXPLORE | _COMPARE | _PLANE)
 MERGE = Flag(name="merge", pages=_EXPLORE)
-FIND = OneOf(name="find", pages=_EXPLORE)
+FILTER = OneOf(name="filter", pages=_EXPLORE, former=("find",))
 SORT = Flag(name="sort", pages=_EXPLORE)
 
 # How a model writes on.

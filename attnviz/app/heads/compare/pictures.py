@@ -14,7 +14,7 @@ from attnviz.app.components import store
 from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
 from attnviz.app.heads.compare.compared import Aligned, Comparison, Placed
 from attnviz.app.saving import file_name_of
-from attnviz.app.state.choices import QUERY
+from attnviz.app.state.choices import HEAD, LAYER, QUERY
 from attnviz.widgets.tokens import shown_tokens
 
 SIGNS = (
@@ -87,7 +87,7 @@ def _caption(compared: Comparison) -> str:
 
 
 def _filename(compared: Comparison) -> str:
-    begin = file_name_of(compared.first.model)
+    begin = f"{file_name_of(compared.first.model)}-head{LAYER.get(1)}-{HEAD.get(1)}"
     if not compared.two_models:
         return f"{begin}-two-sentences"
     return f"{begin}-and-{file_name_of(compared.second.model).removeprefix('attnviz-')}"

@@ -9,6 +9,7 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import caches, markdown
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
 from attnviz.app.weights_picture import weights_picture
 from attnviz.trace import Floats
@@ -66,6 +67,6 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
         heading=heading,
         note=_NOTE,
         caption=f"“{chosen.given.text}” · {caches.called(chosen.entry.name)} · {heading}",
-        filename=f"{which}-layer{chosen.layer + 1}-head{chosen.head + 1}",
+        filename=f"{file_name_of(caches.called(chosen.entry.name))}-head{chosen.name}-{which}",
         on_pick=lambda query, _: None if query is None else QUERY.pick(chosen.queries[query]),
     )

@@ -15,7 +15,7 @@ from attnviz.app.learn.computed import many_heads as compute
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.sizes import table
-from attnviz.app.state.choices import FIND, HEAD, HEADS_OF_384, LAYER, TEXT
+from attnviz.app.state.choices import FILTER, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.models import catalogue
 from attnviz.text import percent
 
@@ -187,7 +187,7 @@ def habit(chosen: HeadSelection) -> None:
             TEXT.name: chosen.text,
             LAYER.name: str(chosen.layer + 1),
             HEAD.name: str(chosen.head + 1),
-            FIND.name: find,
+            FILTER.name: find,
         },
     )
 
