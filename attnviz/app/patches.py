@@ -1,6 +1,7 @@
 """Changes of Streamlit 1.67, and of how its web server writes, which no setting makes."""
 
 import asyncio
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -33,6 +34,8 @@ _GATHERED_SECONDS = 0.01  # how long an element of a page waits for those behind
 
 _MOST_AT_ONCE = 100  # elements; Streamlit gives a browser up for which 500 wait
 
+_IN_PERCENTAGE = re.compile(r"(?<=[<>]) (?=[\d.]+ %)|(?<=\d) (?=%)")
+
 _add_file = MemoryUploadedFileManager.add_file
 _connection_made = WebSocketsSansIOProtocol.connection_made
 _flush = AppSession.flush_browser_queue
@@ -43,7 +46,7 @@ _all_values: Callable[[SafeSessionState], dict[str, Any]] = vars(SafeSessionStat
 
 def apply() -> None:
     """Change the Streamlit of this process; doing it again changes nothing."""
-    setattr(markdown, "clean_text", _with_links)  # noqa: B010 - for the type checker: it is imported there
+    setattr(markdown, "clean_text", _finished)  # noqa: B010 - for the type checker: it is imported there
     # When another site's page opens a websocket to this server, Streamlit asks an outside host for this
     # machine's address before it refuses. The whole server waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _no_address
@@ -59,9 +62,10 @@ def apply() -> None:
     SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
 
 
-def _with_links(body: object) -> str:
-    """What `st.markdown` and `st.caption` draw: what it cites and the heads that it names are linked."""
-    return head_names.linked(references.linked(clean_text(body)))
+def _finished(body: object) -> str:
+    """What `st.markdown` and `st.caption` draw: works and heads are linked, and "< 1 %" stays on one line."""
+    text = head_names.linked(references.linked(clean_text(body)))
+    return _IN_PERCENTAGE.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _no_address() -> None:

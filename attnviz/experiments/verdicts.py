@@ -79,7 +79,7 @@ _TOLD = {
     "sufficient": "of what its layer adds to the effect of replacing that, the head alone keeps half",
     "needed and sufficient": "without the head, the output changes less when that is replaced, and of what "
     "its layer adds to this, the head alone keeps half",
-    "undecided": "without the head something changes, but not every test says that it is needed",
+    "undecided": "without it something changes, but not every test is passed",
     "picture only": "that the output depends on this could not be shown",
     "": "what that does to the output was not measured",
 }

@@ -85,10 +85,17 @@ def until(happened: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def words(app: AppTest) -> str:
-    """All Markdown on the page, heads' names not as links, without the marks behind right-to-left words."""
+def paragraphs(app: AppTest) -> list[str]:
+    """Each Markdown on the page, heads' names not as links, with plain spaces and no marks of direction."""
     assert not app.exception, app.exception[0].value
-    return HEAD_LINK.sub(r"\1", "\n".join(element.value for element in app.markdown)).replace("\u200e", "")
+    return [
+        HEAD_LINK.sub(r"\1", each.value).replace("\u200e", "").replace("\u00a0", " ") for each in app.markdown
+    ]
+
+
+def words(app: AppTest) -> str:
+    """All Markdown on the page, as `paragraphs`."""
+    return "\n".join(paragraphs(app))
 
 
 def warnings(app: AppTest) -> str:

@@ -22,6 +22,7 @@ from tests.app.shown import (
     labels,
     opened,
     page_links,
+    paragraphs,
     sent,
     try_page,
     visit,
@@ -275,7 +276,7 @@ def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: 
         assert app.text_input(key="other").value == example.other
         assert app.segmented_control(key="show").value == word
         assert (sent(app, "head_view")["layer"], sent(app, "head_view")["heads"]) == (4, [2])
-        told = next(each.value for each in app.markdown if each.value.startswith(("**Yes", "**No")))
+        told = next(each for each in paragraphs(app) if each.startswith(("**Yes", "**No")))
         assert told.startswith("**Yes" if guess == max(weight, key=weight.__getitem__) else "**No")
         assert all(percent(share) in told for share in weight.values())
 

@@ -28,6 +28,7 @@ def page() -> None:
     st.text(st.number_input("whole", 1, 6, 4, key="whole", bind="query-params"))
     st.text(st.number_input("real", 0.5, 2.0, 1.0, key="real", bind="query-params"))
     st.text(st.slider("slider", 1, 6, 3, key="slider", bind="query-params"))
+    st.markdown("Not 4-2: **14 %**, > 99.9 % of 3 > 2.")
 
 
 @pytest.mark.parametrize("number", ["inf", "-inf", "Infinity", "1e999", "nan", "9" * 400])
@@ -39,6 +40,11 @@ def test_a_number_that_is_not_finite_gives_the_default(number: str) -> None:
     assert not app.exception
     assert [text.value for text in app.text] == ["4", "1.0", "3"]
     assert not {"whole", "real", "slider"} & set(app.query_params)
+
+
+def test_no_line_breaks_within_a_percentage() -> None:
+    [text] = AppTest.from_function(page).run().markdown
+    assert text.value == "Not 4-2: **14\u00a0%**, >\u00a099.9\u00a0% of 3 > 2."
 
 
 def test_the_values_of_a_visit_are_what_streamlit_says(monkeypatch: pytest.MonkeyPatch) -> None:

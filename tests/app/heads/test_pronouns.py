@@ -90,7 +90,7 @@ def test_the_map_the_ranking_and_the_open_head_have_the_models_figures(few: Verd
     assert "Always the nearest noun: 0 %; a coin for each sentence: 25 %." in told
     assert f"Head 4-2 resolves {counted[3, 1]} pairs and fails on {11 - counted[3, 1]}." in told
     # No line break parts a share and its interval.
-    rows = [line for line in words(app).splitlines() if line.startswith("| ")]
+    rows = [line for each in app.markdown for line in each.value.splitlines() if line.startswith("| ")]
     cells = [cell.strip(" |") for row in rows for cell in row.split(" | ") if "(" in cell and "%" in cell]
     assert len(cells) > 8
     assert not any(" " in cell or "–" in cell.replace("–\N{WORD JOINER}", "") for cell in cells)

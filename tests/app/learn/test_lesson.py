@@ -26,7 +26,7 @@ from attnviz.app.learn.write import sections as write
 from attnviz.app.references import linked
 from attnviz.app.state.choices import TEXT
 from attnviz.models import catalogue
-from tests.app.shown import buttons, clean, press, try_page, visit, words
+from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
 READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
@@ -131,7 +131,7 @@ def test_a_page_opens_on_the_opening_sentence_and_judges_a_guess(name: str) -> N
     app.button_group(key=f"guess_{name}").set_value(right).run()
     assert "**Yes.**" not in words(app)  # a guess says nothing, until the answer is asked for
     press(app, "Reveal")
-    [judged] = [element.value for element in app.markdown if element.value.startswith("**Yes.**")]
+    [judged] = [each for each in paragraphs(app) if each.startswith("**Yes.**")]
     assert because in judged
 
 

@@ -9,7 +9,7 @@ from attnviz.app.learn.weighted_average import averages_compared, compute
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
 from attnviz.app.learn.weighted_average.splitting import SPLITS
 from attnviz.text import percent
-from tests.app.shown import sent, visit, words
+from tests.app.shown import paragraphs, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"word {number % 7} and" for number in range(110))
@@ -27,7 +27,7 @@ def weights(app: AppTest) -> list[float]:
 
 def test_the_page_opens_with_its_numbers() -> None:
     app, found = opened(), compute.average(TIRED, "Dot product", 1.0)
-    [said] = [one.value for one in app.markdown if " takes " in one.value and "All 13 weights" in one.value]
+    [said] = [one for one in paragraphs(app) if " takes " in one and "All 13 weights" in one]
     assert said.startswith(f"`it` takes **{percent(found.weights[8, 8], 1)}** from itself")
     assert "All 13 weights sum to 100 %" in said
     message = sent(app, "average")

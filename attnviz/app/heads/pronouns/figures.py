@@ -9,7 +9,7 @@ from attnviz.analysis.intervals import wilson
 from attnviz.analysis.words import Span
 from attnviz.app import markdown
 from attnviz.experiments.coreference import Looks, Scores
-from attnviz.text import NO_NUMBER, head_name, joined, percent, unbroken
+from attnviz.text import NO_NUMBER, head_name, joined, percent
 
 FEW = 30
 """Of fewer, no share is told: a share of one half could then be anything from a third to two thirds."""
@@ -22,12 +22,12 @@ _LUCKY = 0.05  # what is more probable than this is put down to luck
 
 def share(right: float, total: int) -> str:
     """A share without decimals: "16 %"; of nothing, "–"."""
-    return unbroken(percent(right / total)) if total else NO_NUMBER
+    return percent(right / total) if total else NO_NUMBER
 
 
 def fine(weight: float) -> str:
     """A weight, which may be small: "66 %", "1.3 %", or "< 0.1 %"."""
-    return unbroken(percent(weight, 0 if weight >= 0.0995 else 1))
+    return percent(weight, 0 if weight >= 0.0995 else 1)
 
 
 def few(total: int) -> bool:
@@ -47,7 +47,7 @@ def short(right: float, total: int) -> str:
 
 def interval(right: int, total: int) -> str:
     """Wilson's interval: "12–23 %", on one line."""
-    return unbroken(f"{_ends(right, total)} %")
+    return f"{_ends(right, total)} %"
 
 
 def rate(right: int, total: int) -> str:
@@ -76,9 +76,9 @@ def whom(looks: Looks) -> str:
 def at_most(chance: float) -> str:
     """A bound of a probability, never rounded down: "at most 0.7 %", "at most 23 %", "less than 0.1 %"."""
     if chance < 0.001:
-        return f"less than {unbroken('0.1 %')}"
+        return "less than 0.1 %"
     step = 0.001 if chance < 0.1 else 0.01
-    return f"at most {unbroken(percent(ceil(chance / step) * step, 1 if chance < 0.1 else 0))}"
+    return f"at most {percent(ceil(chance / step) * step, 1 if chance < 0.1 else 0)}"
 
 
 def luck(scores: Scores, place: tuple[int, int]) -> str:
