@@ -713,7 +713,7 @@ def test_write(page: Page, server: Server) -> None:
 
     shows(2, 1)
     expect(story.locator(".place")).to_have_text("token 1 of 2")  # what comes next is no token yet
-    page.get_by_role("button", name="Write one word").click()
+    page.get_by_role("button", name="One more word").click()
     shows(3, 3)
     assert_asked(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()

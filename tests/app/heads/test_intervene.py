@@ -99,12 +99,12 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     told = words(app)
     for sentence in (
         (
-            f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°**. To compare: without "
+            f"Without head 4-2, the output of `it` turns by **{degrees[9]:.1f}°** (0° would "
+            "be no change, 90° that nothing of it is left). To compare: without "
             "`dog`, the other word that matters most to that output (replaced by `[MASK]`), it turns by "
             f"**{without[2]:.1f}°**; the median of 72 heads, each silenced alone, turns it by "
             f"**{median:.1f}°**."
         ),
-        "An angle of 0° means that it points where it did",
         f"The output of `[SEP]` turns most of 15, by **{degrees[14]:.1f}°**. That of `it` is number {rank}.",
         f"The average over all tokens but the special ones is {mean:.1f}°.",
         f"The open head, 4-2, is **number {1 + (values > values[37]).sum()} of 72**",
@@ -155,7 +155,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     app.button(key=whole).click().run()
     assert app.button(key=whole).label == "Undo: silence head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
-    assert re.search(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\*\.", words(app))
+    assert re.search(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\* \(", words(app))
     # A silent head has one picture, which has all the room.
     assert len(all_sent(app, "head_view")) == 1
     assert "With the changes, the head is silent" in words(app)

@@ -43,9 +43,9 @@ def test_each_word_is_told_with_what_it_was_chosen_from() -> None:
 
 
 def test_one_word_more_to_the_end_and_again() -> None:
-    app = press(visit("write", write="2"), "Write one word")
+    app = press(visit("write", write="2"), "One more word")
     assert (app.number_input(key="write").value, app.number_input(key="written_word").value) == (3, 3)
-    press(app, "Write to the end")
+    press(app, "To the end of the story")
     end = clean(app).number_input(key="written_word").value
     written = sent(app, "passage")["tokens"]
     assert end == len(written) == attnviz.trace(OPENING, STORYTELLER, writing=Writing(100)).written + 1
@@ -54,7 +54,9 @@ def test_one_word_more_to_the_end_and_again() -> None:
     assert (written[-1].strip() == "[END]") == ended
     why = f"It ended its story after {end - 1} words." if ended else f"more than {TOKEN_LIMIT} tokens"
     assert why in words(app)
-    assert all(each.disabled for each in app.button if each.label in ("Write one word", "Write to the end"))
+    assert all(
+        each.disabled for each in app.button if each.label in ("One more word", "To the end of the story")
+    )
     press(app, "Start again")
     assert sent(app, "passage")["tokens"] == [" …"]
     assert "a chart counts what it took" in words(app)
@@ -76,7 +78,7 @@ def test_no_more_is_written_than_it_can_read(prompt: str, written: int) -> None:
     app = visit("write", prompt=prompt, write="100", temperature="10", seed="1")
     assert f"It cannot read more than {TOKEN_LIMIT} tokens" in words(app)
     assert len(sent(app, "passage")["tokens"]) == written + 1
-    assert "Write one word" in buttons(app)
+    assert "One more word" in buttons(app)
 
 
 def test_a_larger_one_writes_too() -> None:

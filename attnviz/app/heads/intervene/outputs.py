@@ -21,10 +21,7 @@ from attnviz.text import head_name
 from attnviz.trace import Kind
 
 _TITLE = "how far each token’s output turns"
-_MEANING = (
-    "An output is the vector that a token has after the last layer. An angle of 0° means that it points "
-    "where it did, 90° that nothing of it does."
-)
+_MEANING = "0° would be no change, 90° that nothing of it is left"
 _MOST_BARS = 48  # of a long text, the tokens that turn most
 _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
@@ -32,7 +29,7 @@ _ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not 
 def in_short(chosen: Intervention, found: Effect) -> str:
     """How far the output of the token that is looked at turns: one sentence, in Markdown."""
     turned = _of_token(chosen, found)
-    how_far = f"turns by **{angle(turned)}**" if turned else "does not turn"
+    how_far = f"turns by **{angle(turned)}** ({_MEANING})" if turned else "does not turn"
     return f"{_cause(chosen)}, the output of {chosen.token} {how_far}."
 
 
@@ -45,7 +42,7 @@ def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
 def explain(chosen: Intervention, found: Effect, place: int | None) -> None:
     """Say it, and what an angle means."""
     tell(chosen, found, place)
-    st.markdown(_MEANING)
+    st.markdown("An output is the vector that a token has after the last layer.")
 
 
 def every_token(chosen: Intervention, found: Effect) -> None:

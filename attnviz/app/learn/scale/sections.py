@@ -133,7 +133,9 @@ def picture(drawn: Draw) -> None:
         st.markdown(
             f"At $d$ = **{drawn.d}** the variance is **{measured:.2f}** "
             f"(theory: {drawn.d} ± {2 * error:.2f}, two standard errors). **Without** the division, key "
-            f"{strongest + 1} gets **{plain}**; **with** it, **{scaled}**."
+            f"{strongest + 1} gets **{plain}**; **with** it, **{scaled}**.\n\n"
+            f":small[Entropy: {log2(KEYS):.0f} bits if all {KEYS} get the same, 0 if one gets everything. "
+            "Gradient: how far the weights move if the query moves a little; near 0 it learns nothing.]"
         )
 
 

@@ -119,8 +119,8 @@ def write(text: str, model: str) -> Story:
     written = Story(ModelInput(text, writing=how), how, model=model)
     done, count = written.ended or len(written.tokens) >= TOKEN_LIMIT, written.trace.written
     with buttons:
-        st.button("Write one word", disabled=done, on_click=_go_on, args=(count + 1,))
-        st.button("Write to the end", disabled=done, on_click=_to_the_end, args=(written,))
+        st.button("One more word", disabled=done, on_click=_go_on, args=(count + 1,))
+        st.button("To the end of the story", disabled=done, on_click=_to_the_end, args=(written,))
         st.button("Start again", disabled=not count, on_click=_go_on, args=(0,))
         word = WRITTEN_WORD.draw("Word to look into", len(_words(written)), width=140)
     return replace(written, word=word - 1)
