@@ -1,9 +1,16 @@
 """A text that the visitor uploads: read once for each file, and forgotten with its box."""
 
+import tomllib
+from collections.abc import Callable
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.capture import pictures, sounds
+from attnviz.errors import UnreadableText
+from attnviz.experiments import pairs
 from attnviz.experiments.corpus import Corpus
+from tests.app.shown import APP, visit
 
 GOOD = b"Bees dance, and bears dance, too.\nWho left the gate open?\n"
 OTHER = b"The ferry was late again.\n"
@@ -74,3 +81,25 @@ def test_another_file_takes_its_place_even_one_of_the_same_name_and_it_goes_with
     uploads.app.file_uploader[0].clear().run()
     assert not uploads.taken()
     assert uploads.read == ["mine.txt", "mine.txt", "picture.txt", "bees.txt"]
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "read"),
+    [
+        ("behaviour", {"on": "Many sentences", "source": "Upload"}, Corpus.from_bytes),
+        ("pronouns", {"pairs": "Upload pairs"}, pairs.decoded),
+    ],
+)
+def test_a_box_takes_files_as_large_as_it_says(
+    page: str, link: dict[str, str], read: Callable[[bytes, str], object]
+) -> None:
+    [box] = visit(page, link).get("file_uploader")
+    most = box.proto.max_upload_size_mb * 2**20
+    read(b"a" * most, "x")
+    with pytest.raises(UnreadableText, match="is larger than"):
+        read(b"a" * (most + 1), "x")
+
+
+def test_pictures_and_sounds_may_be_as_large_as_the_server_takes_them() -> None:
+    settings = tomllib.loads((APP.parent / ".streamlit/config.toml").read_text("utf-8"))
+    assert settings["server"]["maxUploadSize"] * 2**20 <= min(pictures.MOST_BYTES, sounds.MOST_BYTES)
