@@ -60,6 +60,7 @@ _STYLE = """
 }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
+.stMain .stTooltipIcon button { padding: 4px; margin: -4px; }
 @media (forced-colors: active) {
   .stButtonGroup [aria-checked="true"] { background: Highlight; color: HighlightText; }
   .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }

@@ -19,6 +19,7 @@ STATE = ROOT / "attnviz" / "app" / "state"
 # Names in links made earlier: the page, the old name and a value, and the choice that it means now.
 FORMER = [
     ("behaviour", "pair", "It slept.", "read_with", "It slept."),
+    ("explore", "find", "itself", "filter", "itself"),
     ("positions", "pair", "7", "dimension_pair", 7),
     ("pronouns", "first", "8 road", "first_meant", "8 road"),
     ("pronouns", "second", "3 dog", "second_meant", "3 dog"),

@@ -36,8 +36,10 @@ FIGURE_BEGINS = 200  # pixels from the top
 SCREENS = {"wide": 2, "phone": 5}
 AT_200_PERCENT: ViewportSize = {"width": DESKTOP["width"] // 2, "height": DESKTOP["height"] // 2}
 NARROWEST = 24  # pixels that a number of two digits needs
+TARGET = 24  # pixels that a finger needs
 
 _WIDTHS = "all => all.filter(each => each.checkVisibility()).map(each => each.clientWidth)"
+_HEIGHTS = "all => all.filter(each => each.checkVisibility()).map(each => each.offsetHeight)"
 _GROUND = "one => getComputedStyle(one).backgroundColor"
 _HEIGHT = "one => one.scrollHeight"
 # A formula is no word; what is chosen beside the picture is none either.
@@ -93,6 +95,7 @@ def test_the_main_part_is_short_and_its_tree_is_as_kept(
     page.set_viewport_size(PHONE)
     wait_idle(page)
     assert height(page) <= SCREENS["phone"] * PHONE["height"]
+    assert min(page.locator(".stTooltipIcon button").evaluate_all(_HEIGHTS), default=TARGET) >= TARGET
     page.set_viewport_size(AT_200_PERCENT)
     wait_idle(page)
     assert fits(page)
