@@ -133,9 +133,7 @@ def picture(drawn: Draw) -> None:
         st.markdown(
             f"At $d$ = **{drawn.d}** the variance is **{measured:.2f}** "
             f"(theory: {drawn.d} ± {2 * error:.2f}, two standard errors). **Without** the division, key "
-            f"{strongest + 1} gets **{plain}**; **with** it, **{scaled}**.\n\n"
-            f":small[Entropy: {log2(KEYS):.0f} bits if all {KEYS} get the same, 0 if one gets everything. "
-            "Gradient: how far the weights move if the query moves a little; near 0 it learns nothing.]"
+            f"{strongest + 1} gets **{plain}**; **with** it, **{scaled}**."
         )
 
 
@@ -166,7 +164,9 @@ def text() -> None:
         "Why does that matter? **Softmax** turns scores into shares, the :violet[weights]. Only differences "
         f"count: a key that scores 10 more than another gets $e^{{10}}$ ≈ {exp(10):,.0f} times its weight. "
         "Without the division such differences are common at a large $d$: one key takes nearly everything, "
-        "by pure chance. Drag $d$, and see."
+        "by pure chance. Drag $d$, and see.\n\n"
+        f":small[Entropy: {log2(KEYS):.0f} bits if all {KEYS} get the same, 0 if one gets everything. "
+        "Gradient: how far the weights move if the query moves a little; near 0 it learns nothing.]"
     )
 
 
