@@ -4,6 +4,4 @@ from attnviz.app.learn import assigned
 from attnviz.app.page import page
 
 with page("assignment", "Assignment", lambda: None):
-    about = assigned.choose()
-    assigned.ask(about)
-    assigned.check()
+    assigned.ask(assigned.choose())

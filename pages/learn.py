@@ -2,21 +2,10 @@
 
 import streamlit as st
 
-from attnviz.app.classroom import bar
-from attnviz.app.learn import contents, handout, plan
+from attnviz.app.learn import contents
 from attnviz.app.page import page
 
-
-def for_teachers() -> None:
-    """Draw what a teacher gives a class: plans of lessons, assignments, and handouts."""
-    plan.draw()
-    handout.draw()
-
-
 with page("learn", "Learn"):
-    seat = bar.seat()
-    if seat.teaches:  # who leads a room looks for this
-        for_teachers()
     st.header("Attention, one question a page", anchor=False)
     st.markdown("Type sentences of your own. Read the pages in order, or begin where you are curious.")
     contents.draw("attention")
@@ -32,5 +21,6 @@ with page("learn", "Learn"):
         "what it reads for each word."
     )
     contents.draw("storyteller")
-    if not seat.room:  # who follows a lesson does not see its answers
-        for_teachers()
+    st.page_link(
+        "pages/classroom.py", label="For teachers: plans, handouts, assignments", icon=":material/groups:"
+    )

@@ -19,6 +19,7 @@ LONGEST, LONGEST_OPTION, FEWEST, MOST = 400, 80, 2, 6
 """The characters of a question and of an option, and how many options there are."""
 
 _UNMARKED = "not marked"
+_UNWRITTEN = ("", "", _UNMARKED)
 _BETWEEN = ";"
 _COVERED = """
 <style>
@@ -68,7 +69,7 @@ def form() -> Question | None:
     """
     name, written = link.page(), memory.get(_WRITTEN, {})
     if memory.get(_WRITTEN_ON, name) != name and not link.in_address(ASK):
-        for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, ("", "", _UNMARKED)), strict=True):
+        for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, _UNWRITTEN), strict=True):
             choice.set(value)
     memory.put(_WRITTEN_ON, name)
     with st.popover("Ask your own", icon=":material/edit:", type="tertiary"):
@@ -164,6 +165,15 @@ def ask(question: Question) -> None:
             st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
             every = frozenset(lesson.name for lesson in LESSONS) | {name}
             st.button("Reveal on every page", type="tertiary", on_click=reveal, args=(every,))
+        if question.own:
+            st.button("Remove this question", type="tertiary", on_click=_withdraw, args=(name,))
+
+
+def _withdraw(name: str) -> None:
+    """Take back the teacher's question; the page asks its own again, if it has one, and covers its answer."""
+    for choice, value in zip((ASK, OPTIONS, RIGHT), _UNWRITTEN, strict=True):
+        choice.set(value)
+    reveal(revealed() - {name})
 
 
 def ask_below(own: Question | None) -> None:

@@ -25,7 +25,7 @@ def test_a_link_asks_it_and_judges_the_guess(page: str) -> None:
     assert verdict(app) == "**Not quite: the witness.**"
 
 
-def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_and_stays_with_its_page() -> None:
+def test_it_needs_no_right_answer_and_goes_when_it_is_removed_and_stays_with_its_page() -> None:
     app = visit("scale", {**ASKED, "right": "not marked"})
     assert verdict(app) == "**No option was called the right one.**"
     assert "if nobody may look ahead" in words(app.switch_page("pages/masks.py").run())
@@ -34,10 +34,10 @@ def test_it_needs_no_right_answer_and_goes_when_it_is_emptied_and_stays_with_its
     assert "Who was late?" in words(app.switch_page("pages/scale.py").run())
     assert list(app.button_group(key="guess_scale").options) == ["the lawyer", "the witness"]
     assert "Who is it?" in words(app.switch_page("pages/masks.py").run())
-    app = visit("scale", ASKED)
-    app.text_input(key="ask").set_value("").run()
-    app.text_input(key="options").set_value("").run()
+    press(app.switch_page("pages/scale.py").run(), "Remove this question")
     assert "How large is the variance" in words(app)
+    assert "Reveal" in buttons(app)
+    assert "Remove this question" not in buttons(app)
 
 
 def test_a_guess_stays_until_another_question_is_asked_which_is_covered_then() -> None:

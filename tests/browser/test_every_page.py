@@ -80,10 +80,10 @@ VIEWS = {
         f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
         opened=("^Look$", "Refused families, and why"),
     ),
-    "classroom": View("classroom"),
+    "classroom": View("classroom?open=Everything"),
     "about": View("about"),
     "references": View("references?cited=Clark+et+al.+2019"),
-    "assignment": View("assignment?lesson=5+·+Masks", opened=("For teachers",)),
+    "assignment": View("assignment?lesson=5+·+Masks"),
 }
 
 

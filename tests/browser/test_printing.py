@@ -83,7 +83,7 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
 def test_a_handout_is_printed_whole_without_scripts(
     page: Page, browser: Browser, server: Server, tmp_path: Path
 ) -> None:
-    visit(page, f"{server.url}/learn?{urlencode({'sentence': LONG, 'handout': '5 · Masks'})}&blanks=3")
+    visit(page, f"{server.url}/classroom?{urlencode({'sentence': LONG, 'handout': '5 · Masks'})}&blanks=3")
     file = save(page, "Handout (HTML)", tmp_path)
     with browser.new_context(java_script_enabled=False, offline=True) as context:
         sheet = context.new_page()

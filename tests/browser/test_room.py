@@ -364,6 +364,14 @@ def leave(lesson: Lesson) -> None:
     expect(student.get_by_role("heading", name="10 · Is the picture the cause?")).to_be_visible()
     press(student, "Follow again")
     lesson.everybody_sees(translate)
+    call = lesson.teacher.get_by_role("button", name="Call all back")
+    expect(call).to_be_hidden()
+    press(student, "Stop following")
+    menu(student).filter(has_text="Models").click()
+    expect(student.get_by_role("heading", name="Models", exact=True)).to_be_visible()
+    call.click()
+    lesson.everybody_sees(translate)
+    bar(lesson.teacher, "5 here · 5 follow.")
     expect(
         lesson.teacher.get_by_text("In French every noun")
     ).to_be_visible()  # not what was asked on Explore

@@ -6,9 +6,21 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from tests.browser.server import Server
-from tests.browser.visit import PROJECTOR, axe, eventually, leading, middle, press, visit, wait_idle
+from tests.browser.visit import (
+    COMPUTED_MS,
+    PROJECTOR,
+    axe,
+    eventually,
+    leading,
+    menu,
+    middle,
+    press,
+    visit,
+    wait_idle,
+)
 
 LEAST = 24  # pixels of type that is read from afar
 
@@ -178,7 +190,7 @@ def test_the_section_that_is_open_is_a_part_of_its_own(
 
 def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/induction?teacher=true&said_again=10+jar")
+    visit(page, f"{server.url}/induction?teacher=true&said_again=12+LATER")
     for _ in range(2):
         press(page, "PageDown")
         wait_idle(page)
@@ -210,17 +222,29 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         last = page.locator("[data-shown] .rail > li:visible")
         expect(last).to_have_count(1)
         expect(last.locator(".quotient")).to_be_in_viewport()
+        expect(page.get_by_role("status").filter(has_text="5 of 5 (2/2)")).to_be_visible()
+        menu_button = page.get_by_role("button", name="Menu", exact=True)
+        for entry, part in {"Translate": "question", "Explore": "sentences"}.items():
+            menu_button.click()
+            menu(page).filter(has_text=entry).click()
+            expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
+            wait_idle(page)
+            assert seen(page) == part
+        menu_button.click()
+        menu(page).filter(has_text="Heads").click()
+        expect(page.get_by_role("heading", name="What does each head do?")).to_be_visible()
 
 
-def test_explore_and_the_tools_have_it_too(page: Page, server: Server) -> None:
+def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) -> None:
+    """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/compare?teacher=true")
-    for _ in range(3):
-        assert seen(page) == "tool"
-        press(page, "PageDown")
-        wait_idle(page)
-    for name, parts in {"": "sentences", "plane": "tool"}.items():  # test_shape finds this part on all tools
-        page.goto(f"{server.url}/{name}?teacher=true")  # what the page computes is not waited for
-        expect(page.locator(f".st-key-slide-{parts}[data-shown]")).to_be_visible()
-        expect(page.locator(".stAppHeader")).to_be_hidden()
-        press(page, "PageDown")
+    with leading(page, server.url):
+        for tool in TOOLS:
+            visit(page, f"{server.url}/{tool.name}?teacher=true")
+            expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
+            place, before = page.locator(".teachers-moves output"), ""
+            while (place.text_content() or "") != before:
+                before = place.text_content() or ""
+                assert seen(page) == "tool"
+                press(page, "PageDown")
+                wait_idle(page)

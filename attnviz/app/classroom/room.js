@@ -9,9 +9,10 @@
  *   are counted from 0; null: unknown
  * @typedef {Result & { round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll
  * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, results: Result[],
- *   people: { here: number, following: number }, leads: boolean }} State `leads`: the teacher, from this window
- * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
- *   not follow
+ *   people: { here: number, following: number }, leads: boolean, calls: number }} State `leads`: the teacher, from this
+ *   window; `calls`: how often all were called back
+ * @typedef {{ room: string, key?: string, voter?: string, left?: boolean, calls?: number }} Seat the teacher's has a
+ *   key; `left`: does not follow, since so many `calls`
  */
 
 const KEPT = "attnviz:room";
@@ -94,6 +95,11 @@ class Room extends EventTarget {
     return Boolean(this.seat?.voter) && !this.seat.left;
   }
 
+  /** Whether the teacher has called back, since this browser left, those who look around on their own. */
+  get called() {
+    return Boolean(this.seat?.left) && this.state?.calls > (this.seat.calls ?? 0);
+  }
+
   /** Opens a room of one's own. */
   open() {
     if (this.seat) return;
@@ -130,7 +136,7 @@ class Room extends EventTarget {
 
   /** @param {boolean} on */
   follow(on) {
-    this.#sit({ ...this.seat, left: !on });
+    this.#sit({ ...this.seat, left: !on, calls: this.state?.calls });
     this.#send({ do: "follow", on });
     this.#changed();
   }

@@ -10,7 +10,6 @@ import styles from "./room_bar.css";
 const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
 const MOST_TRIES = 5;
-const OF_A_SEAT = ["classroom", "learn"]; // pages that differ with it
 const ASSIGNMENT = "assignment"; // who works on it is not carried off: following pauses
 const [ASK, END] = ["Ask this page's question", "End it for all?"];
 const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
@@ -43,11 +42,8 @@ class RoomBar extends View {
       this.draw();
     };
     this.fold = button("", fold, "Show question");
-    const follow = () => {
-      returning = !room.follows;
-      room.follow(returning);
-    };
-    this.follow = button("", follow);
+    this.follow = button("", () => this.turn(!room.follows));
+    this.call = button("Call all back", () => room.act({ do: "call" }));
     this.lead = button("Lead from here", () => room.act({ do: "lead" }));
     this.ask = button("", () => room.act({ do: "ask", ...this.data.question }), ASK);
     this.point = button("Point", () => this.aim());
@@ -57,7 +53,7 @@ class RoomBar extends View {
     this.csv = button("Votes as CSV", () => save(room.state.results));
     this.csv.classList.add("save");
     this.leading = places(this.csv, this.ask, this.point, this.end);
-    this.row.append(this.lead, this.follow, this.fold, this.leading);
+    this.row.append(this.lead, this.follow, this.fold, this.call, this.leading);
     this.poll = new PollPanel(() => this.showVotes());
     this.panel = element("div", { class: "panel" }, this.poll.root);
     const label = "Live room";
@@ -68,7 +64,7 @@ class RoomBar extends View {
     for (const each of OF_A_CLICK) window.addEventListener(each, this.clicked, { capture: true });
     const begun = ({ target }) => target.closest(".stMain") && !target.closest(".st-key-room-bar");
     this.listen({ focusin: (event) => this.working && begun(event) && room.follow(false) });
-    this.changed = () => this.data && this.draw();
+    this.changed = () => this.data && (room.called ? this.turn(true) : this.draw());
     room.addEventListener("change", this.changed);
     this.onResize(() => {
       const part = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
@@ -103,6 +99,13 @@ class RoomBar extends View {
     if (goal) this.later(SOON);
   }
 
+  /** Follows the teacher from now on, or not any more.
+   * @param {boolean} on */
+  turn(on) {
+    returning = on;
+    room.follow(on);
+  }
+
   draw() {
     const { seat, state, trouble, teaches, leads, follows } = room;
     const { poll, point } = (!teaches || leads ? state : null) ?? {};
@@ -117,6 +120,7 @@ class RoomBar extends View {
     this.lead.hidden = !teaches || !state || leads;
     if (!leads) this.aiming = false;
     this.leading.hidden = !leads;
+    this.call.hidden = !leads || state.people.here === state.people.following;
     this.ask.hidden = !this.data.question;
     this.ask.textContent = this.data.question?.own ? "Ask your question" : ASK;
     this.point.hidden = this.data.page === "classroom"; // students stay where they are
@@ -163,14 +167,14 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** The pages Classroom and Learn are drawn by where one sits; nobody reveals while a vote is open, nor
+  /** The page Classroom is drawn by where one sits; nobody reveals while a vote is open, nor
    * who follows: a teacher's *Reveal* is everybody's. */
   tellPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";
     const covered = state?.poll?.open ? "vote" : room.follows && code ? "led" : "";
     const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", covered };
-    if (!OF_A_SEAT.includes(this.data.page) && covered === this.data.known[3]) return;
+    if (this.data.page !== "classroom" && covered === this.data.known[3]) return;
     const text = JSON.stringify(Object.values(now));
     if (text === JSON.stringify(this.data.known) || text === this.told) return;
     this.told = text;
@@ -233,7 +237,7 @@ class RoomBar extends View {
   goTo(view) {
     if (!view) return;
     const text = JSON.stringify(view);
-    if (text === taken) return;
+    if (text === taken && !returning) return;
     if (this.working && view.path !== ASSIGNMENT && !returning) {
       room.follow(false);
       return;

@@ -134,6 +134,7 @@ class Room:
         results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
         taught: when a window of the teacher's was here last, in seconds since 1970.
+        calls: how often the teacher called all back who look around on their own.
     """
 
     until: float
@@ -147,6 +148,7 @@ class Room:
     results: list[dict[str, Any]] = field(default_factory=list)
     people: dict[str, Person] = field(default_factory=dict)
     taught: float = 0.0
+    calls: int = 0
 
     @classmethod
     def read(cls, text: str) -> Room:
@@ -173,6 +175,7 @@ class Room:
             "people": here if voter is None else None,
             "results": self.all_results() if voter is None else None,
             "leads": voter is None and window == self.leader,
+            "calls": self.calls,
         }
 
     def teach(self, key: object) -> None:
@@ -258,18 +261,12 @@ class Room:
                 isinstance(option, str) for option in options
             ):
                 self._ask(question, options, message.get("right"))
+            case {"do": "call"}:
+                self.calls += 1
             case {"do": "clear"}:
                 self.results, self.poll = self.all_results(), None
             case {"do": "again" | "close" | "show" as what}:
-                if self.poll is None:
-                    raise Refused("There is no question. Ask one first.")
-                if what != "again":
-                    self.poll.open = False
-                    self.poll.shown |= what == "show"
-                elif self.poll.votes:  # else it was pressed twice, and this vote has just begun
-                    first = self.poll
-                    self.rounds += 1
-                    self.poll = Poll(self.rounds, first.question, first.options, first.right, first.counts())
+                self._go_on(what)
             case _:
                 raise Refused(UNCLEAR)
 
@@ -283,6 +280,18 @@ class Room:
         self.results = self.all_results()
         self.rounds += 1
         self.poll = Poll(self.rounds, question, options, None if right is None else int(right))
+
+    def _go_on(self, what: str) -> None:
+        """Let all vote again, close the vote, or show what came out."""
+        if self.poll is None:
+            raise Refused("There is no question. Ask one first.")
+        if what != "again":
+            self.poll.open = False
+            self.poll.shown |= what == "show"
+        elif self.poll.votes:  # else it was pressed twice, and this vote has just begun
+            first = self.poll
+            self.rounds += 1
+            self.poll = Poll(self.rounds, first.question, first.options, first.right, first.counts())
 
     def all_results(self) -> list[dict[str, Any]]:
         """What was voted so far, with the question that stands; without one that nobody answered."""

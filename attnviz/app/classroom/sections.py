@@ -61,7 +61,6 @@ def _entrance(trouble: str) -> None:
             "question or *Ask your own*, count the votes, and point; the students' pages follow yours."
         )
         st.button("Open a room", on_click=bar.wish, args=("open",))
-        st.page_link("pages/learn.py", label="Plans of lessons: “Teach it”", icon=":material/school:")
 
 
 def _of_the_teacher(code: str) -> None:
@@ -82,10 +81,10 @@ def _of_the_teacher(code: str) -> None:
                 icon=":material/wifi_off:",
             )
         st.markdown(
-            "Students now see each page that you open. There, the bar at the foot asks the page's question, "
-            "or *your own*, and points. Nobody sees the votes before you show them."
+            "Open a page, for example from a lesson plan below: students then see it. There, the bar at the "
+            "foot asks the page's question, or *your own*, and points. Nobody sees the votes before you show "
+            "them."
         )
-        st.page_link("pages/learn.py", label="Lessons: “Teach it”", icon=":material/school:")
     if joins:
         with picture:
             picture_of = escape(f"QR code of {joins}")

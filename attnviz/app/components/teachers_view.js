@@ -36,28 +36,6 @@ const pieces = (part) =>
     return own.length ? own : [child];
   });
 
-/** Divides what a part of the page holds into screens; what one controls it with stands on each of them.
- * @param {Element[]} children
- * @param {() => number} over by how many pixels it is higher than the screen */
-function divided(children, over) {
-  const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent");
-  const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
-  for (const one of others) one.setAttribute("data-not-now", "");
-  const screens = [];
-  for (const one of others) {
-    one.removeAttribute("data-not-now");
-    const [last] = screens.slice(-1);
-    if (last && (over() <= 0 || last.every(heading))) last.push(one);
-    else {
-      const next = [one];
-      while (last && heading(last.at(-1))) next.unshift(last.pop());
-      for (const before of last ?? []) before.setAttribute("data-not-now", "");
-      screens.push(next);
-    }
-  }
-  return screens;
-}
-
 class TeachersView {
   on = false;
   at = 0; // the part that is shown
@@ -68,12 +46,18 @@ class TeachersView {
   arrived = null; // whether the answer, or the page, that was asked for is there; null: none was
   asked = 0; // when
   pressed = 0; // the last step that was asked for on the way there
+  /** @type {Set<any>} */
+  changed = new Set(); // what was enlarged, hidden or cut: Streamlit may take it over for another page
 
   constructor() {
     const move = (text, name, by) =>
       element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
-    this.moves = element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, move("←", "Back", -1), move("→", "Next", 1));
-    document.body.append(this.moves);
+    this.place = element("output");
+    const unfold = () => this.unfold(!html.hasAttribute("data-menu"));
+    this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: unfold });
+    this.unfold(false);
+    const moves = [this.menu, move("←", "Back", -1), this.place, move("→", "Next", 1)];
+    document.body.append(element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, ...moves));
     this.sizes = new ResizeObserver(() => this.soon());
     this.sized = new WeakSet();
     new MutationObserver(() => this.soon()).observe(document.body, {
@@ -108,16 +92,28 @@ class TeachersView {
       html.removeAttribute("data-black");
       window.dispatchEvent(new Event("attnviz:redraw")); // the widgets draw themselves again
     }
-    if (this.page !== location.pathname) [this.page, this.at, this.screen] = [location.pathname, 0, 0];
+    if (this.page !== location.pathname) {
+      [this.page, this.at, this.screen] = [location.pathname, 0, 0];
+      this.unfold(false);
+    }
+    this.release();
     const all = on ? parts() : [];
     this.at = Math.max(0, Math.min(this.at, all.length - 1));
-    for (const part of document.querySelectorAll("[data-shown]")) if (part !== all[this.at]) this.release(part);
-    if (on && all.length) this.show(all[this.at]);
+    if (all.length) this.show(all[this.at]);
+    const divided = this.screens.length > 1 ? ` (${this.screen + 1}/${this.screens.length})` : "";
+    const place = all.length ? `${this.at + 1} of ${all.length}${divided}` : "";
+    if (this.place.textContent !== place) this.place.textContent = place; // which the observer sees
     if (this.pressed && !this.underWay) {
       const by = this.pressed;
       this.pressed = 0;
       this.step(by);
     }
+  }
+
+  /** @param {boolean} open whether the menu of all pages is shown */
+  unfold(open) {
+    html.toggleAttribute("data-menu", open);
+    this.menu.setAttribute("aria-expanded", String(open));
   }
 
   /** Whether an answer, or another page, was asked for, and is not drawn yet. */
@@ -135,21 +131,50 @@ class TeachersView {
     button.click();
   }
 
-  /** @param {any} part */
-  release(part) {
-    part.removeAttribute("data-shown");
-    part.style.zoom = "";
-    // Also what was divided before a widget in it made pieces of itself; the next page may take it over.
-    const hidden = [...part.querySelectorAll("[data-not-now]"), ...drawn(part, "[data-not-now]")];
-    for (const one of hidden) one.removeAttribute("data-not-now");
-    for (const rows of drawn(part, "[data-rows]")) rows.style.maxHeight = "";
+  /** Takes back all that `show` has done. */
+  release() {
+    for (const one of this.changed) {
+      one.removeAttribute("data-shown");
+      one.removeAttribute("data-not-now");
+      one.style.zoom = one.style.maxHeight = "";
+    }
+    this.changed.clear();
+    this.screens = [[]];
+  }
+
+  /** @param {Element} one */
+  hide(one, hidden = true) {
+    one.toggleAttribute("data-not-now", hidden);
+    this.changed.add(one);
+  }
+
+  /** Divides what a part of the page holds into screens; what one controls it with stands on each of them.
+   * @param {Element[]} children
+   * @param {() => number} over by how many pixels it is higher than the screen */
+  divided(children, over) {
+    const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent");
+    const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
+    for (const one of others) this.hide(one);
+    const screens = [];
+    for (const one of others) {
+      this.hide(one, false);
+      const [last] = screens.slice(-1);
+      if (last && (over() <= 0 || last.every(heading))) last.push(one);
+      else {
+        const next = [one];
+        while (last && heading(last.at(-1))) next.unshift(last.pop());
+        for (const before of last ?? []) this.hide(before);
+        screens.push(next);
+      }
+    }
+    return screens;
   }
 
   /** Shows a part of the page as high as the screen.
    * @param {any} part */
   show(part) {
-    this.release(part);
     part.setAttribute("data-shown", "");
+    this.changed.add(part);
     const full = Math.max(1, Math.min(window.innerWidth / WIDTH, window.innerHeight / HEIGHT));
     html.style.setProperty("--projector", String(full)); // what else is to be read from afar
     const enlarge = (by) => {
@@ -162,18 +187,19 @@ class TeachersView {
       this.sized.add(child);
     }
     const over = () => part.scrollHeight - part.clientHeight;
-    this.screens = over() > 0 ? divided(pieces(part), over) : [[]];
+    if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
       // Words alone are no screen: the page has them, and who stands before it says them.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
-      for (const one of pictures.length ? words.flat() : []) one.setAttribute("data-not-now", "");
+      for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;
     }
     this.screen = Math.max(0, Math.min(this.screen, this.screens.length - 1));
-    this.screens.forEach((children, at) => children.forEach((one) => one.toggleAttribute("data-not-now", at !== this.screen)));
+    this.screens.forEach((children, at) => children.forEach((one) => this.hide(one, at !== this.screen)));
     for (const rows of drawn(part, "[data-rows]").reverse()) {
       if (over() <= 0) break;
       const { clientHeight: high } = rows;
+      this.changed.add(rows);
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, LEAST_ROWS), high - before / zoom - 1)}px`;
@@ -181,9 +207,9 @@ class TeachersView {
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
-      // In the middle of the window; what is higher than that begins at its top.
+      // What is out of sight comes into the middle of the window; what is higher than that begins at its top.
       const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
-      if (followed.length) rows.scrollTop += (by * rows.clientHeight) / window.height;
+      if (bottom > window.bottom) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
     for (const rows of drawn(part, "[data-rows]")) {

@@ -1,4 +1,4 @@
-"""The page of an assignment: five questions about the student's own sentence, and the check of a result."""
+"""An assignment: five questions about the student's own sentence, and a teacher's check of the results."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _read, _experiment = storytold(books.read), storytold(books.experiment)
 
 _READER = "A hound was too tired to walk over the street."
 _MOST_HANDED_IN = 50_000  # characters
-_RESULTS = ("Before the code", "Lesson", "Number", f"Right, of {COUNT}", "Not accepted, because")
+_RESULTS = ("Name, or what was not accepted", "Lesson", "Number", f"Right, of {COUNT}", "Why not")
 _HANDED_IN = "the assignment that was handed in"
 _LESSONS = {TITLES[lesson.name]: lesson for lesson in LESSONS}
 
@@ -127,26 +127,25 @@ def ask(about: Assigned) -> None:
 
 def check() -> None:
     """Draw the box in which a teacher checks students' codes: one, or those of a whole class."""
-    with st.expander("For teachers: check results", icon=":material/verified:"):
-        st.markdown(
-            "A student hands in a code and a sentence. The code holds lesson, number and score, and a check "
-            "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
-            "reads the code of this app can make one up, and who opens the page anew can answer again. No "
-            "name is asked or kept. Paste as many as you like, each from a new line on; what stands before a "
-            "code in the same line, such as a name, comes into the table, too."
-        )
-        label = "Result codes, each with the student's sentence behind it"
-        handed_in = st.text_area(label, height=120, max_chars=_MOST_HANDED_IN).strip()
-        if not handed_in:
-            return
-        first, *others = results = assignment.results(handed_in)
-        if others:
-            _table(results)
-        elif first.trouble:
-            st.warning(first.trouble, icon=":material/edit:")
-        else:
-            told = f"{TITLES[first.lesson]}, number {first.seed}: {first.score} of {COUNT} right."
-            st.success(told, icon=":material/verified:")
+    st.markdown(
+        "A student hands in a code and a sentence. The code holds lesson, number and score, and a check "
+        "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
+        "reads the code of this app can make one up, and who opens the page anew can answer again. No "
+        "name is asked or kept. Paste as many as you like, each from a new line on; a name before a code, or "
+        "in the line above, comes into the table, too."
+    )
+    label = "Result codes, each with the student's sentence behind it"
+    handed_in = st.text_area(label, height=120, max_chars=_MOST_HANDED_IN).strip()
+    if not handed_in:
+        return
+    first, *others = results = assignment.results(handed_in)
+    if others:
+        _table(results)
+    elif first.trouble:
+        st.warning(first.trouble, icon=":material/edit:")
+    else:
+        told = f"{TITLES[first.lesson]}, number {first.seed}: {first.score} of {COUNT} right."
+        st.success(told, icon=":material/verified:")
 
 
 def _table(results: Sequence[Result]) -> None:

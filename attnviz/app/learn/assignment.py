@@ -33,6 +33,8 @@ _CODE = (  # the first ones had no version
     rf"\b(\w{{1,40}}){_DASH}(\d{{1,9}}){_DASH}(\d){_DASH}(?:(\d){_DASH})?([A-Z2-7]{{{_CHECK}}})"
 )
 _FLAGS = re.ASCII | re.IGNORECASE
+_AROUND = " \t\n,;:"  # a name
+_NO_CODE = "This is no result code. One looks like masks-1-4-3-ABCDEF: copy the whole of it."
 
 
 @dataclass(frozen=True)
@@ -559,7 +561,8 @@ class Result:
     """What a code says that was handed in.
 
     Attributes:
-        before: what stands before the code in its line, such as a name.
+        before: what stands before the code or in the line above, such as a name; with the code, or alone,
+            where it is not accepted.
         lesson: a name in `KINDS`; "" where the code is not accepted.
         seed, score: the number of the assignment, and how many answers were right.
         trouble: why it is not accepted; "" where it is.
@@ -573,34 +576,58 @@ class Result:
 
 
 def results(handed_in: str) -> list[Result]:
-    """What all codes say, in their order: each begins in a line of its own, with its sentence behind it."""
+    """What all codes say, in their order, and what belongs to none.
+
+    Each code begins in a line of its own, with its sentence behind it. A name stands before it, or in the
+    line above: what the check sum shows not to be a sentence's end belongs to the next code.
+    """
     code_ahead = re.sub(r"\((?!\?)", "(?:", _CODE)
-    return [_result(part) for part in re.split(rf"\n(?=[^\n]*?{code_ahead})", handed_in, flags=_FLAGS)]
+    found: list[Result] = []
+    above: list[str] = []  # lines that belong to no code yet
+    for part in re.split(rf"\n(?=[^\n]*?{code_ahead})", handed_in, flags=_FLAGS):
+        match = re.search(_CODE, part, _FLAGS)
+        lines = [line for line in part[match.end() if match else 0 :].splitlines() if line.strip()]
+        if match is None:
+            above = lines
+            continue
+        name = part[: match.start()].strip(_AROUND)
+        named_above = not name and bool(above)
+        if named_above:
+            name = above.pop().strip(_AROUND)
+        found += _unread(above)
+        fits = (count for count in range(len(lines), 0, -1) if _trouble(match, lines[:count]) == "")
+        count = next(fits, len(lines) - (named_above and len(lines) > 1))
+        trouble, above = _trouble(match, lines[:count]), lines[count:]
+        found.append(
+            Result(f"{name} {match[0]}".strip(), trouble=trouble)
+            if trouble
+            else Result(name, match[1].lower(), int(match[2]), int(match[3]))
+        )
+    return [*found, *_unread(above)]
 
 
-def _result(handed_in: str) -> Result:
-    found = re.search(_CODE, handed_in, _FLAGS)
-    lesson = found[1].lower() if found else ""
-    if found is None or lesson not in KINDS:
-        trouble = "This is no result code. One looks like masks-1-4-3-ABCDEF: copy the whole of it."
-        return Result(handed_in.strip(), trouble=trouble)
-    before, text = handed_in[: found.start()].strip(" \t\n,;:"), handed_in[found.end() :]
-    seed, score = int(found[2]), int(found[3])
-    if found[4] != _VERSION:
-        trouble = (
+def _unread(lines: Sequence[str]) -> list[Result]:
+    return [Result(" ".join(lines), trouble=_NO_CODE)] if lines else []
+
+
+def _trouble(match: re.Match[str], lines: Sequence[str]) -> str:
+    """Why a code is not accepted with these lines behind it; "" where it is."""
+    lesson, seed, score, version, check = match.groups()
+    if lesson.lower() not in KINDS:
+        return _NO_CODE
+    if version != _VERSION:
+        return (
             "This code comes from another version of attnviz, which asked other questions. It may be right, "
             "but cannot be checked here: let the student answer the questions of this version."
         )
-    elif not text.strip():
-        trouble = "The student's sentence is missing: it stands behind the code. Paste both."
-    elif code(lesson, seed, score, text).rpartition("-")[2] != found[5].upper():
-        trouble = (
+    if not lines:
+        return "The student's sentence is missing: it stands behind the code. Paste both."
+    if code(lesson.lower(), int(seed), int(score), " ".join(lines)).rpartition("-")[2] != check.upper():
+        return (
             "This code does not fit this sentence. Compare both with what the student sent, letter by "
             "letter: spaces and a stop at the end do not matter."
         )
-    else:
-        return Result(before, lesson, seed, score)
-    return Result(before, trouble=trouble)
+    return ""
 
 
 def _task(question: str, options: Sequence[str], because: str) -> Task | None:

@@ -76,7 +76,6 @@ Cells = Sequence[tuple[int, int]]
 
 def draw() -> None:
     """Draw the choice of lessons, of a sentence and of the blanks, and the button that gives the file."""
-    st.header("Handout", anchor=False)
     st.markdown(
         "On paper: each lesson's question to tick, its numbers with blanks to fill in, and a key on a page "
         "of its own. Open the file and print it; it needs no network."

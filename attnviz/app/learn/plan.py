@@ -136,12 +136,10 @@ PLANS = {
 
 def draw() -> None:
     """Draw all plans; each link opens its page in the teacher's view."""
-    st.header("Teach it", anchor=False)
     st.markdown(
         "Each page asks first, and its answer is covered until *Reveal*. The links open the teacher's view; "
         "*Copy link* there gives students the same page without it."
     )
-    st.page_link("pages/assignment.py", label="Give an assignment", icon=":material/assignment:")
     answered = st.toggle(
         "Expected answers", key="expected answers", help="Computed when this is on; not for the projector."
     )

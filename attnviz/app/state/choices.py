@@ -36,7 +36,7 @@ LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYT
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False)
 
 # Of the sections below the picture, the one that is open.
-OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models"))
+OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models", "classroom"))
 
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
@@ -150,9 +150,9 @@ DIRECTION = OneOf(
 RELATION = OneOf(name="relation", pages=_GRAMMAR)
 
 # The handout.
-HANDED_OUT = Several(name="handout", pages=_on("learn"))
-READ_IN_HANDOUT = Text(name="sentence", pages=_on("learn"))
-BLANKS = Number(name="blanks", pages=_on("learn"), most=999)
+HANDED_OUT = Several(name="handout", pages=_on("classroom"))
+READ_IN_HANDOUT = Text(name="sentence", pages=_on("classroom"))
+BLANKS = Number(name="blanks", pages=_on("classroom"), most=999)
 
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)

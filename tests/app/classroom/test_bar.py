@@ -124,14 +124,12 @@ def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("seat", "places"), [(("", False), [3]), (("ABC234", True), [0]), (("ABC234", False), [])]
+    ("seat", "seen"), [(("", False), True), (("ABC234", True), True), (("ABC234", False), False)]
 )
-def test_who_follows_a_lesson_sees_no_plan_of_it_and_who_teaches_sees_it_first(
-    seat: tuple[str, bool], places: list[int]
-) -> None:
-    app = visit("learn")
+def test_who_follows_sees_nothing_of_what_is_for_teachers(seat: tuple[str, bool], seen: bool) -> None:
+    app = visit("classroom")
     app.session_state["the seat in a live room"] = bar.Seat(*seat)
-    assert [at for at, each in enumerate(clean(app.run()).header) if each.value == "Teach it"] == places
+    assert ("For teachers" in [each.value for each in clean(app.run()).header]) == seen
 
 
 def wish(app: AppTest) -> tuple[str, str, str]:

@@ -132,6 +132,8 @@ def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
     room.answer(stays, {"do": "follow", "on": False})
     room.meet({stays}, {leaves}, NOW + AWAY_SECONDS / 2)
     assert len(room.people) == 2
+    room.lead(WINDOW, {"do": "call"})
+    assert room.seen_by(stays)["calls"] == 1  # the browsers come back by themselves, and say so
     room.meet(set(), set(), NOW + AWAY_SECONDS + 1)
     assert room.seen_by(None)["people"] == {"here": 1, "following": 0}
 
@@ -264,7 +266,7 @@ def test_what_a_teacher_cannot_do_is_said_and_changes_nothing(message: dict[str,
 
 @pytest.mark.parametrize(
     "message",
-    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "clear"}, ASK, {"do": ["vote"]}],
+    [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "call"}, ASK, {"do": ["vote"]}],
 )
 def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any]) -> None:
     room = opened()

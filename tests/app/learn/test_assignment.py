@@ -214,18 +214,32 @@ def test_the_codes_of_a_class_are_read_at_once_with_what_stands_before_them() ->
     )
     title, *read, missing = assignment.results(pasted)
     assert read[:2] == [Result("Anna", "masks", 3, 5), Result("", "scale", 12, 0)]
+    assert [each.before for each in (title, read[2])] == ["Class 9b", f"Bo {slip}"]
     assert [re.split("[.:]", each.trouble)[0] for each in (title, read[2], missing)] == [
         "This is no result code",
         "This is no result code",
         "The student's sentence is missing",
     ]
-    app = visit("assignment")
+    app = visit("classroom", open="Check results")
     app.text_area[0].set_value(pasted).run()
     assert "2 of 5 codes accepted." in words(app)
     [table] = app.dataframe
-    assert list(table.value["Before the code"][:2]) == ["Class 9b", "Anna"]
+    assert list(table.value["Name, or what was not accepted"][:2]) == ["Class 9b", "Anna"]
     assert list(table.value["Right, of 5"][1:3]) == [5, 0]
     assert [button.proto.label for button in app.get("download_button")] == ["Results as CSV"]
+
+
+def test_a_name_may_stand_in_the_line_above_a_code() -> None:
+    right, longer = code("masks", 3, 5, SENTENCE), code("scale", 12, 0, "A dog. It slept.")
+    pasted = (
+        f"Class 9b\nAnna\n{right}\n{SENTENCE}\n\nBo:\n\n{longer} A dog.\nIt slept.\n"
+        f"Cy\n{right}\nAnother sentence.\nDee\n{right} {SENTENCE}\nSent from a phone\n"
+    )
+    title, anna, bo, cy, dee, rest = assignment.results(pasted)
+    assert (anna, bo) == (Result("Anna", "masks", 3, 5), Result("Bo", "scale", 12, 0))
+    assert dee == replace(anna, before="Dee")  # although what stands before it cannot be told by its sum
+    assert "does not fit" in cy.trouble
+    assert [each.before for each in (title, cy, rest)] == ["Class 9b", f"Cy {right}", "Sent from a phone"]
 
 
 def answer(radio: Radio[str]) -> None:
@@ -246,10 +260,11 @@ def test_a_student_answers_hands_in_and_the_teacher_reads_the_code(name: str) ->
     right = told.count("**Yes.**")
     assert right + told.count("**Not quite: ") == assignment.COUNT
     assert app.header[0].value == f"{right} of 5"
-    app.text_area[0].set_value(app.code[0].value).run()
-    assert app.success[0].value == f"{TITLES[name]}, number 3: {right} of 5 right."
-    app.text_area[0].set_value(f"{app.code[0].value}!").run()
-    assert "does not fit this sentence" in warnings(app)
+    checking = visit("classroom", open="Check results")
+    checking.text_area[0].set_value(app.code[0].value).run()
+    assert checking.success[0].value == f"{TITLES[name]}, number 3: {right} of 5 right."
+    checking.text_area[0].set_value(f"{app.code[0].value}!").run()
+    assert "does not fit this sentence" in warnings(checking)
 
 
 def test_a_link_from_before_the_lessons_had_numbers_opens_its_lesson() -> None:

@@ -110,12 +110,12 @@ def test_a_long_sentence_keeps_its_largest_numbers_and_says_so() -> None:
     assert "the 18 rows with the largest numbers, of 98" in long.about
 
 
-def test_learn_offers_the_45_minutes_and_leaves_out_what_cannot_be_read() -> None:
-    app = visit("learn")
+def test_classroom_offers_the_45_minutes_and_leaves_out_what_cannot_be_read() -> None:
+    app = visit("classroom", open="Handout")
     [menu] = app.multiselect
     assert menu.value == ["1 · Weighted average", "3 · Query, key, value", "9 · Translate", "10 · Cause"]
-    assert not app.warning
-    app = visit("learn", sentence="The xylophone sang.", handout=["9 · Translate", "5 · Masks"])
+    assert "Left out" not in warnings(app)
+    app = visit("classroom", sentence="The xylophone sang.", handout=["9 · Translate", "5 · Masks"])
     assert "Left out: 9 · Translate." in warnings(app)
     assert "xylophone" in warnings(app)
     assert len(app.get("download_button")) == 1

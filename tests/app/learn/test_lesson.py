@@ -91,14 +91,14 @@ def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
         assert title.startswith(f"{sum(step.minutes for step in steps)} minutes")
     links = [
         each.proto.page
-        for each in visit("learn").get("page_link")
+        for each in visit("classroom", open="Lesson plans").get("page_link")
         if each.proto.query_string == "teacher=true"
     ]
     assert links == [step.name for steps in plan.PLANS.values() for step in steps]
 
 
 def test_the_plan_tells_what_to_expect_when_a_teacher_asks_for_it() -> None:
-    app = visit("learn")
+    app = visit("classroom", open="Lesson plans")
     assert "**Expect:**" not in words(app)
     expected = words(app.toggle(key="expected answers").set_value(True).run())
     assert expected.count("**Expect:**") == sum(map(len, plan.PLANS.values()))
