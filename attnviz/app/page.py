@@ -110,9 +110,8 @@ def draw_copy_link(always: list[str] | None = None) -> None:
 
     The address always names the choices `always`, even as the visitor found them; None: as the table says.
     """
-    if link.page() in TEACHER.pages and TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW):
-        with st.container(key="to-room"):
-            st.page_link("pages/classroom.py", label="Live room")
+    if link.page() in TEACHER.pages:
+        TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
     given, here = link.given(), of_page(link.page())
     if always is None:
         always = [name for name, values in given.items() if here[name].always and any(values)]

@@ -46,7 +46,7 @@ least => {
         const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
         if (size < least - 0.1) found.small.push(`${size} ${name}`);
     });
-    document.querySelectorAll("[data-shown], .st-key-teacher, .st-key-to-room, .st-key-link").forEach(look);
+    document.querySelectorAll("[data-shown], .st-key-teacher, .st-key-link, .teachers-moves").forEach(look);
     return found;
 }
 """

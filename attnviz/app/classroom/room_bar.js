@@ -102,7 +102,7 @@ class RoomBar extends View {
   /** Follows the teacher from now on, or not any more.
    * @param {boolean} on */
   turn(on) {
-    returning = on;
+    [returning, taken] = [on, ""];
     room.follow(on);
   }
 
@@ -237,12 +237,12 @@ class RoomBar extends View {
   goTo(view) {
     if (!view) return;
     const text = JSON.stringify(view);
-    if (text === taken && !returning) return;
+    if (text === taken) return;
     if (this.working && view.path !== ASSIGNMENT && !returning) {
       room.follow(false);
       return;
     }
-    returning = false;
+    returning &&= view.path === ASSIGNMENT; // the page that the teacher has left may be told a moment later
     taken = text;
     goal = { view, tries: 0 };
     this.arrive();

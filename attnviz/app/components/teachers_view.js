@@ -28,12 +28,15 @@ const REVEAL = ".st-key-reveal button";
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** What a part of the page may show one after the other: its children, or what a widget among them has made of itself.
- * @param {Element} part */
+/** What a part of the page may show one after the other: its children, in a tool also theirs, or what a widget among
+ * them has made of itself.
+ * @param {Element} part
+ * @returns {Element[]} */
 const pieces = (part) =>
   [...part.children].flatMap((child) => {
     const own = drawn(child, "[data-piece]");
-    return own.length ? own : [child];
+    const inner = child.matches(".st-key-slide-tool *") && child.querySelector(":scope > .stVerticalBlock");
+    return own.length ? own : inner ? pieces(inner) : [child];
   });
 
 class TeachersView {
@@ -100,8 +103,9 @@ class TeachersView {
     const all = on ? parts() : [];
     this.at = Math.max(0, Math.min(this.at, all.length - 1));
     if (all.length) this.show(all[this.at]);
-    const divided = this.screens.length > 1 ? ` (${this.screen + 1}/${this.screens.length})` : "";
-    const place = all.length ? `${this.at + 1} of ${all.length}${divided}` : "";
+    const [screen, screens] = [this.screen + 1, this.screens.length];
+    const divided = screens > 1 ? ` (${screen}/${screens})` : "";
+    const place = all.length === 1 ? `${screen} of ${screens}` : all.length ? `${this.at + 1} of ${all.length}${divided}` : "";
     if (this.place.textContent !== place) this.place.textContent = place; // which the observer sees
     if (this.pressed && !this.underWay) {
       const by = this.pressed;

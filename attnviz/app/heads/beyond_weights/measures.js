@@ -47,7 +47,7 @@ class Measures extends View {
       element("span", {}, "colour: how large, from 0 ", this.ramp, " to the largest ranked one of its row"),
       element("span", { text: "number: its rank, 1 is the largest" }),
     );
-    const scroller = element("div", { class: "scroller" }, this.table);
+    const scroller = element("div", { class: "scroller", "data-rows": true }, this.table);
     this.root = element("div", { class: "root measures" }, legend, scroller, this.fact);
     this.table.onclick = (event) => this.pick(buttonOf(event));
     onPointed(this.table, (button) => this.point(button));

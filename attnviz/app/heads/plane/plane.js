@@ -23,9 +23,10 @@ const MOST = 70; // and of more points than these
 const MARGIN = 18; // pixels between the frame and the outermost points, so that none lies on the frame
 const STRONG = 0.05; // a weight from which a key is told of by name
 const TOLD = 4; // at most so many of them
+const [TALL, ON_A_PROJECTOR] = [400, 200]; // pixels: a wide picture is higher by four tenths
 
 /** What `Drawing` draws of the points: two series without lines. */
-function chartOf({ points, keeps, axes }) {
+function chartOf({ points, keeps, axes }, height) {
   const series = (side) => ({
     label: SIDES[side],
     x: points[side][0],
@@ -41,7 +42,7 @@ function chartOf({ points, keeps, axes }) {
   const zero = keeps === "dot products"; // whose origin has a meaning
   const [across, up] = axes.map((label) => ({ label, log: null, zero }));
   const lines = [series("query"), series("key")];
-  return { lines, across, up, height: 400, plane: true, marked: null, faint: "" };
+  return { lines, across, up, height, plane: true, marked: null, faint: "" };
 }
 
 /** Whether a line from one point to another meets a label. */
@@ -55,8 +56,8 @@ function meets(from, to, { x, y, half }) {
 
 /** The points with their labels, where there is room for them. */
 class PlaneDrawing extends Drawing {
-  constructor(data, width, theme) {
-    super(chartOf(data), width, theme);
+  constructor(data, width, height, theme) {
+    super(chartOf(data, height), width, theme);
     this.message = data;
     this.spots = ["query", "key"].flatMap((side) =>
       data.tokens[side].map((token, at) => {
@@ -145,14 +146,14 @@ class Plane extends ChartView {
   constructor() {
     super();
     this.pad = element("div", { class: "pad" });
-    this.reading = element("div", { class: "reading" });
+    this.reading = element("div", { class: "reading", "data-piece": true });
     this.crowd = element("p", {
       class: "hint crowd",
       text: "So many points have no room for all their names: only what is chosen or pointed at has its name here, and what it looks at most. A shorter text shows more.",
     });
     this.sides = Object.fromEntries(["query", "key"].map((side) => [side, this.side(side)]));
-    const board = element("div", { class: "board" }, this.picture, this.pointed, this.pad, this.files, this.crowd);
-    const rows = element("div", { class: "sides" }, this.sides.query.row, this.sides.key.row);
+    const board = element("div", { class: "board", "data-piece": true }, this.picture, this.pointed, this.pad, this.files, this.crowd);
+    const rows = element("div", { class: "sides", "data-piece": true }, this.sides.query.row, this.sides.key.row);
     this.root = element("div", { class: "root chart plane" }, board, this.reading, rows);
     this.chosen = new Choice();
     this.pad.onpointermove = (event) => this.pointAt(event);
@@ -211,10 +212,11 @@ class Plane extends ChartView {
   draw() {
     const width = this.picture.clientWidth;
     if (!width) return;
-    const drawn = [this.shown, width, this.theme.background].join("|");
+    const height = this.root.hasAttribute("data-teacher") ? ON_A_PROJECTOR : TALL;
+    const drawn = [this.shown, width, height, this.theme.background].join("|");
     if (drawn !== this.drawn) {
       this.drawn = drawn;
-      this.put(new PlaneDrawing(this.data, width, this.theme));
+      this.put(new PlaneDrawing(this.data, width, height, this.theme));
     }
     this.root.classList.toggle("crowded", this.drawing.crowded);
     this.drawing.svg.setAttribute("aria-label", this.data.alt);
