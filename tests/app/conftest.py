@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from attnviz.app.jobs import JOBS
+from attnviz.app.heads.pronouns import computing
+from attnviz.app.jobs import JOBS, Jobs
 from attnviz.capture import loading
+from attnviz.experiments import behaviour, pairs, syntax
 from attnviz.models import allowed
 from tests.app.shown import SECONDS
 
@@ -30,6 +32,16 @@ def _nobody_watches_any_more() -> Iterator[None]:
         if job.running:
             job.end(SECONDS)
             del JOBS._jobs[key]
+
+
+@pytest.fixture
+def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages that read bundled texts read how these begin, and find nothing that others computed."""
+    few, lines, annotated = pairs.bundled()[:1], behaviour.bundled().splitlines()[:9], syntax.bundled()[:3]
+    monkeypatch.setattr(pairs, "bundled", lambda: few)
+    monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(lines))
+    monkeypatch.setattr(syntax, "bundled", lambda: annotated)
+    monkeypatch.setattr(computing, "JOBS", Jobs())
 
 
 @pytest.fixture

@@ -7,12 +7,9 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import Jobs
 from attnviz.app.senses.picture_samples import SAMPLES
 from attnviz.app.senses.sound_samples import SAMPLES as SOUNDS
 from attnviz.app.state.choices import TABLE
-from attnviz.experiments import behaviour, pairs, syntax
 from tests.app.shown import APP, clean, finished, sent, visit
 
 KINDS = (
@@ -120,15 +117,11 @@ def test_no_page_is_left_out() -> None:
     }
 
 
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize(("page", "link"), OPENED)
 def test_what_changes_a_picture_is_in_the_link(
-    page: str, link: dict[str, str], monkeypatch: pytest.MonkeyPatch, opened: Callable[[str], str]
+    page: str, link: dict[str, str], opened: Callable[[str], str]
 ) -> None:
-    few, lines, annotated = pairs.bundled()[:1], behaviour.bundled().splitlines()[:9], syntax.bundled()[:3]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(lines))
-    monkeypatch.setattr(syntax, "bundled", lambda: annotated)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
     if page in ("pictures", "sounds"):
         opened("vit" if page == "pictures" else "wav2vec2")
     app = visit(page, link)

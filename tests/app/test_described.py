@@ -7,9 +7,6 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app import markdown
 from attnviz.app.folded import NOT_SHOWN
-from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import Jobs
-from attnviz.experiments import pairs
 from attnviz.models import catalogue
 from attnviz.trained.translator.variants import VARIANTS
 from tests.app.shown import APP, FOLDED, clean, visit, words
@@ -60,17 +57,11 @@ SHOW_NONE = {
 SHOW_ANOTHER = {"long_distances", "write"}  # networks that nobody told anything
 
 
-@pytest.fixture(autouse=True)
-def few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = pairs.bundled()[:1]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
-
-
 def test_every_page_shows_one_or_none() -> None:
     assert SHOWN.keys() | SHOW_NONE | SHOW_ANOTHER == {path.stem for path in APP.parent.glob("pages/*.py")}
 
 
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize("page", SHOWN)
 def test_a_page_that_shows_a_translator_says_what_it_was_told(page: str) -> None:
     app = visit(page, FOLDED | dict(SHOWN[page]))

@@ -8,9 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app import head_names, markdown
-from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import Jobs
-from attnviz.experiments import pairs
 from tests.app.shown import APP, HEAD_LINK, clean, finished, try_page, visit
 
 PAGES = [path.stem for path in sorted((APP.parent / "pages").glob("*.py"))]
@@ -37,11 +34,9 @@ def texts(app: AppTest) -> Iterator[tuple[str, str]]:
     yield from (("expander", each.label) for each in app.expander)
 
 
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize("page", [page for page in PAGES if page not in OF_NO_MODEL])
-def test_every_name_of_a_head_is_a_link_to_that_head(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = pairs.bundled()[:1]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
+def test_every_name_of_a_head_is_a_link_to_that_head(page: str) -> None:
     for kind, text in texts(finished(try_page(page))):
         assert kind not in IS_NO_TEXT
         assert not NAME.search(CODE.sub("", HEAD_LINK.sub("", text))), (kind, text)
@@ -50,6 +45,7 @@ def test_every_name_of_a_head_is_a_link_to_that_head(page: str, monkeypatch: pyt
             assert f"{asked['layer'][0]}-{asked['head'][0]}" == name
 
 
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize(
     ("page", "brought"),
     [

@@ -7,10 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
-from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import Jobs
 from attnviz.app.state.choices import OPEN, of_page
-from attnviz.experiments import pairs
 from tests.app.shown import APP, clean, finished, press, visit
 
 PAGES = [path.stem for path in sorted((APP.parent / "pages").glob("*.py"))]
@@ -71,31 +68,24 @@ def test_every_page_has_its_choice() -> None:
     assert CHOSEN.keys() | WITHOUT_A_CHOICE == set(PAGES)
 
 
-def test_every_page_opens_after_the_choices_on_all_others(
-    opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("little_to_read")
+def test_every_page_opens_after_the_choices_on_all_others(opened: Callable[[str], str]) -> None:
     """There and back through all pages: on the way back, each stands among what was chosen on all."""
     there = [*nx.utils.pairwise(PAGES, cyclic=True)]
-    walk(opened, monkeypatch, there + [(after, before) for before, after in reversed(there)])
+    walk(opened, there + [(after, before) for before, after in reversed(there)])
 
 
 @pytest.mark.everything
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize("part", range(PARTS))
-def test_every_page_opens_after_a_choice_on_every_other(
-    opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, part: int
-) -> None:
+def test_every_page_opens_after_a_choice_on_every_other(opened: Callable[[str], str], part: int) -> None:
     """Once from each page to each other, in parts for several visitors at once."""
     ways = list(nx.eulerian_circuit(nx.complete_graph(PAGES, nx.DiGraph), "explore"))
-    walk(opened, monkeypatch, ways[len(ways) * part // PARTS : len(ways) * (part + 1) // PARTS])
+    walk(opened, ways[len(ways) * part // PARTS : len(ways) * (part + 1) // PARTS])
 
 
-def walk(
-    opened: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, ways: Sequence[tuple[str, str]]
-) -> None:
+def walk(opened: Callable[[str], str], ways: Sequence[tuple[str, str]]) -> None:
     """Go these ways from page to page; a choice is made at the first sight of a page."""
-    few = pairs.bundled()[:1]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
     opened("vit")
     opened("whisper")
     app = visit("translate", english=SENTENCES["english"])

@@ -7,11 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.app.controls import same_word
-from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import Jobs
 from attnviz.app.state import memory
 from attnviz.capture import loading
-from attnviz.experiments import pairs
 from attnviz.trace import Token
 from tests.app.shown import clean, visit
 
@@ -62,13 +59,9 @@ def test_what_stands_elsewhere_is_found_by_its_name_and_the_nearest_number() -> 
     assert same_word(here, DisplayToken("[CLS]", "", True, 1, (0,))) is None
 
 
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize("page", PAGES)
-def test_the_choice_follows_the_word_to_another_model_and_back(
-    monkeypatch: pytest.MonkeyPatch, page: str
-) -> None:
-    few = pairs.bundled()[:1]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
+def test_the_choice_follows_the_word_to_another_model_and_back(page: str) -> None:
     app = visit(page, text=DOG, **({"other": DOG.replace("tired", "narrow")} if page == "pronouns" else {}))
     keys = ("query", "first_meant", "second_meant") if page == "pronouns" else ("query",)
     for model in ("minilm", "translator", "minilm"):
