@@ -67,24 +67,23 @@ class Shown(NamedTuple):
     """A text or a picture, without what differs from server to server.
 
     Attributes:
-        said: all but its numbers; without the names that are made of them.
-        numbers: those of a picture. Sentences that wait together run through the model together, and then
-            the last bits differ.
+        said: all but its fractions; without the names that are made of them.
+        numbers: the fractions. Sentences that wait together run through the model together, and then their
+            last bits differ.
     """
 
-    said: bytes
+    said: str
     numbers: Floats
 
     def is_like(self, other: Shown | None) -> bool:
         """Whether a visitor sees the same."""
-        if other is None or self.said != other.said:
+        if other is None or self.said != other.said or self.numbers.shape != other.numbers.shape:
             return False
         return np.allclose(self.numbers, other.numbers, rtol=0, atol=_LAST_BITS)
 
 
-_NO_NUMBERS = np.empty(0, np.float32)
-_LAST_BITS = 1e-5
-_DIGEST = re.compile(rb"[0-9a-f]{40}")
+_LAST_BITS = 1e-4
+_DIGEST, _FRACTION = re.compile(r"[0-9a-f]{40}"), re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _sent: dict[str, Shown | None] = {}  # by the hash of an element, which is sent once
 
 Places = dict[tuple[int, ...], Shown]
@@ -95,19 +94,19 @@ def _shown(said: ForwardMsg) -> Shown | None:
     kind = said.delta.new_element.WhichOneof("type")
     if kind not in {"heading", "markdown", "bidi_component"}:
         return None
-    numbers = _NO_NUMBERS
+    numbers = []
     component = said.delta.new_element.bidi_component
     if kind == "bidi_component" and component.WhichOneof("data") == "bytes":
         data = component.bytes
         begin = 4 + int.from_bytes(data[:4], "little")
-        parts = [_NO_NUMBERS]
         for array in json.loads(data[4:begin])["arrays"]:
             start, dtype = begin + array["offset"], np.dtype(array["dtype"])
-            parts.append(np.frombuffer(data[start : start + array["length"]], dtype).astype(np.float32))
-        numbers = np.concatenate(parts)
+            numbers.append(np.frombuffer(data[start : start + array["length"]], dtype))
         component.bytes = data[:begin]
     said.ClearField("hash")
-    return Shown(_DIGEST.sub(b"", said.SerializeToString(deterministic=True)), numbers)
+    text = _DIGEST.sub("", str(said))
+    numbers.append(np.array(_FRACTION.findall(text), np.float32))
+    return Shown(_FRACTION.sub("", text), np.concatenate(numbers, dtype=np.float32))
 
 
 def answer(socket: ClientConnection, message: bytes) -> Places:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.state.choices import MOVED, TABLE, of_page
+from attnviz.app.state.choices import TABLE, of_page
 from tests.app.shown import visit
 
 ROOT = Path(__file__).parents[2]
@@ -52,14 +52,20 @@ def test_a_link_made_earlier_opens_the_same_view(
     assert not app.warning
 
 
-@pytest.mark.parametrize(("asked", "page"), MOVED.items())
-def test_a_link_to_a_part_that_has_become_a_page_opens_that(asked: tuple[str, str, str], page: str) -> None:
-    before, part, value = asked
-    app = visit(before, {part: value, "layer": "3", "head": "9", "text": "A cat sat."})
-    assert app.title[0].value == next(tool.question for tool in TOOLS if tool.name == page)
+def test_a_link_to_a_part_that_has_become_a_page_opens_that() -> None:
+    app = visit("pronouns", part="Grammar", layer="3", head="9", text="A cat sat.")
+    assert app.title[0].value == next(tool.question for tool in TOOLS if tool.name == "grammar")
     assert [app.session_state[name] for name in ("layer", "head", "text")] == [3, 9, "A cat sat."]
-    assert part not in app.query_params
+    assert "part" not in app.query_params
     assert not app.warning
+
+
+def test_a_link_to_a_handout_opens_it_where_it_stands_now() -> None:
+    lessons = ["9 · Translate", "5 · Masks"]
+    app = visit("learn", handout=lessons, sentence="The xylophone sang.")
+    assert app.title[0].value == "Classroom"
+    found = app.session_state["handout"], app.session_state["sentence"]
+    assert found == (lessons, "The xylophone sang.")
 
 
 def test_a_wrong_value_under_an_old_name_is_told() -> None:

@@ -235,8 +235,12 @@ TABLE: tuple[Choice[object], ...] = tuple(
 """All of them, in the order in which a link names them."""
 
 
-MOVED = {("pronouns", "part", "Grammar"): "grammar"}
-"""Parts of pages that are pages now: page, parameter and value in links made earlier, and that page."""
+MOVED = {
+    ("pronouns", "part", "Grammar"): "grammar",
+    **{("learn", choice.name, ""): "classroom" for choice in (HANDED_OUT, READ_IN_HANDOUT, BLANKS)},
+}
+"""Parts of pages that stand elsewhere now: page, parameter and value in links made earlier (after "", which
+stands for any, the link keeps it), and where."""
 
 
 def of_page(page: str) -> dict[str, Choice[object]]:

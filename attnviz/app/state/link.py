@@ -150,10 +150,11 @@ def notices() -> list[str]:
 
 
 def _move(name: str) -> None:
-    """Open the page that a part of this page has become, if a link made earlier asks for that part."""
+    """Open the page where a part of this page stands now, if a link made earlier asks for that part."""
     for (before, part, value), now in MOVED.items():
-        if name == before and st.query_params.get(part) == value:
-            rest = {each: st.query_params.get_all(each) for each in st.query_params if each != part}
+        if name == before and part in st.query_params and value in ("", st.query_params[part]):
+            kept = [each for each in st.query_params if each != part or not value]
+            rest = {each: st.query_params.get_all(each) for each in kept}
             st.switch_page(f"pages/{now}.py", query_params=rest)
 
 
