@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from attnviz.analysis.intervals import CONFIDENCE, chance_of_as_many
@@ -31,8 +30,6 @@ MOST = 50
 
 HALF = 0.5
 """A token of whose attention more goes to special tokens looks at them."""
-
-_BLOCK = 2**15  # numbers that are compared at once: torch gives no more to one thread, and threads would wait
 
 Places = NDArray[np.intp]
 
@@ -108,17 +105,9 @@ def nearest(
 
 
 def _cosines(vectors: NDArray[np.floating], vector: Floats) -> Floats:
-    """[token], how alike each vector is to one."""
-    cosines = np.empty(len(vectors), np.float32)
-    unit = torch.from_numpy(vector.astype(np.float32) / max(float(np.linalg.norm(vector)), 1e-12))
-    step = max(_BLOCK // max(len(unit), 1), 1)
-    for start in range(0, len(vectors), step):
-        # Torch makes float32 of float16 eight times as fast as numpy, which is most of the work; what it is
-        # given is a copy, since it takes no file that is open for reading alone.
-        block = torch.from_numpy(np.array(vectors[start : start + step])).float()
-        lengths = torch.linalg.vector_norm(block, dim=1).clamp_min(1e-12)
-        cosines[start : start + step] = (block @ unit) / lengths
-    return cosines
+    from attnviz.capture.cosines import cosines  # with torch, which whoever only imports this need not wait for
+
+    return cosines(vectors, vector)
 
 
 def _largest(cosines: Floats, most: int, among: Mask | None) -> tuple[Places, Floats]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from attnviz.app.heads.intervene import patched
 from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import JOBS, Jobs
 from attnviz.capture import loading
@@ -42,6 +44,7 @@ def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(lines))
     monkeypatch.setattr(syntax, "bundled", lambda: annotated)
     monkeypatch.setattr(computing, "JOBS", Jobs())
+    monkeypatch.setattr(patched, "pairs_for", unwrap(patched.pairs_for))  # which keeps what it has read
 
 
 @pytest.fixture

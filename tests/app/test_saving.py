@@ -9,9 +9,6 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import Jobs
-from attnviz.experiments import pairs
 from tests.app.shown import APP, finished, sent, try_page, visit
 
 TEXT = "A cat sat down since it was very tired indeed."
@@ -88,7 +85,7 @@ TABLES = {
     "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was.csv",
     "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was.csv",
     "pronouns": "attnviz-minilm-pronouns.csv",  # of all heads, on sentences of ours
-    "assignment": "attnviz-results.csv",
+    "classroom": "attnviz-results.csv",
 }
 
 
@@ -99,11 +96,9 @@ def test_no_table_is_left_out() -> None:
     assert len(files) == len(TABLES)
 
 
+@pytest.mark.usefixtures("little_to_read")
 @pytest.mark.parametrize("page", TABLES)
 def test_pandas_opens_every_table_as_it_is(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = pairs.bundled()[:1]
-    monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
     draw = st.download_button
     made: dict[str, str] = {}
 
@@ -113,11 +108,12 @@ def test_pandas_opens_every_table_as_it_is(page: str, monkeypatch: pytest.Monkey
         return draw(label, contents, name, *rest, **look)
 
     monkeypatch.setattr(st, "download_button", noted)
-    app = finished(
-        try_page(page, text=TEXT, layer="2", head="3", patched_with=TEXT.replace("tired", "small"))
-    )
-    if page == "assignment":
+    if page == "classroom":
+        app = try_page(page, open="Check results")
         app.text_area[0].set_value("Anna masks-1-4-3-ABCDEF A\nBen masks-1-4-3-ABCDEF B").run()
+    else:
+        both = {"text": TEXT, "patched_with": TEXT.replace("tired", "small")}
+        app = finished(try_page(page, both, layer="2", head="3"))
     if page == "intervene":
         finished(app.button(key="patching start").click().run())
     app.session_state["save"] = True

@@ -201,7 +201,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     page.mouse.move(0, 0)
     expect(told).to_contain_text(re.compile("^too → dog "))  # what was clicked is kept
     file = save(page.locator(".root"), "SVG", tmp_path)
-    assert file.name == "attnviz-minilm-two-sentences-The-dog-did-not-cross-the-road.svg"
+    assert file.name == "attnviz-minilm-head6-9-two-sentences-The-dog-did-not-cross-the-road.svg"
     said = " ".join(svg(file).itertext())
     for part in (OPENING.text, OPENING.other, "Head 6-9, first sentence", "Head 6-9, second − first"):
         assert part in said

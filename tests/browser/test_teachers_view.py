@@ -226,7 +226,7 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         menu_button = page.get_by_role("button", name="Menu", exact=True)
         menu_button.click()
         menu(page).filter(has_text="Heads").click()  # which has no teacher's view: all of it is shown
-        expect(page.get_by_role("heading", name="What does each head do?")).to_be_visible()
+        expect(page.get_by_role("heading", name="Heads at work")).to_be_visible()
 
 
 def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from attnviz import experiments
 from attnviz.analysis.intervals import chance_of_as_many
 from attnviz.errors import AttnvizError
-from attnviz.experiments import neighbours
 from attnviz.experiments.neighbours import ATTRIBUTES, Common, Search, nearest
 from attnviz.experiments.text_index import IndexKey, TextIndex
 from attnviz.trace import Floats
@@ -52,7 +51,7 @@ def test_the_nearest_are_those_of_a_naive_search(seed: int, most: int, some: boo
     vector = random.standard_normal(3).astype(np.float32)
     among = random.random(23) < 0.5 if some else None
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(neighbours, "_BLOCK", 7)
+        patched.setattr("attnviz.capture.cosines._BLOCK", 7)
         places, cosines = nearest(vectors, vector, most, among)
     naive = {}
     for place, each in enumerate(vectors.astype(float).tolist()):

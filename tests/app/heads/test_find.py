@@ -58,7 +58,10 @@ def test_what_is_surely_shared_stands_above_and_all_that_was_asked_below() -> No
     told = told_on(pasted())
     assert any(each.sure for each in common)
     for each in common:
-        assert f"{rate(each.count, each.total)} | {percent(each.base, 1)} |" in told
+        assert (
+            f"{rate(each.count, each.total)} | {percent(each.base, 1)} |".replace("\N{NO-BREAK SPACE}", " ")
+            in told
+        )
         shared = f"- **{percent(each.count / each.total)}** ({interval(each.count, each.total)}) "
         assert not each.sure or shared in told
     assert "`it`" in told
