@@ -190,7 +190,8 @@ def test_the_section_that_is_open_is_a_part_of_its_own(
 
 def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/induction?teacher=true&said_again=12+farm")
+    words = "Julia+sack+basket+thanked+Leo+drums+church+lamp+lake+jar+key+map+pen+rope"
+    visit(page, f"{server.url}/induction?teacher=true&said_twice={words}&said_again=13+pen")
     for _ in range(2):
         press(page, "PageDown")
         wait_idle(page)
