@@ -1,7 +1,7 @@
 """Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
 
 After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
-are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take half a minute to
+are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take a quarter of a minute to
 get ready for one head of 10,000 sentences, and find no more (`python -m benchmarks.find`).
 """
 
