@@ -1,8 +1,8 @@
 """Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
 
 After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
-are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take a quarter of a minute to
-get ready for one head of 10,000 sentences, and find no more (`python -m benchmarks.find`).
+are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take a quarter of a
+minute to get ready for one head of 10,000 sentences, and find no more (`python -m benchmarks.find`).
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def nearest(
 
 
 def _cosines(vectors: NDArray[np.floating], vector: Floats) -> Floats:
-    from attnviz.capture.cosines import cosines  # with torch, which whoever only imports this need not wait for
+    from attnviz.capture.cosines import cosines  # torch loads with it, for which importing this does not wait
 
     return cosines(vectors, vector)
 
