@@ -71,7 +71,7 @@ class Lane:
         self._waiting: list[_Step] = []
         self._turns = 0
         self._last_turn: dict[Visitor, int] = {}
-        self._free = at_once
+        self._at_once = self._free = at_once
         self._apart = apart
         self._busy = set[Visitor]()
 
@@ -133,7 +133,7 @@ class Lane:
             self._free += 1
             self._busy.discard(step.visitor[:1])
             self._begin()
-            if not self._waiting:
+            if self._free == self._at_once:  # nothing waits, and nothing runs whose turn counts
                 self._last_turn.clear()
 
     def _turn(self, step: _Step) -> tuple[int, int, float]:

@@ -239,6 +239,25 @@ def test_visitors_take_turns_step_by_step(visitors: list[tuple[str, int]], expec
     assert "".join(order) == expected
 
 
+def test_a_turn_counts_although_nobody_waited_when_it_began() -> None:
+    lane, order, goes = Lane(1), list[str](), (threading.Event(), threading.Event())
+
+    def step(name: str, go: threading.Event | None = None) -> None:
+        assert go is None or go.wait(SECONDS)
+        order.append(name)
+
+    lane.submit(lambda: step("a", goes[0]), ("a",), 1)
+    lane.submit(lambda: step("b", goes[1]), ("b",), 2)
+    goes[0].set()
+    until(lambda: not lane.waiting())
+    again = lane.submit(lambda: step("b again"), ("b",), 2)
+    other = lane.submit(lambda: step("c"), ("c",), 3)
+    goes[1].set()
+    again.result(SECONDS)
+    other.result(SECONDS)
+    assert order == ["a", "b", "c", "b again"]
+
+
 def test_a_visitor_with_many_jobs_keeps_nobody_else_waiting(counting: Counting) -> None:
     order: list[int] = []
 
