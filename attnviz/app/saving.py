@@ -48,8 +48,7 @@ def file_name_of(model: str) -> str:
 def with_sentence(name: str) -> str:
     """A file's name that also tells the beginning of the page's sentence."""
     text, *_ = _subject()
-    begin = re.sub(r"\W+", "-", text[:_BEGIN] if len(text) <= _BEGIN else text[:_BEGIN].rpartition(" ")[0])
-    return "-".join(filter(None, (name, begin.strip("-"))))
+    return "-".join(filter(None, (name, _beginning(text))))
 
 
 def picture_file(what: str, title: str = "", about: str = "", left_out: str = "") -> dict[str, str]:
@@ -58,17 +57,25 @@ def picture_file(what: str, title: str = "", about: str = "", left_out: str = ""
     Args:
         what: the picture's name.
         title: its heading; "": the page's.
-        about: what is seen; "": the sentence, the model and the head that the page is about.
+        about: what is seen, in parts with " · " between them; "": the sentence, the model and the head that
+            the page is about.
         left_out: what of these is not seen.
     """
     text, model, head = _subject()
     kept = re.sub(r"\W+", "-", what).strip("-")
     if about:
-        return {"name": f"attnviz-{kept}", "title": title, "about": about}
+        parts = map(_beginning, about.split(" · "))
+        return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
     name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
     told = (text and f"“{text}”", model, head and f"head {head}", left_out)
     return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
+
+
+def _beginning(text: str) -> str:
+    """Its first whole words, as a part of a file's name."""
+    begin = text if len(text) <= _BEGIN else text[: _BEGIN + 1].rpartition(" ")[0] or text[:_BEGIN]
+    return re.sub(r"\W+", "-", begin).strip("-")
 
 
 def _subject() -> tuple[str, str, str]:

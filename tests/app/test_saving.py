@@ -20,25 +20,25 @@ TEXT = "A cat sat down since it was very tired indeed."
         (
             "masks",
             "mask_editor",
-            "attnviz-minilm-scratch-head2-3-mask-editor-A-cat-sat-down-since-it-was",
+            "attnviz-minilm-scratch-head2-3-mask-editor-A-cat-sat-down-since-it-was-very",
             f"“{TEXT}” · minilm-scratch · head 2-3",
         ),
         (
             "weighted_average",
             "average",
-            "attnviz-minilm-scratch-average-A-cat-sat-down-since-it-was",
+            "attnviz-minilm-scratch-average-A-cat-sat-down-since-it-was-very",
             f"“{TEXT}” · minilm-scratch · [CLS] and [SEP] are left out",
         ),
         (
             "scale",
             "share_table",
-            "attnviz-random-row",
+            "attnviz-random-row-Random-numbers-draw-8-no-model",
             "Random numbers, draw 8: no model and no sentence.",
         ),
         (
             "explore",
             "atlas",
-            "attnviz-minilm-head2-3-atlas-A-cat-sat-down-since-it-was",
+            "attnviz-minilm-head2-3-atlas-A-cat-sat-down-since-it-was-very",
             f"“{TEXT}” · minilm · head 2-3 · weights; nothing hidden, merged or rescaled",
         ),
     ],
@@ -76,14 +76,14 @@ def test_a_picture_of_the_translator_is_not_said_to_be_bert_s(
 
 def test_a_head_s_file_also_has_the_beginning_of_the_sentence() -> None:
     name = sent(visit("explore", text=TEXT), "head_view")["filename"]
-    assert name == "attnviz-minilm-layer4-head2-weights-lines-A-cat-sat-down-since-it-was"
+    assert name == "attnviz-minilm-layer4-head2-weights-lines-A-cat-sat-down-since-it-was-very"
 
 
 TABLES = {
-    "behaviour": "attnviz-minilm-behaviour-A-cat-sat-down-since-it-was.csv",
-    "beyond_weights": "attnviz-minilm-head2-3-beyond-weights-A-cat-sat-down-since-it-was.csv",
-    "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was.csv",
-    "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was.csv",
+    "behaviour": "attnviz-minilm-behaviour-A-cat-sat-down-since-it-was-very.csv",
+    "beyond_weights": "attnviz-minilm-head2-3-beyond-weights-A-cat-sat-down-since-it-was-very.csv",
+    "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was-very.csv",
+    "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was-very.csv",
     "pronouns": "attnviz-minilm-pronouns.csv",  # of all heads, on sentences of ours
     "classroom": "attnviz-results.csv",
 }

@@ -215,9 +215,8 @@ def _lengths_chart(through: compute.Journey, token: int) -> None:
         ],
         title="How long are the parts?",
         across=Axis("layer", at="layer {x}"),
-        up=Axis("length", zero=True),
+        up=Axis("length of the vector", zero=True),
         alt=_lengths_in_words(through, token, "The token"),
-        about="The length of one token's vector in front of each layer, and of what the layer adds to it.",
     )
 
 
@@ -248,7 +247,6 @@ def _similarity_chart(
         up=Axis("cosine to the embedding", zero=True),
         faint="other tokens",
         alt=_similarity_in_words(through, token, "The token"),
-        about="The cosine between each token's vector after every layer and its embedding.",
     )
 
 
