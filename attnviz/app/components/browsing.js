@@ -25,15 +25,16 @@ export function mendBrowsing() {
     const add = acted ? push : history.replaceState;
     acted = false;
     add.apply(this, entry);
-    page = location.pathname;
+    arrive();
     window.dispatchEvent(new Event(ADDRESS_CHANGED));
   };
+  window.addEventListener("popstate", arrive);
 
-  // Back to another page begins at its top, and not as far down as one was on this page.
-  window.addEventListener("popstate", () => {
+  // Another page begins at its top, and not as far down as one was on this page.
+  function arrive() {
     if (location.pathname !== page) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
     page = location.pathname;
-  });
+  }
 
   // A link to the first page has an address that means the page on which it stands.
   const mend = (event) => {

@@ -72,11 +72,21 @@ class Passage extends View {
     if (at >= 0 && at < this.buttons.length) this.pick(at);
   }
 
+  /** Scrolls the text, and not the page, until the token is in its middle, if it was out of sight.
+   * @param {HTMLElement | undefined} button */
+  bringIntoSight(button) {
+    const { scrollTop, clientHeight } = this.text;
+    const [top, bottom] = button ? [button.offsetTop, button.offsetTop + button.offsetHeight] : [scrollTop, scrollTop];
+    if (top < scrollTop || bottom > scrollTop + clientHeight) this.text.scrollTop = (top + bottom - clientHeight) / 2;
+  }
+
   show() {
     const { value } = this.choice;
     const last = this.buttons.length - 1;
     this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === value)));
     if (!this.buttons.includes(this.focused)) tabStop(this.buttons, value ?? 0);
+    if (value !== this.shown) this.bringIntoSight(this.buttons[value]);
+    this.shown = value;
     const count = this.buttons.length - Number(this.pending);
     if (value === null) this.place.textContent = `${count} tokens`;
     else this.place.textContent = value === count ? "what comes next" : `token ${value + 1} of ${count}`;

@@ -19,20 +19,22 @@ def summary(chosen: QueryInHead, search: Search, common: Sequence[Common], found
     """What the neighbours surely have in common, as Markdown."""
     sure = [each for each in common if each.sure]
     who = names([(search.layer, head) for head in search.heads])
-    at, together = f"At {plural(found, 'token')}", " together" if len(search.heads) > 1 else ""
-    where = f"{at} the {search.by} of {who}{together} is most like that at {chosen.token}."
-    if search.by == "key":
-        where += " Below is told where these tokens look, not who looks at them."
+    together = " together" if len(search.heads) > 1 else ""
+    alike = f"the {search.by} of {who}{together} is most like that at {chosen.token}"
     if search.by == "state":
-        where = f"{at} layer {search.layer + 1} reads most nearly what it reads at {chosen.token}."
+        alike = f"layer {search.layer + 1} reads most nearly what it reads at {chosen.token}"
+    where = f"Below: the {plural(found, 'token')} at which {alike}."
+    if search.by == "key":
+        where += " Of each is told where it looks, not who looks at it."
     if not sure:
         return f"{where} They share nothing of what was asked that tokens at random might not share, too."
     told = [
         f"- **{percent(each.count / each.total)}** ({interval(each.count, each.total)}) "
-        f"{_value(chosen, each)}; of all tokens {percent(each.base, 1)}"
+        f"{_value(chosen, each)}; of all tokens there {percent(each.base, 1)}"
         for each in sure
     ]
-    return "\n".join([f"{where} What they share more often than tokens at random:", "", *told])
+    counted = f"Such tokens have in common (counted on the {sure[0].total} nearest in every second line):"
+    return "\n".join([where, "", counted, "", *told])
 
 
 def beside(neighbour: Neighbour, search: Search) -> str:
@@ -42,7 +44,7 @@ def beside(neighbour: Neighbour, search: Search) -> str:
 
 def table(chosen: QueryInHead, common: Sequence[Common]) -> None:
     """Draw all that was asked of the neighbours."""
-    rows = ["| they … | neighbours | all tokens |", "|---|---|---|"]
+    rows = ["| they … | the nearest in every second line | all tokens there |", "|---|---|---|"]
     for each in common:
         sign = "**" if each.sure else ""
         shares = f"{rate(each.count, each.total)} | {percent(each.base, 1)}"
@@ -71,12 +73,12 @@ def method(search: Search) -> None:
     together = " Of several heads it is the mean; what is told of them is of the first."
     st.markdown(
         f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
-        f"which {index.nbytes / 1e6:,.1f} MB are kept. {nearest}{together if len(search.heads) > 1 else ''} "
+        f"which this server keeps {index.nbytes / 1e6:,.1f} MB. {nearest}{together if len(search.heads) > 1 else ''} "
         "What a token looks at most is told without special tokens.\n\n"
-        f"What {MOST} neighbours have in common is chosen on every second line and counted on the "
-        f"{MOST} nearest of the others. It is called sure if a binomial test finds it improbable for "
+        f"What they have in common is chosen on the {MOST} nearest of every second line and counted on the "
+        f"{MOST} nearest of the other lines, so not on the {MOST} that are listed. It is called sure if a binomial test finds it improbable for "
         f"tokens drawn at random, with Bonferroni’s correction for the {len(search.attributes)} attributes. "
-        f"The intervals are Wilson’s (Wilson 1927).\n\nWords are classed by lists, and no other is: {lists}."
+        f"The intervals are Wilson’s (Wilson 1927).\n\nThe classes of words are lists; a word on none has no class: {lists}."
     )
 
 

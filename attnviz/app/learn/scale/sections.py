@@ -126,7 +126,7 @@ def picture(drawn: Draw) -> None:
                 }
                 for number, score in enumerate(row.dot_products, start=1)
             ],
-            measures=_measures(row),
+            measures=[_entropies(row)],
         )
         strongest = int(row.plain.weights.argmax())
         plain, scaled = (percent(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
@@ -137,12 +137,8 @@ def picture(drawn: Draw) -> None:
         )
 
 
-def _measures(row: compute.Row) -> list[Measure]:
-    both = (row.plain, row.scaled)
-    return [
-        {"label": "entropy, bits", "values": [f"{softmax.entropy:.2f}" for softmax in both]},
-        {"label": "gradient", "values": [f"{softmax.gradient:.3f}" for softmax in both]},
-    ]
+def _entropies(row: compute.Row) -> Measure:
+    return {"label": "entropy, bits", "values": [f"{each.entropy:.2f}" for each in (row.plain, row.scaled)]}
 
 
 def text() -> None:
@@ -166,7 +162,7 @@ def text() -> None:
         "Without the division such differences are common at a large $d$: one key takes nearly everything, "
         "by pure chance. Drag $d$, and see.\n\n"
         f":small[Entropy: {log2(KEYS):.0f} bits if all {KEYS} get the same, 0 if one gets everything. "
-        "Gradient: how far the weights move if the query moves a little; near 0 it learns nothing.]"
+        "At 0 bits the query learns nothing: *Could it still learn?* measures that on many rows.]"
     )
 
 
@@ -264,13 +260,14 @@ def real() -> None:
             title=f"Dot products and weights of the query {tokens[head.query]['name']} in head {name}",
             columns=_WEIGHTS,
             rows=listed(row, [token["label"] for token in tokens]),
-            measures=_measures(row),
+            measures=[_entropies(row)],
         )
     plain, scaled = (_exact(float(softmax.weights[strongest])) for softmax in (row.plain, row.scaled))
     with text_column:
         st.markdown(
             f"**Without** the division, {labels[head.query]} would give {labels[strongest]} **{plain}**. "
-            f"**With** it, as the model was trained, {labels[strongest]} gets **{scaled}**. The gradient is "
+            f"**With** it, as the model was trained, {labels[strongest]} gets **{scaled}**. The gradient, "
+            "which is how far the weights move if the query moves a little, is "
             f"**{row.plain.gradient:.4f}** without it and **{row.scaled.gradient:.4f}** with it.\n\n"
             f"In head {name}, :blue[queries] and :red[keys] have $d$ = **{found.d_head}** entries, and over "
             f"all pairs of tokens :blue[$q$] · :red[$k$] has variance **{found.variance:.1f}**, not "
