@@ -165,8 +165,9 @@ def ask(question: Question) -> None:
             st.button("Reveal", key="reveal", type=look, on_click=reveal, args=(revealed() | {name},))
             every = frozenset(lesson.name for lesson in LESSONS) | {name}
             st.button("Reveal on every page", type="tertiary", on_click=reveal, args=(every,))
-        if question.own:
-            st.button("Remove this question", type="tertiary", on_click=_withdraw, args=(name,))
+        remove = "Remove this question"
+        if question.own and st.button(remove, type="tertiary", on_click=_withdraw, args=(name,)):
+            st.rerun()  # it is written outside of the part of the page that is drawn now
 
 
 def _withdraw(name: str) -> None:

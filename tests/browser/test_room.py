@@ -313,6 +313,10 @@ def vote(lesson: Lesson, folder: Path) -> None:
     for page in students:
         votes(page, "first 2now 0", "first 3now 5")
     assert save(teacher, "Votes as CSV", folder).read_text("utf-8").splitlines()[2].endswith('"3","5","yes"')
+    remove = teacher.get_by_role("button", name="Remove this question")
+    remove.click()
+    expect(remove).to_have_count(0)
+    expect(teacher).not_to_have_url(re.compile("ask="))
 
 
 def point(lesson: Lesson) -> None:

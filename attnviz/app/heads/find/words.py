@@ -72,13 +72,14 @@ def method(search: Search) -> None:
     lists = "; ".join(f"{name}s are {', '.join(words)}" for name, words in CLASSES.items() if words)
     together = " Of several heads it is the mean; what is told of them is of the first."
     st.markdown(
-        f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of "
-        f"which this server keeps {index.nbytes / 1e6:,.1f} MB. {nearest}{together if len(search.heads) > 1 else ''} "
+        f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of which "
+        f"{index.nbytes / 1e6:,.1f} MB are kept here. {nearest}{together if len(search.heads) > 1 else ''} "
         "What a token looks at most is told without special tokens.\n\n"
         f"What they have in common is chosen on the {MOST} nearest of every second line and counted on the "
-        f"{MOST} nearest of the other lines, so not on the {MOST} that are listed. It is called sure if a binomial test finds it improbable for "
-        f"tokens drawn at random, with Bonferroni’s correction for the {len(search.attributes)} attributes. "
-        f"The intervals are Wilson’s (Wilson 1927).\n\nThe classes of words are lists; a word on none has no class: {lists}."
+        f"{MOST} nearest of the other lines, so not on the {MOST} that are listed. It is called sure if a "
+        "binomial test finds it improbable for tokens drawn at random, with Bonferroni’s correction for the "
+        f"{len(search.attributes)} attributes. The intervals are Wilson’s (Wilson 1927).\n\n"
+        f"The classes of words are lists; a word on none has no class: {lists}."
     )
 
 
