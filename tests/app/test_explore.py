@@ -248,6 +248,15 @@ def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link() -> None:
     assert not {"query", "key", "show"} & set(app.query_params)
 
 
+def test_an_examples_second_sentence_goes_when_another_page_changed_the_first() -> None:
+    app = visit("explore")
+    assert app.text_input(key="other").value == OPENING.other
+    app.switch_page("pages/masks.py").run()
+    app.text_input(key="text").set_value("A cat sat.").run()
+    app.switch_page("pages/explore.py").run()
+    assert [app.text_input(key=name).value for name in ("text", "other")] == ["A cat sat.", ""]
+
+
 def test_a_token_keeps_its_place_when_the_other_sentence_is_shown() -> None:
     app = visit("explore", query="13 tired", text=OPENING.text, other=OPENING.other)
     for show, named in (("narrow", "13 narrow"), ("change", "13 tired → narrow")):

@@ -22,7 +22,7 @@ from attnviz.app.controls import (
 )
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.page import stop
-from attnviz.app.state import memory
+from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Text
 from attnviz.app.state.choices import OTHER, SECOND_BOX, SEED, TARGET, TEMPERATURE, TEXT, TOP_K, TOP_P, WRITE
 from attnviz.capture.model import LEAST_TEMPERATURE, MOST_WRITTEN, ModelInput, Writing
@@ -34,6 +34,7 @@ TOGETHER = "Read together with"
 DECODER = "The decoder reads"
 
 _TYPED = "the visitor typed the second text"
+_READ = "what the first text was"
 _PLACEHOLDERS = {
     COMPARE: ONE_CHANGED,
     TOGETHER: "a second sentence, read in one go with the first",
@@ -89,6 +90,9 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
     with beside.more:
         _choose_role(entry)
+    if memory.get(_READ, text) != text and not link.in_address(OTHER):  # another page changed it
+        _drop_second_of_example(model)
+    memory.put(_READ, text)
     with comparison:
         role, box, other = _second_box(entry)
     if left_empty(TEXT, box):
@@ -196,22 +200,24 @@ def _show(example: Example) -> None:
 
 
 def _edited(model: str, box: Text) -> None:
-    """Write both texts into the link; drop an example's second one if the first is no longer like it.
-
-    What the visitor typed stays.
-    """
+    """Write both texts into the link; drop an example's second one if the first is no longer like it."""
     second = TARGET if _role() == DECODER else OTHER
-    text, other = TEXT.get(""), second.get("")
     if box == OTHER:
         memory.put(_TYPED, True)
+    _drop_second_of_example(model)
+    TEXT.keep()
+    second.keep()
+    edited(TEXT, second)
+
+
+def _drop_second_of_example(model: str) -> None:
+    """Empty the box to compare with, unless the visitor typed in it, if the first text is not like it."""
+    text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
     typed = memory.get(_TYPED, False)
     if _role() == COMPARE and from_example and not typed and len(text.split()) != len(other.split()):
-        other = ""
-    TEXT.set(text)
-    second.set(other)
-    edited(TEXT, second)
+        OTHER.set("")
 
 
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
