@@ -109,12 +109,15 @@ def draw_copy_link(always: list[str] | None = None) -> None:
     """Draw the switch of the teacher's view, where the page has one, and the button that copies the link.
 
     The address always names the choices `always`, even as the visitor found them; None: as the table says.
+    It leaves out what is empty or off.
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
-    given, here = link.given(), of_page(link.page())
+    here = of_page(link.page())
+    nothing: tuple[list[str], ...] = ([], [""], ["false"])
+    given = {name: values for name, values in link.given().items() if values not in nothing}
     if always is None:
-        always = [name for name, values in given.items() if here[name].always and any(values)]
+        always = [name for name in given if here[name].always]
     copy_link("link", given, always, link.never_copied())
 
 
