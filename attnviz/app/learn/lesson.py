@@ -116,7 +116,7 @@ def lesson(name: str) -> Iterator[Places]:
     def beside() -> None:
         place = f"{number + 1} of {len(LESSONS)}"
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
-        _words()
+        _glossary()
 
     try:
         with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
@@ -263,7 +263,7 @@ def _shared(this: Lesson) -> list[tuple[str, str]]:
     return link.along(TEXT, LAYER, HEAD, QUERY)
 
 
-_WORDS = f"""
+_GLOSSARY = f"""
 - **Token**: what a model reads: a word, a piece of one (`##ized`), or a sign. **[CLS]** and **[SEP]** are
   tokens that BERT adds at the beginning and the end; many heads look mostly there (Clark et al. 2019).
   The translator's are **[START]**, from which it begins to write, and **[END]**.
@@ -287,7 +287,7 @@ _WORDS = f"""
 """
 
 
-def _words() -> None:
+def _glossary() -> None:
     """Draw a button that opens the list."""
-    with st.popover("Words", help="What token, head, layer, query, key, value … mean"):
-        st.markdown(_WORDS)
+    with st.popover("Glossary"):
+        st.markdown(_GLOSSARY)

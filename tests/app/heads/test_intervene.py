@@ -346,7 +346,7 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     assert app.selectbox(key="asked").value == "10 car"
     rows = sent(app, "share_table")["rows"]
     assert rows[0]["label"] == "il"
-    assert f"`il` goes from **{100 * rows[0]['shares'][0]:.0f} %** to" in told
+    assert f"`il` goes from **{100 * rows[0]['shares'][0]:.1f} %** to" in told
 
 
 def test_heads_of_all_kinds_are_ranked_by_what_is_expected() -> None:

@@ -40,13 +40,12 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     """How the likeliest token's probability changes, and which is likeliest then, in Markdown."""
     best = found.likely[0]
     now = max(found.likely, key=lambda likely: likely.after)
-    told = (
-        f"What the model expects {where(chosen, place)}: "
-        f"{markdown.code(best.label)} goes from **{percent(best.before)}** to **{percent(best.after)}**"
-    )
+    before, after = percent(best.before, 1), percent(best.after, 1)
+    changed = f"stays at **{after}**" if before == after else f"goes from **{before}** to **{after}**"
+    told = f"What the model expects {where(chosen, place)}: {markdown.code(best.label)} {changed}"
     if now is best:
         return f"{told}."
-    return f"{told}; likeliest now is {markdown.code(now.label)}, **{percent(now.after)}**."
+    return f"{told}; likeliest now is {markdown.code(now.label)}, **{percent(now.after, 1)}**."
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:

@@ -59,7 +59,8 @@ def draw(chosen: HeadSelection, progress: Progress[Verdicts], looks: Looks, *, s
 def _finding(chosen: HeadSelection, found: Verdicts, looks: Looks, *, finished: bool) -> None:
     """Say which head is the best and what the open one does; offer to open those that are named."""
     scores = found.scores(looks)
-    st.markdown(headline.claim(scores, looks, finished=finished))
+    nearest, *_ = coreference.baselines(found.pairs)
+    st.markdown(headline.claim(scores, looks, nearest, finished=finished))
     first, here = best(scores), (chosen.layer, chosen.head)
     if here not in first.heads:
         resolved = f"{scores.pairs[here]} of {plural(scores.total, 'pair')}"

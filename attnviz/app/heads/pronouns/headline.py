@@ -47,18 +47,13 @@ def paragraphs(
 ) -> tuple[str, ...]:
     """What to say of these heads, scored on one pair at least, in Markdown."""
     found = best(scores)
-    others = (_not_the_best(scores, found.others, looks, found.heads),) if found.others else ()
     if not found.heads:
-        return (_none(scores, looks, finished), *others)
-    return (
-        _lead(scores, found.heads, looks, nearest, finished),
-        _beside_a_coin(scores, found.heads, coin),
-        *others,
-    )
+        return (_none(scores, looks, finished),)
+    return _lead(scores, found.heads, looks, nearest, finished), _beside_a_coin(scores, found.heads, coin)
 
 
-def claim(scores: Scores, looks: Looks, *, finished: bool) -> str:
-    """Which head is the best, and how it changes sides: the finding in two sentences, in Markdown."""
+def claim(scores: Scores, looks: Looks, nearest: Baseline, *, finished: bool) -> str:
+    """The finding in a few sentences, in Markdown: which head is the best, beside whom, and why no other."""
     found = best(scores)
     if not found.heads:
         return _none(scores, looks, finished)
@@ -70,9 +65,15 @@ def claim(scores: Scores, looks: Looks, *, finished: bool) -> str:
         f"{only}{plural(total, 'pair')}{_so_far(finished)}, more than any other head that gives "
         f"{_enough(looks)} its weight.{bold}"
     )
-    if several:
-        return told
-    return f"{told} It changes sides in {turns}, {plural(pairs, 'time')} the right way; blindly, half."
+    said = [told, f"Always the nearest noun: {share(nearest.pairs, 1)}."]
+    if not several:
+        said.append(
+            f"In {plural(turns, 'pair')} it chooses one noun in one sentence and the other in the other, "
+            f"{plural(pairs, 'time')} the right way round; blindly, it would be half."
+        )
+    if found.others:
+        said.append(_not_the_best(scores, found.others, looks, found.heads))
+    return " ".join(said)
 
 
 def _none(scores: Scores, looks: Looks, finished: bool) -> str:

@@ -93,7 +93,7 @@ def question(chosen: MaskedHead) -> None:
     options = percent(given / 100, 1), result, right, percent(1 - (left - given) / 100, 1), percent(0, 1)
     guess(
         f"In head {chosen.head_name} {chosen.name} gives {key} **{part}** without a mask, and **{of}** to "
-        f"all tokens up to itself. How much does {key} get if nobody may look ahead?",
+        f"all tokens up to itself. How much does {key} get if a **causal mask** lets nobody look ahead?",
         list(dict.fromkeys(options)),
         right=right,
         because="The open cells share the 100 %: in the same proportions, "
