@@ -40,7 +40,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "cause": ("selectbox", "cause_head", "encoder 1-1"),
     "watch_it_learn": ("segmented_control", "learning_view", "Matrix"),
     "long_distances": ("number_input", "clauses_seed", 3),
-    "write": ("number_input", "written_word", 3),
+    "write": ("number_input", "write", 3),
     "induction": ("multiselect", "silenced", ["1-4"]),
     "watch_a_circuit_form": ("selectbox", "forming_head", "1-4"),
     "who_gets_the_book": ("selectbox", "book_head", "1-1"),

@@ -14,18 +14,6 @@ from attnviz.app.state.choice import Number
 from attnviz.trace import Floats
 
 
-def step_of(choice: Number) -> int:
-    """Where the slider stands that this choice keeps: at the beginning, where a link names no step."""
-    if not choice.stands and (asked := link.in_address(choice)):
-        try:
-            choice.set(choice.parse(asked))
-        except ValueError:
-            choice.set(-1)  # no step, and told as such
-    if not choice.least <= choice.get(0) <= choice.most:
-        link.choose(choice, 0)
-    return int(choice.get(0))
-
-
 def keeps(choice: Number) -> Callable[[int], None]:
     """What keeps the step in this choice, and in the address."""
     return partial(link.choose, choice)

@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.app import markdown
 from attnviz.app.state import memory
-from attnviz.app.state.choice import Choice, OneOf
+from attnviz.app.state.choice import Choice, Number, OneOf
 from attnviz.app.state.choices import MOVED, TABLE, of_page
 
 _PAGE = "the page"
@@ -84,6 +84,24 @@ def choose(choice: Choice[Any], value: object) -> None:
     """Choose a value that no widget of Streamlit's draws, and let the address say so."""
     choice.set(value)
     write(choice, choice.written())
+
+
+def number(choice: Number, most: int | None = None) -> int:
+    """A number that no widget draws, as it stands or as the link asks; else the nearest that there is.
+
+    Args:
+        choice: the number.
+        most: the largest that there is; None: that of the table.
+    """
+    asked = [] if choice.stands else in_address(choice)
+    try:
+        value = choice.parse(asked) if asked else choice.get(choice.default)
+    except ValueError:
+        value = choice.default
+    value = max(choice.least, min(value, choice.most if most is None else most))
+    if asked or choice.get(choice.default) != value:
+        choose(choice, value)
+    return value
 
 
 def given() -> dict[str, list[str]]:

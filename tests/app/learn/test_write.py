@@ -44,9 +44,9 @@ def test_each_word_is_told_with_what_it_was_chosen_from() -> None:
 
 def test_one_word_more_to_the_end_and_again() -> None:
     app = press(visit("write", write="2"), "One more word")
-    assert (app.number_input(key="write").value, app.number_input(key="written_word").value) == (3, 3)
+    assert (app.number_input(key="write").value, app.session_state["written_word"]) == (3, 3)
     press(app, "To the end of the story")
-    end = clean(app).number_input(key="written_word").value
+    end = clean(app).session_state["written_word"]
     written = sent(app, "passage")["tokens"]
     assert end == len(written) == attnviz.trace(OPENING, STORYTELLER, writing=Writing(100)).written + 1
     assert app.number_input(key="write").value == end  # and not so many of another story

@@ -10,8 +10,9 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import caches, markdown
-from attnviz.app.components.hinge import Mark, hinge, keeps, step_of, turning_point, written
+from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point, written
 from attnviz.app.heads.compare.compared import Comparison, aligned, first_token
+from attnviz.app.state import link
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TURNED
 from attnviz.capture import loading
@@ -58,7 +59,7 @@ def _draw(compared: Comparison, layer: int, head: int, query: int) -> None:
     words = [visible_text(token.text) for token in found.tokens]
     other, looker = visible_text(found.other.text), markdown.code(words[query])
     overtaking = _overtaking(rows, query)
-    step = step_of(TURNED)
+    step = link.number(TURNED)
     marks: list[Mark] = []
     if overtaking and step:
         marks.append({"step": overtaking[2], "text": f"{words[overtaking[1]]} > {words[overtaking[0]]}"})

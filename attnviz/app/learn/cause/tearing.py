@@ -5,11 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.app.components.hinge import Mark, hinge, keeps, step_of, turning_point, written
+from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point, written
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection
 from attnviz.app.learn.cause.sections import other_noun
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
+from attnviz.app.state import link
 from attnviz.app.state.choices import TORN
 from attnviz.text import percent
 from attnviz.trained.translator import grammar
@@ -32,7 +33,7 @@ def draw(chosen: ArrowSelection) -> None:
     (first, one), (second, other) = sorted(
         zip(PRONOUNS, (torn.il, torn.elle), strict=True), key=lambda each: -each[1][0]
     )
-    turns, step = turning_point(one, other), step_of(TORN)
+    turns, step = turning_point(one, other), link.number(TORN)
     marks: list[Mark] = [] if turns is None or not step else [{"step": turns, "text": f"{second} > {first}"}]
     hinge(
         "tear",

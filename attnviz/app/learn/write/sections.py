@@ -15,6 +15,7 @@ from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.learn import story
 from attnviz.app.learn.lesson import guess, not_shown
+from attnviz.app.state import link
 from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture.model import ModelInput, Prediction, Writing
@@ -113,7 +114,7 @@ def question(text: str, model: str = STORYTELLER) -> None:
 
 def write(text: str, model: str) -> Story:
     """Draw how many words are written, and how; return the story and the word that is looked into."""
-    buttons = st.container(horizontal=True, vertical_alignment="bottom")
+    buttons = st.container(horizontal=True)
     with st.container(horizontal=True, key="writing"):
         how = how_it_chooses(WRITE.draw("Words to write", default=OPENING_WORDS))
     written = Story(ModelInput(text, writing=how), how, model=model)
@@ -122,14 +123,13 @@ def write(text: str, model: str) -> Story:
         st.button("One more word", disabled=done, on_click=_go_on, args=(count + 1,))
         st.button("To the end of the story", disabled=done, on_click=_to_the_end, args=(written,))
         st.button("Start again", disabled=not count, on_click=_go_on, args=(0,))
-        word = WRITTEN_WORD.draw("Word to look into", len(_words(written)), width=140)
-    return replace(written, word=word - 1)
+    return replace(written, word=link.number(WRITTEN_WORD, len(_words(written))) - 1)
 
 
 def _go_on(words: int) -> None:
     """Write so many words, and look into the last of them."""
     WRITE.set(words)
-    WRITTEN_WORD.set(max(1, words))
+    link.choose(WRITTEN_WORD, max(1, words))
 
 
 def _to_the_end(story: Story) -> None:
@@ -155,7 +155,7 @@ def picture(story: Story) -> None:
         written=True,
         chosen=story.word,
         pending=not story.ended,
-        on_pick=lambda at: WRITTEN_WORD.set(at + 1),
+        on_pick=lambda at: link.choose(WRITTEN_WORD, at + 1),
     )
     if story.ended:
         st.markdown(f":small[It ended its story after {plural(story.trace.written, 'word')}.]")
