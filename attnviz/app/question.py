@@ -75,18 +75,22 @@ def form() -> Question | None:
     with st.popover("Ask your own", icon=":material/edit:", type="tertiary"):
         text = ASK.draw("Question", max_chars=LONGEST)
         options = OPTIONS.draw(f"{FEWEST} to {MOST} options, with semicolons between them")
+        several, right = _split(options), _UNMARKED
         # The form may be on the wall: which option is right stands behind a button of its own, which closes
         # with each choice, since its name changes.
-        marked = link.said(RIGHT) in _split(options)
-        with st.expander("One option is marked right" if marked else "Mark the right option"):
-            told = "Copy link takes the question along, and the right option: the address has both."
-            right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(_split(options))], help=told)
+        if several:
+            marked = link.said(RIGHT) in several
+            with st.expander("One option is marked right" if marked else "Mark the right option"):
+                told = "Copy link takes the question along, and the right option: the address has both."
+                right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=told)
+        else:
+            RIGHT.forget()
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
-    if not text.strip() and not _split(options):
+    if not text.strip() and not several:
         return None
     try:
-        plain, several = checked(text, _split(options))
+        plain, several = checked(text, several)
     except InvalidQuestion as error:
         st.warning(markdown.plain(str(error)), icon=":material/edit:")
         return None

@@ -36,6 +36,7 @@ def test_it_needs_no_right_answer_and_goes_when_it_is_removed_and_stays_with_its
     assert "Who is it?" in words(app.switch_page("pages/masks.py").run())
     press(app.switch_page("pages/scale.py").run(), "Remove this question")
     assert "How large is the variance" in words(app)
+    assert "right=" not in sent(app, "copy_link")["query"]
     assert "Reveal" in buttons(app)
     assert "Remove this question" not in buttons(app)
 
