@@ -57,7 +57,7 @@ _STYLE = """
 .st-key-bar {
   :is(.stTextInput, .stSelectbox, .stNumberInput) { display: flex; align-items: center; gap: 0.5rem; }
   :is(.stTextInput, .stSelectbox, .stNumberInput) > :not(label) { flex: 1; min-width: 0; }
-  [data-testid="stWidgetLabel"] { flex: none; min-height: 0; margin: 0; }
+  [data-testid="stWidgetLabel"] { flex: none; gap: 0.4rem; min-height: 0; margin: 0; }
   .stNumberInput input { padding-inline: 0.5rem 0; }
 }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }

@@ -79,7 +79,7 @@ _TOLD = {
     "sufficient": "of what its layer adds to the effect of replacing that, the head alone keeps half",
     "needed and sufficient": "without the head, the output changes less when that is replaced, and of what "
     "its layer adds to this, the head alone keeps half",
-    "undecided": "without it something changes, but not every test is passed",
+    "undecided": "the head has some effect here, but not in every test we make",
     "picture only": "that the output depends on this could not be shown",
     "": "what that does to the output was not measured",
 }

@@ -223,9 +223,10 @@ class MaskEditor extends View {
     const blind = tokens.findIndex((_, query) => this.isBlind(query));
     const name = (place) => element("bdi", { text: tokens[place].name });
     if (at === null) {
-      const help =
-        "Click or drag over cells to open and close them; click a token for its whole row or column. " +
-        "By keyboard: arrow keys and Space.";
+      const help = matchMedia("(hover: none)").matches
+        ? "Tap cells to open and close them; tap a token for its whole row or column."
+        : "Click or drag over cells to open and close them; click a token for its whole row or column. " +
+          "By keyboard: arrow keys and Space.";
       this.words.replaceChildren(
         ...(blind < 0 ? [help] : [name(blind), " looks nowhere. Open at least one cell in its row."]),
       );
