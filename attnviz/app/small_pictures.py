@@ -5,7 +5,8 @@ from math import sin
 from urllib.parse import quote
 
 WIDTH, HEIGHT = 148, 44
-_BRIGHT, _OTHER = "#6366f1", "#d97706"  # indigo and amber can be told apart in both themes
+_BRIGHT, _OTHER = "#8b5cf6", "#d97706"  # violet, as weights are, and amber: told apart in both themes
+_QUERY, _KEY = "#3b82f6", "#ef4444"
 
 Point = tuple[float, float]
 
@@ -70,9 +71,9 @@ _MANY = [(10, 30), (22, 12), (34, 33), (47, 20), (60, 8), (72, 27), (85, 15), (9
 _PICTURES = {
     "weighted_average": _bars([0.3, 0.95, 0.2, 0.5], 1),
     "scale": _curve([(0, 40), (40, 30), (80, 16), (120, 4)]) + _curve(_STEEP, _OTHER),
-    "query_key_value": _grid(0, 4, lambda row, _: row / 4)
-    + _grid(52, 4, lambda row, column: (row + column) / 6, _OTHER)
-    + _grid(104, 4, lambda row, column: float(row == column), "#7c3aed"),
+    "query_key_value": _grid(0, 4, lambda row, _: row / 4, _QUERY)
+    + _grid(52, 4, lambda row, column: (row + column) / 6, _KEY)
+    + _grid(104, 4, lambda row, column: float(row == column)),
     "many_heads": _grid(0, 5, lambda row, column: float(row == column + 1))
     + _grid(52, 5, lambda _, column: float(column == 0))
     + _grid(104, 5, lambda row, column: (row * column % 3) / 3),

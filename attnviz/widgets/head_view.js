@@ -296,7 +296,8 @@ class HeadView extends View {
     this.severalButton.setAttribute("aria-pressed", String(this.several));
     this.buttons.forEach((button, at) => {
       button.setAttribute("aria-pressed", this.heads.includes(at + 1));
-      button.style.setProperty("--head", css(this.theme.head(at + 1)));
+      const colour = this.heads.length > 1 ? this.theme.head(at + 1) : this.theme.role("weights");
+      button.style.setProperty("--head", css(colour));
     });
     this.keepTabStop(this.buttons, this.heads[0] - 1);
   }

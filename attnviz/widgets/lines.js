@@ -40,8 +40,8 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { query
   const strength = strengths[kind];
   const { theme } = pen;
   const colour = (head, level) => {
-    if (kind === "diverging" && shown.length === 1) return theme.change(level > 127);
-    return theme.head(head.number);
+    if (shown.length > 1) return theme.head(head.number);
+    return kind === "diverging" ? theme.change(level > 127) : theme.role("weights");
   };
   const [{ rows, columns }] = shown;
   const many = Math.max(rows, columns) > BUDGET.many;

@@ -111,11 +111,11 @@ export function gradient(levels, steps = 32) {
 const SCALES = {
   light: {
     sequential: [
-      [0.9, 0.045, 262],
-      [0.72, 0.115, 264],
-      [0.53, 0.18, 270],
-      [0.36, 0.16, 278],
-      [0.2, 0.08, 285],
+      [0.9, 0.045, 300],
+      [0.72, 0.125, 297],
+      [0.53, 0.215, 293],
+      [0.36, 0.17, 291],
+      [0.2, 0.08, 289],
     ],
     below: [
       [0.82, 0.075, 250],
@@ -130,11 +130,11 @@ const SCALES = {
   },
   dark: {
     sequential: [
-      [0.31, 0.08, 278],
-      [0.45, 0.14, 274],
-      [0.61, 0.16, 270],
-      [0.79, 0.1, 262],
-      [0.96, 0.03, 250],
+      [0.31, 0.08, 291],
+      [0.45, 0.15, 292],
+      [0.61, 0.17, 294],
+      [0.79, 0.11, 297],
+      [0.96, 0.03, 303],
     ],
     below: [
       [0.4, 0.09, 258],
@@ -254,7 +254,7 @@ export class Theme {
   }
 
   /**
-   * The colour of a head (from 1) in lines, bars and chips; readable as text on the background.
+   * The colour of a head (from 1) among several, in lines, bars and chips; readable as text on the background.
    * @param {number} number
    */
   head(number) {

@@ -6,16 +6,26 @@ import { test } from "node:test";
 import { fileURLToPath, URL } from "node:url";
 import { levelOf, ROLES, Theme, valueAt } from "../../attnviz/widgets/palette.js";
 
+const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 const theme = (background) => new Theme({ background, text: [0, 0, 0], primary: [0, 0, 0], font: "" });
 
 test("style sheets and pictures have the same colours for query, key, value and weights", () => {
   const sheet = readFileSync(fileURLToPath(new URL("../../attnviz/widgets/shared.css", import.meta.url)), "utf8");
-  const hex = (rgb) => `#${rgb.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
   for (const role of ["query", "key", "value", "weights"]) {
     const [light, dark] = ROLES[role].map(hex);
     assert.ok(sheet.includes(`--${role}: light-dark(${light}, ${dark});`), role);
   }
   assert.deepEqual([theme([255, 255, 255]).role("key"), theme([14, 17, 23]).role("key")], ROLES.key);
+});
+
+test("a heatmap has the colours of the other pictures, in ten equal steps", () => {
+  const sheet = readFileSync(fileURLToPath(new URL("../../.streamlit/config.toml", import.meta.url)), "utf8");
+  const listed = [...sheet.matchAll(/chartSequentialColors = \[\s*(.*),\s*\]/g)].map((match) => match[1]);
+  const steps = [[255, 255, 255], [15, 16, 22]].map((background) => {
+    const levels = theme(background).levels("sequential");
+    return Array.from({ length: 10 }, (_, at) => `"${hex(levels[Math.round((254 * at) / 9)])}"`).join(", ");
+  });
+  assert.deepEqual(listed, steps);
 });
 
 test("a larger weight is always further from the background", () => {
