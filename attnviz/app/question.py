@@ -155,7 +155,8 @@ def ask(question: Question) -> None:
     )
     shown = answered()
     if shown:
-        st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
+        with st.container(key="told"):
+            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
     else:
         st.html(_COVERED)
     with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):

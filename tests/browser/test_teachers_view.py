@@ -154,6 +154,26 @@ def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     expect(page.get_by_role("navigation", name="App pages")).to_be_visible()
 
 
+def test_a_clicker_keeps_the_layer_says_the_answer_and_comes_back_to_what_was_shown(
+    page: Page, server: Server
+) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/block?teacher=true&layer=3&stage_in_block=6")
+    press(page, "PageDown")
+    said = page.get_by_role("navigation", name="Parts of this page").locator("[aria-live]")
+    expect(said).to_contain_text("The old vector's length is")
+    shown = page.locator(".st-key-slide-picture[data-shown]")
+    for step in (6, 7):
+        press(page, "PageDown")
+        expect(shown).to_contain_text(f"Layer 3, step {step}.")
+        wait_idle(page)
+    press(page, "PageDown")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("9 · ")
+    expect(said).to_be_empty()
+    press(page, "PageUp")
+    expect(shown).to_contain_text("Layer 3, step 7.")
+
+
 def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
     text = (
@@ -165,6 +185,10 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
     press(page, "PageDown")
     followed = page.locator(".st-key-mask-editor [data-followed]")
     expect(followed.get_by_role("rowheader")).to_be_in_viewport()
+    rows = page.locator(".st-key-mask-editor [data-rows]")
+    for top, sign, other in ((0, "data-more", "data-before"), (9999, "data-before", "data-more")):
+        rows.evaluate("(rows, top) => rows.scrollTo(0, top)", top)
+        expect(rows.and_(page.locator(f"[{sign}]:not([{other}])"))).to_be_visible()
     assert seen(page) == "picture"
 
 

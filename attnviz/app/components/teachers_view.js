@@ -24,7 +24,7 @@ const drawn = (part, selector) =>
     .../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector)),
   ]);
 
-const REVEAL = ".st-key-reveal button";
+const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-told"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
@@ -45,6 +45,8 @@ class TeachersView {
   screen = 0; // of this part
   screens = [[]];
   page = location.pathname;
+  left = new Map(); // of each page the part and the screen that were shown last
+  goesBack = false; // to the page before
   /** @type {() => boolean} */
   arrived = null; // whether the answer, or the page, that was asked for is there; null: none was
   asked = 0; // when
@@ -56,11 +58,12 @@ class TeachersView {
     const move = (text, name, by) =>
       element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
     this.place = element("output");
+    this.said = element("p", { class: "said", "aria-live": "polite" }); // what a screen reader tells of an answer
     const unfold = () => this.unfold(!html.hasAttribute("data-menu"));
     this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: unfold });
     this.unfold(false);
     const moves = [this.menu, move("←", "Back", -1), this.place, move("→", "Next", 1)];
-    document.body.append(element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, ...moves));
+    document.body.append(element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, ...moves, this.said));
     this.sizes = new ResizeObserver(() => this.soon());
     this.sized = new WeakSet();
     new MutationObserver(() => this.soon()).observe(document.body, {
@@ -96,18 +99,24 @@ class TeachersView {
       window.dispatchEvent(new Event("attnviz:redraw")); // the widgets draw themselves again
     }
     if (this.page !== location.pathname) {
-      [this.page, this.at, this.screen] = [location.pathname, 0, 0];
+      this.left.set(this.page, [this.at, this.screen]);
+      this.page = location.pathname;
+      [this.at, this.screen] = (this.goesBack && this.left.get(this.page)) || [0, 0];
+      this.goesBack = false;
+      this.said.textContent = "";
       this.unfold(false);
     }
     this.release();
     const all = on ? parts() : [];
+    const { underWay, at: wanted, screen: wantedScreen } = this;
     this.at = Math.max(0, Math.min(this.at, all.length - 1));
     if (all.length) this.show(all[this.at]);
     const [screen, screens] = [this.screen + 1, this.screens.length];
     const divided = screens > 1 ? ` (${screen}/${screens})` : "";
     const place = all.length === 1 ? `${screen} of ${screens}` : all.length ? `${this.at + 1} of ${all.length}${divided}` : "";
     if (this.place.textContent !== place) this.place.textContent = place; // which the observer sees
-    if (this.pressed && !this.underWay) {
+    if (underWay) [this.at, this.screen] = [wanted, wantedScreen]; // what is not drawn yet may come
+    else if (this.pressed) {
       const by = this.pressed;
       this.pressed = 0;
       this.step(by);
@@ -133,6 +142,13 @@ class TeachersView {
   go(button, arrived) {
     [this.arrived, this.asked] = [arrived, performance.now()];
     button.click();
+  }
+
+  /** Lets a screen reader say an answer; returns whether there is one.
+   * @param {Element | null} answer */
+  tell(answer) {
+    this.said.textContent = answer?.textContent ?? "";
+    return answer !== null;
   }
 
   /** Takes back all that `show` has done. */
@@ -217,7 +233,11 @@ class TeachersView {
     }
     for (let size = 0.95; over() > 0 && size >= SMALLEST; size -= 0.05) enlarge(full * size);
     for (const rows of drawn(part, "[data-rows]")) {
-      const sign = () => rows.toggleAttribute("data-more", rows.scrollHeight - rows.clientHeight - rows.scrollTop > 4);
+      const sign = () => {
+        rows.toggleAttribute("data-before", rows.scrollTop > 4);
+        rows.toggleAttribute("data-more", rows.scrollHeight - rows.clientHeight - rows.scrollTop > 4);
+      };
+      rows.tabIndex = rows.scrollHeight > rows.clientHeight ? 0 : -1; // the keyboard scrolls it, too
       rows.onscroll = sign;
       sign();
     }
@@ -250,7 +270,7 @@ class TeachersView {
     const [own] = part ? drawn(part, `[data-move="${by}"]:not(:disabled, [aria-disabled="true"], [hidden])`) : [];
     const reveal = by > 0 && part?.querySelector(REVEAL);
     const page = document.querySelector(`.st-key-page-${by > 0 ? "after" : "before"} a`);
-    if (reveal) this.go(reveal, () => !document.querySelector(REVEAL));
+    if (reveal) this.go(reveal, () => this.tell(document.querySelector(ANSWER)));
     else if (own) own.click();
     else if (this.screens[this.screen + by]) {
       this.screen += by;
@@ -261,6 +281,7 @@ class TeachersView {
       this.update();
     } else if (page) {
       const { pathname } = location;
+      this.goesBack = by < 0;
       this.go(page, () => location.pathname !== pathname && parts().length > 0);
     }
   }

@@ -42,7 +42,7 @@ _STYLE = """
 .stMain :is(.st-key-step_of_six, .st-key-stage_in_block) { display: none; }
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: var(--text); padding: 0; }
-.st-key-question > .stElementContainer p { font-size: var(--text); }
+:is(.st-key-question > .stElementContainer, .st-key-told) p { font-size: var(--text); }
 @media (min-width: 641px) {
   .st-key-lesson { display: grid; grid: auto 1fr / minmax(0, 7fr) minmax(0, 5fr); column-gap: 2rem; }
   .st-key-lesson > :has(> .st-key-answer-picture) { grid-area: 1 / 1 / 3; }

@@ -230,7 +230,7 @@ class Stream extends View {
     super();
     this.chosen = new Choice();
     this.back = element("button", { type: "button", class: "move", "data-move": -1, text: "← Back" });
-    this.next = element("button", { type: "button", class: "move on", "data-move": 1 });
+    this.next = element("button", { type: "button", class: "move on" });
     this.back.onclick = () => this.walk(this.step - 1);
     this.next.onclick = () => this.forward();
     this.place = element("span", { class: "place", "aria-live": "polite" });
@@ -392,6 +392,7 @@ class Stream extends View {
     const last = step === STATIONS.length;
     this.back.hidden = step === 1;
     this.next.hidden = last && data.layer === data.layers;
+    this.next.dataset.move = last ? "" : "1"; // a clicker leads on to the next page, and keeps the layer
     this.next.textContent = last ? `On to layer ${data.layer + 1} →` : `Next: ${STATIONS[step].title} →`;
     if (focused?.hidden) (this.next.hidden ? this.back : this.next).focus({ preventScroll: true });
     this.place.textContent = `step ${step} of ${STATIONS.length}`;
