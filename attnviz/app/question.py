@@ -12,7 +12,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import ASK, OPTIONS, RIGHT
+from attnviz.app.state.choices import ASK, OPTIONS, READER, RIGHT, TEXT
 from attnviz.errors import InvalidQuestion, quoted
 
 LONGEST, LONGEST_OPTION, FEWEST, MOST = 400, 80, 2, 6
@@ -53,6 +53,7 @@ class Question:
         right: the option that is right; None where none was marked.
         because: what the numbers are, in Markdown.
         own: whether a teacher wrote it.
+        of_sentence: whether it is about the page's sentence, and does not name it itself.
     """
 
     text: str
@@ -60,6 +61,13 @@ class Question:
     right: str | None
     because: str = ""
     own: bool = False
+    of_sentence: bool = True
+
+
+def sentence_of_page() -> str:
+    """What the page reads: its sentence, or both."""
+    choice = next((lesson.sentence for lesson in LESSONS if lesson.name == link.page()), TEXT)
+    return " / ".join(text for _, text in link.along(choice, READER))
 
 
 def form() -> Question | None:

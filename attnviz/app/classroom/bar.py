@@ -51,9 +51,11 @@ class Poll(TypedDict):
     Attributes:
         right: the place of the right option, from 0.
         own: whether the teacher wrote it.
+        sentence: what it is about; "" for none.
     """
 
     question: str
+    sentence: str
     options: list[str]
     right: int | None
     own: bool
@@ -190,6 +192,7 @@ def _poll(asked: Question) -> Poll:
     options = [_cut(option, LONGEST_OPTION) for option in asked.options]
     return {
         "question": _cut(_plain(asked.text), LONGEST),
+        "sentence": _cut(questions.sentence_of_page(), LONGEST) if asked.of_sentence else "",
         "options": options,
         "right": right,
         "own": asked.own,

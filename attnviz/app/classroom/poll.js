@@ -42,6 +42,7 @@ export class PollPanel {
   /** @param {() => void} show shows the votes to all */
   constructor(show) {
     this.question = element("p", { class: "question" });
+    this.sentence = element("p", { class: "sentence" });
     this.options = element("ul", { class: "options" });
     this.note = element("p", { class: "note" });
     this.close = button("Close the vote", () => room.act({ do: "close" }));
@@ -50,7 +51,7 @@ export class PollPanel {
     this.again = button("Vote again", () => room.act({ do: "again" }));
     this.clear = button("Done", () => room.act({ do: "clear" }));
     this.buttons = places(this.close, this.peek, this.show, this.again, this.clear);
-    this.root = element("div", { class: "poll" }, this.question, this.options, this.note, this.buttons);
+    this.root = element("div", { class: "poll" }, this.question, this.sentence, this.options, this.note, this.buttons);
   }
 
   /** @param {import("./room.js").Poll} poll null: none
@@ -58,9 +59,10 @@ export class PollPanel {
   update(poll, stands) {
     this.root.hidden = !poll;
     this.question.hidden = stands;
+    this.sentence.hidden = stands || !poll?.sentence;
     this.buttons.hidden = !room.teaches;
     if (!poll) return;
-    const made = JSON.stringify([poll.question, poll.options, room.teaches]);
+    const made = JSON.stringify([poll.question, poll.sentence, poll.options, room.teaches]);
     if (made !== this.made) this.make(poll);
     this.made = made;
     const solvedNow = poll.shown && !this.poll?.shown;
@@ -73,6 +75,7 @@ export class PollPanel {
     this.peek.textContent = peeked === poll.round ? "Hide the votes" : PEEK;
     this.show.disabled = poll.shown;
     this.again.disabled = !poll.votes || Boolean(poll.before);
+    this.again.style.visibility = poll.shown ? "hidden" : ""; // the answer is known
   }
 
   /** Shows the votes to the teacher alone, or covers them again: this screen may be the projector's. */
@@ -82,8 +85,9 @@ export class PollPanel {
   }
 
   /** @param {import("./room.js").Poll} poll */
-  make({ question, options }) {
+  make({ question, sentence, options }) {
     this.question.textContent = question;
+    this.sentence.textContent = sentence;
     const vote = (at) => () => this.poll.open && room.act({ do: "vote", round: this.poll.round, option: at });
     const label = (at) => (room.teaches ? element("span") : element("button", { type: "button", onclick: vote(at) }));
     const line = (at) => element("li", {}, label(at), element("span", { class: "votes" }));

@@ -7,7 +7,7 @@
  *   element of it ("0.2.1"), and where in that, in thousandths ("0.2.1 500 250")
  * @typedef {{ question: string, options: string[], counts: number[], before: number[], right: number }} Result options
  *   are counted from 0; null: unknown
- * @typedef {Result & { round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll
+ * @typedef {Result & { sentence: string, round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll
  * @typedef {{ n: number, view: PlaceOfTeacher, point: Point, poll: Poll, results: Result[],
  *   people: { here: number, following: number }, leads: boolean, calls: number }} State `leads`: the teacher, from this
  *   window; `calls`: how often all were called back

@@ -17,7 +17,7 @@ const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]
 /**
  * What room_bar.py sends, and describes.
  * @typedef {{ page: string, query: string, revealed: string[], results: object[], wish: [string, string, string] | null,
- *   known: [string, boolean, string, string], question: { question: string, options: string[], right: number,
+ *   known: [string, boolean, string, string], question: { question: string, sentence: string, options: string[], right: number,
  *   own: boolean } | null }} Message
  */
 
@@ -155,7 +155,7 @@ class RoomBar extends View {
     const { people, point, poll, view } = state;
     const pointed = point ? ` Look: ${point.words || "at the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
-    if (room.teaches) return `${people.here} here · ${people.following} follow.${pointed}`;
+    if (room.teaches) return `${people.here} here · ${people.following} follow${people.following === 1 ? "s" : ""}.${pointed}`;
     if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
     if (!room.follows && this.data.page === ASSIGNMENT) return "Following is paused: this page stays.";
     if (!room.follows) return "You look around on your own.";

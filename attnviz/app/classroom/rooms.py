@@ -12,12 +12,12 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Set
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from attnviz.app.home import PAGES
-from attnviz.app.question import checked
+from attnviz.app.question import LONGEST, checked
 from attnviz.app.state.choices import TABLE
 from attnviz.errors import AttnvizError, InvalidQuestion
 
@@ -71,6 +71,7 @@ class Poll:
     Attributes:
         round: how many votes were begun in this room; a vote names it, so that none counts for a later one.
         question, options: as the teacher wrote them; options are counted from 0.
+        sentence: what the question is about; "" for none.
         right: the right option, if there is one.
         before: the counts of the first vote, if this is the second on the same question.
         open: whether votes are taken.
@@ -81,6 +82,7 @@ class Poll:
     round: int
     question: str
     options: list[str]
+    sentence: str = ""
     right: int | None = None
     before: list[int] | None = None
     open: bool = True
@@ -108,6 +110,7 @@ class Poll:
         return {
             "round": self.round,
             "question": self.question,
+            "sentence": self.sentence,
             "options": self.options,
             "open": self.open,
             "shown": self.shown,
@@ -260,7 +263,7 @@ class Room:
             case {"do": "ask", "question": str(question), "options": list(options)} if all(
                 isinstance(option, str) for option in options
             ):
-                self._ask(question, options, message.get("right"))
+                self._ask(question, options, message.get("right"), message.get("sentence", ""))
             case {"do": "call"}:
                 self.calls += 1
             case {"do": "clear"}:
@@ -270,16 +273,18 @@ class Room:
             case _:
                 raise Refused(UNCLEAR)
 
-    def _ask(self, question: str, options: list[str], right: object) -> None:
+    def _ask(self, question: str, options: list[str], right: object, sentence: object) -> None:
         try:
             question, options = checked(question, options)
         except InvalidQuestion as error:
             raise Refused(str(error)) from None
         if right is not None and (not isinstance(right, int) or not 0 <= right < len(options)):
             raise Refused(UNCLEAR)
+        if not isinstance(sentence, str) or len(sentence) > LONGEST:
+            raise Refused(UNCLEAR)
         self.results = self.all_results()
         self.rounds += 1
-        self.poll = Poll(self.rounds, question, options, None if right is None else int(right))
+        self.poll = Poll(self.rounds, question, options, sentence, None if right is None else int(right))
 
     def _go_on(self, what: str) -> None:
         """Let all vote again, close the vote, or show what came out."""
@@ -288,10 +293,12 @@ class Room:
         if what != "again":
             self.poll.open = False
             self.poll.shown |= what == "show"
+        elif self.poll.shown:
+            raise Refused("The answer was shown: a second vote comes before that.")
         elif self.poll.votes:  # else it was pressed twice, and this vote has just begun
-            first = self.poll
             self.rounds += 1
-            self.poll = Poll(self.rounds, first.question, first.options, first.right, first.counts())
+            counts = self.poll.counts()
+            self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 
     def all_results(self) -> list[dict[str, Any]]:
         """What was voted so far, with the question that stands; without one that nobody answered."""

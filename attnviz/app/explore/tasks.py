@@ -87,7 +87,8 @@ def _answered(task: Task) -> bool:
 
 def _for_room(task: Task, model: str) -> question.Question:
     weights = _weights(task, model)
-    return question.Question(task.question(model), task.answers, max(weights, key=weights.__getitem__))
+    right = max(weights, key=weights.__getitem__)
+    return question.Question(task.question(model), task.answers, right, of_sentence=False)
 
 
 def _follows(model: str) -> tuple[int, int]:

@@ -128,7 +128,9 @@ def lesson(name: str) -> Iterator[Places]:
     _way_on(number)
 
 
-def guess(question: str, options: Sequence[str], *, right: str, because: str) -> None:
+def guess(
+    question: str, options: Sequence[str], *, right: str, because: str, of_sentence: bool = True
+) -> None:
     """Ask, and cover the answer until the visitor wants to see it; then give it, and judge the guess.
 
     A question of the teacher's own takes the place of this one. Where a sentence leaves fewer than two
@@ -140,8 +142,10 @@ def guess(question: str, options: Sequence[str], *, right: str, because: str) ->
         options: what one can guess, as plain text.
         right: the option that the numbers say is right.
         because: what the numbers are, in Markdown.
+        of_sentence: whether it is about the page's sentence, which a room then shows with it, and does not
+            name it itself.
     """
-    of_page = Question(question, options, right, because)
+    of_page = Question(question, options, right, because, of_sentence=of_sentence)
     if (heard := _HEARD.get(None)) is not None:
         heard.append(of_page)
         return

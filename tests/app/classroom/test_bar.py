@@ -43,6 +43,13 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
 
 
+def test_a_question_about_a_sentence_shows_it_in_the_room_and_one_about_none_does_not() -> None:
+    assert told(visit("cross_attention", text="A cat sat.", reader="It lay."))["question"]["sentence"] == (
+        "A cat sat. / It lay."
+    )
+    assert told(visit("scale"))["question"]["sentence"] == ""
+
+
 def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_stands_there() -> None:
     def asked(app: AppTest) -> Question | None:
         name, question = clean(app).session_state["the question of the page"] or ("explore", None)
@@ -84,6 +91,7 @@ def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
     assert not {"ask", "options", "right"} & parse_qs(said["query"]).keys()
     assert said["question"] == {
         "question": "Who?",
+        "sentence": "The dog did not cross the road as it was too tired.",
         "options": ["the lawyer", "the witness"],
         "right": 1,
         "own": True,

@@ -17,7 +17,14 @@ NOW = 1_800_000_000.0
 WINDOW = "first window"
 TOKENS = [f"{name:-<20}" for name in "abcde"]
 OPTIONS = ["dog", "road", "it"]
-ASK = {"do": "ask", "question": "What does it mean?", "options": OPTIONS, "right": 0}
+SENTENCE = "The dog ran over the road as it was free."
+ASK = {
+    "do": "ask",
+    "question": "What does it mean?",
+    "sentence": SENTENCE,
+    "options": OPTIONS,
+    "right": 0,
+}
 POINT = {"words": "it", "picture": "slide-head", "place": "0.2.11"}
 VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
@@ -59,6 +66,10 @@ class Lesson(RuleBasedStateMachine):
     @precondition(lambda self: self.asked)
     @rule()
     def again(self) -> None:
+        if self.shown:
+            with pytest.raises(Refused, match="The answer was shown"):
+                self.room.lead(WINDOW, {"do": "again"})
+            return
         self.room.lead(WINDOW, {"do": "again"})
         if not self.votes:  # as after a double click: nothing is lost
             return
@@ -225,6 +236,8 @@ def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
         (ASK | {"options": ["dog", 3]}, "do not understand"),
         (ASK | {"right": 3}, "do not understand"),
         (ASK | {"right": "dog"}, "do not understand"),
+        (ASK | {"sentence": 3}, "do not understand"),
+        (ASK | {"sentence": "x" * 401}, "do not understand"),
         ({"do": "again"}, "Ask one first"),
         ({"do": "close"}, "Ask one first"),
         ({"do": "vote", "round": 1, "option": 0}, "do not understand"),

@@ -99,6 +99,7 @@ def question(found: Distances) -> None:
         because=f"From {found.words[0]:.0f} to {found.words[found.longest_learned]:.0f} words between noun "
         f"and *it*, right pronouns go from {percent(first.pronoun)} to {percent(last.pronoun)}, right "
         f"translations from {percent(first.exact)} to {percent(last.exact)}.",
+        of_sentence=False,
     )
 
 

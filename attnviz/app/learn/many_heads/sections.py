@@ -37,6 +37,7 @@ def question(chosen: HeadSelection) -> None:
         because=f"Both have {many.parameters:,} parameters (learned numbers), and for this sentence both "
         f"take {many.multiply_adds:,} multiplications: {many.heads} × {many.d_head} = {one.d_head}. "
         f"But {many.heads} heads give each word {many.heads} rows of weights.",
+        of_sentence=False,
     )
 
 

@@ -74,6 +74,7 @@ def question() -> None:
         right=str(D_HEAD),
         because=f"Each of the {D_HEAD} products brings a variance of 1, and they add up: {D_HEAD}. "
         f"Measured on {DRAWS} random pairs: {measured:.1f}.",
+        of_sentence=False,
     )
 
 

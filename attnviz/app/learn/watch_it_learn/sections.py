@@ -95,6 +95,7 @@ def question(chosen: ShownTraining) -> None:
         because=f"After {good.step:,} of its {last.step:,} steps the pronoun is right in "
         f"{percent(good.measures.pronoun)} of them; before the first step, in "
         f"{percent(snapshots[0].measures.pronoun)}.",
+        of_sentence=False,
     )
 
 

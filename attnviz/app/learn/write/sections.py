@@ -109,6 +109,7 @@ def question(text: str, model: str = STORYTELLER) -> None:
         right=best,
         because=f"Of all {len(VOCABULARY)} words, these are the likeliest: "
         f"{markdown.shares((each.text, each.probability) for each in likeliest)}.",
+        of_sentence=False,
     )
 
 
