@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from attnviz.app.classroom import address
+from attnviz.app import address
 from attnviz.models import allowed
 
 HEADERS = {

@@ -7,7 +7,7 @@ from functools import cache
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import caches, cards, crowd, patches
+from attnviz.app import address, caches, cards, crowd, patches
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
@@ -188,6 +188,7 @@ def _check_settings() -> None:
         allowed.names()
         limits.most_bytes()
         crowd.most()
+        address.from_setting()
     except WrongSetting as error:
         logging.getLogger(__name__).warning("%s", error)
         st.error(

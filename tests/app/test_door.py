@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnviz.app.classroom import address
+from attnviz.app import address
 from attnviz.app.door import is_known
 from attnviz.models import allowed
 

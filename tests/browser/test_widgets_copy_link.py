@@ -23,6 +23,16 @@ def test_with_a_clipboard_the_address_goes_there_and_the_button_says_so_for_a_wh
     expect(copying.get_by_role("button", name="Copy link")).to_be_visible()
 
 
+def test_what_is_copied_has_the_address_at_which_others_reach_the_app(widgets: Widgets) -> None:
+    page = widgets.page
+    assert page.url.endswith(":blank")
+    widgets.mount("copy_link", {"others": "http://192.168.0.7:85/a"})
+    page.evaluate("document.execCommand = () => false")
+    page.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_label("Link to this view")).to_have_value("http://192.168.0.7:85/a/blank")
+
+
 def test_without_a_clipboard_it_copies_from_a_text_field(copying: Page) -> None:
     copying.evaluate("document.oncopy = () => { window.copied = true; }")
     copying.evaluate("navigator.clipboard && (navigator.clipboard.writeText = () => Promise.reject())")

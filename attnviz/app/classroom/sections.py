@@ -6,8 +6,8 @@ from html import escape
 
 import streamlit as st
 
-from attnviz.app import markdown
-from attnviz.app.classroom import address, bar, socket
+from attnviz.app import address, markdown
+from attnviz.app.classroom import bar, socket
 from attnviz.app.state import memory
 from attnviz.app.state.choices import ROOM
 
@@ -65,7 +65,8 @@ def _entrance(trouble: str) -> None:
 
 def _of_the_teacher(code: str) -> None:
     st.html(_STYLE)
-    joins = address.of_room(str(st.context.url), code, st.get_option("server.address"))
+    app = address.for_others()
+    joins = app and f"{app}/classroom?{ROOM.name}={code}"
     words, picture = st.columns([3, 2], gap="large", vertical_alignment="center")
     with words:
         st.markdown("Code of this room:")

@@ -10,7 +10,7 @@ const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
 const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
-/** @typedef {{ query: string, always: string[], never: string[] }} Message what copy_link.py sends, and describes */
+/** @typedef {{ query: string, always: string[], never: string[], others: string }} Message what copy_link.py sends, and describes */
 
 /** @extends {View<Message>} */
 class CopyLink extends View {
@@ -65,7 +65,9 @@ class CopyLink extends View {
 
   async copy() {
     clearTimeout(this.timer);
-    this.field.value = without(location.href, this.data?.never ?? []);
+    const link = new URL(without(location.href, this.data?.never ?? []));
+    const others = this.data?.others;
+    this.field.value = others ? `${others}/${link.pathname.split("/").pop()}${link.search}` : link.href;
     if (!(await this.toClipboard()) && !this.fromField()) {
       this.status.textContent = this.hint.textContent;
       return;
@@ -73,9 +75,9 @@ class CopyLink extends View {
     this.rest();
     this.button.focus({ preventScroll: true });
     this.button.textContent = "Copied ✓";
-    if (HERE_ONLY.has(location.hostname)) {
-      this.status.textContent = "Copied. This link opens on this computer only: for others, replace " +
-        `“${location.hostname}” in it by this computer's address in the network.`;
+    if (HERE_ONLY.has(new URL(this.field.value).hostname)) {
+      this.status.textContent = "Copied. This link opens on this computer only: no address is known at which " +
+        "others reach it.";
       this.status.classList.remove("hidden");
       this.timer = setTimeout(() => this.rest(), EXPLAINED_FOR);
       return;

@@ -1,15 +1,14 @@
-"""The address that joins a room, and its QR code."""
+"""The address for other devices, and a QR code of one."""
 
 import socket
 from urllib.parse import unquote
 
 import pytest
 
-from attnviz.app.classroom import address
+from attnviz.app import address
 from attnviz.errors import WrongSetting
 
 HERE = "http://localhost:8501/classroom"
-JOINS = "classroom?room=ABC234"
 
 
 @pytest.fixture(autouse=True)
@@ -19,34 +18,36 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("here", "host", "joins"),
+    ("here", "host", "reached"),
     [
-        ("http://localhost:8501/classroom", None, "http://192.168.0.7:8501/classroom?room=ABC234"),
-        ("http://127.0.0.1/classroom", "0.0.0.0", "http://192.168.0.7/classroom?room=ABC234"),  # noqa: S104
-        ("http://[::1]:80/a/b/classroom", None, "http://192.168.0.7:80/a/b/classroom?room=ABC234"),
+        ("http://localhost:8501/classroom", None, "http://192.168.0.7:8501"),
+        ("http://127.0.0.1/classroom", "0.0.0.0", "http://192.168.0.7"),  # noqa: S104
+        ("http://[::1]:80/a/b/classroom", None, "http://192.168.0.7:80/a/b"),
         (
             "https://school.example/attn/classroom",
             "127.0.0.1",
-            "https://school.example/attn/classroom?room=ABC234",
+            "https://school.example/attn",
         ),
         ("http://localhost:8501/classroom", "127.0.0.1", None),  # nobody else can reach it
     ],
 )
-def test_who_opened_a_room_at_home_shows_what_others_reach(here: str, host: str | None, joins: str) -> None:
-    assert address.of_room(here, "ABC234", host) == joins
+def test_what_others_reach_is_no_address_of_this_machine_alone(
+    here: str, host: str | None, reached: str
+) -> None:
+    assert address._reached(here, host) == reached
 
 
 def test_without_a_network_the_address_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address, "_in_the_network", lambda: None)
-    assert address.of_room(HERE, "ABC234", None) is None
+    assert address._reached(HERE, None) is None
 
 
 def test_the_operator_knows_better(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(address.SETTING, " https://room.example:8600/x/ ")
-    assert address.of_room(HERE, "ABC234", None) == f"https://room.example:8600/x/{JOINS}"
+    assert address.for_others() == "https://room.example:8600/x"
     monkeypatch.setenv(address.SETTING, "room.example")
     with pytest.raises(WrongSetting, match="ATTNVIZ_ADDRESS=http"):
-        address.of_room(HERE, "ABC234", None)
+        address.for_others()
 
 
 def test_the_own_address_is_found_without_sending_anything(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +65,7 @@ def test_the_own_address_is_found_without_sending_anything(monkeypatch: pytest.M
 
 
 def test_the_qr_code_is_a_picture_of_the_address() -> None:
-    picture = unquote(address.qr_code(f"http://192.168.0.7:8501/{JOINS}"))
+    picture = unquote(address.qr_code("http://192.168.0.7:8501/classroom?room=ABC234"))
     assert picture.startswith("data:image/svg+xml")
     assert "#fff" in picture
-    assert picture != unquote(address.qr_code(f"http://192.168.0.8:8501/{JOINS}"))
+    assert picture != unquote(address.qr_code("http://192.168.0.8:8501/classroom?room=ABC234"))
