@@ -54,7 +54,9 @@ class ChangedKeys:
         return f"{self.query} looks " + (" and ".join(parts) if parts else "at the same tokens as before")
 
 
-def to_guess_from(row: Floats, groups: Sequence[DisplayToken], most: int = 5) -> list[int]:
+def to_guess_from(
+    row: Floats, groups: Sequence[DisplayToken], most: int = 5, best: int | None = None
+) -> list[int]:
     """The places, in order, among which one can guess the largest weight of a row.
 
     They are the two largest weights, and then of all words that name something those with the largest. Left
@@ -64,8 +66,9 @@ def to_guess_from(row: Floats, groups: Sequence[DisplayToken], most: int = 5) ->
     Args:
         row: [key], one row of weights.
         most: how many places at most.
+        best: which of several largest weights is among them; None: the first.
     """
-    best = int(row.argmax())
+    best = int(row.argmax()) if best is None else best
     other = [place for place in np.flatnonzero(row > 0) if not np.isclose(row[place], row[best], rtol=1e-5)]
     by_weight = sorted((int(place) for place in other), key=lambda place: -row[place])
     rest = sorted(by_weight[1:], key=lambda place: not _names_something(groups[place]))

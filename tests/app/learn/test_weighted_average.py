@@ -9,7 +9,7 @@ from attnviz.app.learn.weighted_average import averages_compared, compute
 from attnviz.app.learn.weighted_average.sections import TEMPERATURES
 from attnviz.app.learn.weighted_average.splitting import SPLITS
 from attnviz.text import percent
-from tests.app.shown import paragraphs, sent, visit, words
+from tests.app.shown import paragraphs, press, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"word {number % 7} and" for number in range(110))
@@ -62,6 +62,15 @@ def test_scoring_and_temperature_come_with_the_link(scoring: str, temperature: s
     assert sent(app, "average")["query"] == 1
     assert weights(app) == pytest.approx(found.weights[1].tolist(), abs=1e-6)
     assert ("**random numbers**, draw 2" in words(app)) == (scoring == "Additive")
+
+
+def test_a_word_that_stands_there_twice_is_guessed_by_its_own_place() -> None:
+    app = opened(text="The dog saw the cat.", query="5 the")
+    guess = app.button_group(key="guess_weighted_average")
+    assert [option for option in guess.options if "the" in option] == ["the (token 5)"]
+    guess.set_value("the (token 5)").run()
+    assert "**Yes.** " in words(press(app, "Reveal"))
+    assert "What resembles `the` most is `the`." in words(app)
 
 
 @pytest.mark.parametrize("temperature", ["0.1", "30"])

@@ -53,8 +53,10 @@ def question(chosen: WeighedToken) -> None:
     """Ask what the token takes most from, at the plainest setting of all."""
     plain = chosen.plain()
     row = plain.weights[chosen.query]
-    strongest = int(row.argmax())
-    options = to_guess_from(row, chosen.tokens)
+    # A word that stands there twice takes the same from both, and so as much from itself as from any.
+    itself = bool(np.isclose(row[chosen.query], row.max(), rtol=1e-5))
+    strongest = chosen.query if itself else int(row.argmax())
+    options = to_guess_from(row, chosen.tokens, best=strongest)
     scores = ", ".join(
         f"{markdown.token(place, chosen.tokens)} scores {decimal(plain.scores[chosen.query, place])} "
         f"and gets **{percent(row[place], 1)}**"
@@ -67,7 +69,7 @@ def question(chosen: WeighedToken) -> None:
         [name_of(place, chosen.tokens) for place in options],
         right=name_of(strongest, chosen.tokens),
         because=f"At temperature 1, {scores}. "
-        f"{_moral(chosen.query == strongest, chosen.looker)} "
+        f"{_moral(itself, chosen.looker)} "
         "What to look at must be learned.",
     )
 
