@@ -171,9 +171,12 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
         assert box_of(live)["height"] <= 64
         beside = live.get_by_role("button", name="Point", exact=True)
         place = box_of(beside)
+        of_page = phone.get_by_text("How large is the variance")
+        expect(of_page).to_be_visible()
         press(teacher, "Ask your question")
         for each in (*covering, *to_reveal):
             expect(each).to_have_count(0)
+        expect(of_page).to_be_hidden()
         last = phone.locator(".options button").last
         last.scroll_into_view_if_needed()
         last.click()
@@ -187,6 +190,7 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
         press(teacher, "Show votes and answer to all")
         expect(teacher.get_by_role("button", name="Vote again")).to_have_count(0)
         expect(phone.locator(".right")).to_be_in_viewport(ratio=0.9)
+        expect(of_page).to_be_attached()
         assert box_of(beside) == place, "a button moved under the pointer"
         expect(to_reveal[0]).to_be_visible()
         expect(phone.get_by_text("Your teacher reveals the answer.")).to_be_visible()

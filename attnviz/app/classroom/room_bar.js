@@ -136,8 +136,8 @@ class RoomBar extends View {
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
-    // A student's page asks it once: where the answer is given, too.
-    document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open && asksIt) && !folded);
+    // A student's page asks one thing at a time: what the teacher asks stands where the answer is given.
+    document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
     this.tellPython();
     this.tellResults();
