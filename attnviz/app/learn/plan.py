@@ -137,8 +137,10 @@ PLANS = {
 def draw() -> None:
     """Draw all plans; each link opens its page in the teacher's view."""
     st.markdown(
-        "Each page asks first, and its answer is covered until *Reveal*. The links open the teacher's view; "
-        "*Copy link* there gives students the same page without it."
+        "A plan is a lesson as a list of pages: open a room, and then one link after the other; the "
+        "students' pages follow, and the bar at the foot asks each page's question. The links open the "
+        "teacher's view; each answer is covered until *Reveal*. *Copy link* gives a page to those "
+        "who are in no room."
     )
     answered = st.toggle(
         "Expected answers", key="expected answers", help="Computed when this is on; not for the projector."
