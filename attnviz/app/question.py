@@ -81,8 +81,10 @@ def form() -> Question | None:
             choice.set(value)
     memory.put(_WRITTEN_ON, name)
     with st.popover("Ask your own", icon=":material/edit:", type="tertiary"):
-        text = ASK.draw("Question", max_chars=LONGEST)
-        options = OPTIONS.draw(f"{FEWEST} to {MOST} options, with semicolons between them")
+        text = ASK.draw("Question", max_chars=LONGEST, placeholder="What does “it” stand for?")
+        options = OPTIONS.draw(
+            f"{FEWEST} to {MOST} options, with semicolons between them", placeholder="the dog; the road; both"
+        )
         several, right = _split(options), _UNMARKED
         # The form may be on the wall: which option is right stands behind a button of its own, which closes
         # with each choice, since its name changes.
@@ -93,6 +95,7 @@ def form() -> Question | None:
                 right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=told)
         else:
             RIGHT.forget()
+            st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
     if not text.strip() and not several:
