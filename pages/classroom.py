@@ -3,8 +3,6 @@
 Followers are never moved to this page, and see none of what is for teachers.
 """
 
-import streamlit as st
-
 from attnviz.app.classroom import bar, sections
 from attnviz.app.folded import folded, section
 from attnviz.app.learn import assigned, handout, plan
@@ -14,8 +12,7 @@ from attnviz.app.state.choices import BLANKS, HANDED_OUT, READ_IN_HANDOUT
 with page("classroom", "Classroom"):
     sections.draw()
     if bar.seat().teaches or not bar.seat().room:
-        st.header("For teachers", anchor=False)
-        st.page_link("pages/assignment.py", label="Give an assignment", icon=":material/assignment:")
+        sections.for_teachers()
         folded(
             section("Lesson plans", plan.draw),
             section("Handout", handout.draw).with_choices(HANDED_OUT, READ_IN_HANDOUT, BLANKS),

@@ -249,6 +249,15 @@ def follow(lesson: Lesson) -> None:
     reveal(teacher)
     for page in students[:2]:
         expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
+    teacher.set_viewport_size(PROJECTOR)
+    menu(teacher).filter(has_text="Classroom").click()
+    expect(teacher.get_by_role("radio", name="Lesson plans")).to_be_in_viewport(ratio=0.9)
+    teacher.get_by_role("button", name="Cover all answers again").click()
+    expect(teacher.get_by_text("All answers are covered")).to_be_visible()
+    for page in students:
+        expect(page.get_by_text("Your teacher reveals the answer.")).to_be_visible()
+        expect(page.get_by_role("heading", name="1 · What is attention?")).to_be_visible()
+    teacher.set_viewport_size(DESKTOP)
     menu(teacher).filter(has_text="About").click()
     lesson.everybody_sees("How to read a picture")
     menu(teacher).filter(has_text="Heads").click()

@@ -67,8 +67,8 @@ def seat() -> Seat:
     return found
 
 
-def wish(what: Literal["open", "join", "leave"], code: str = "") -> None:
-    """Let the browser open, join or leave a room."""
+def wish(what: Literal["open", "join", "leave", "cover"], code: str = "") -> None:
+    """Let the browser open, join or leave a room, or cover the answers of those who follow."""
     memory.put(_WISH, (secrets.token_hex(4), what, code))
 
 

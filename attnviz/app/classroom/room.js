@@ -148,6 +148,12 @@ class Room extends EventTarget {
     this.pushing ??= setTimeout(() => this.#push(), VIEWS_APART);
   }
 
+  /** Covers the answers of those who follow; where they are, they stay. */
+  cover() {
+    const view = this.#view ?? this.state?.view;
+    if (view) this.show({ ...view, reveal: [] });
+  }
+
   /** What the teacher, or a student, does in the room.
    * @param {{ do: string, [name: string]: unknown }} message */
   act(message) {

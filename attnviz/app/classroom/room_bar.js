@@ -90,6 +90,7 @@ class RoomBar extends View {
       const [, what, code] = data.wish;
       if (what === "open") room.open();
       else if (what === "join") room.join(code);
+      else if (what === "cover") room.cover();
       else room.leave();
     }
     if (room.teaches && data.page !== "classroom") {

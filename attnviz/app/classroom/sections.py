@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from attnviz.app import address, markdown
+from attnviz.app import question as questions
 from attnviz.app.classroom import bar, socket
 from attnviz.app.state import memory
 from attnviz.app.state.choices import ROOM
@@ -18,7 +19,7 @@ _STYLE = """
 .room-code { font-size: clamp(3rem, 12vw, 7rem); line-height: 1.1; font-weight: 700; letter-spacing: 0.12em; }
 .room-address { font-size: clamp(1.25rem, 3vw, 2rem); overflow-wrap: anywhere; }
 .room-qr { width: min(100%, 24rem); }
-.stMain :is(.stMarkdown p, .stPageLink p, .stAlert p) { font-size: clamp(1rem, 1.875vw, 1.5rem); }
+.st-key-room :is(.stMarkdown p, .stAlert p) { font-size: clamp(1rem, 1.875vw, 1.5rem); }
 </style>
 """
 
@@ -34,9 +35,24 @@ def draw() -> None:
     elif not seat.room:
         _entrance(seat.trouble)
     elif seat.teaches:
-        _of_the_teacher(seat.room)
+        with st.container(key="room"):
+            _of_the_teacher(seat.room)
     else:
         _of_a_student(seat.room)
+
+
+def for_teachers() -> None:
+    """Draw the heading over what is for teachers, and what one presses there."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("For teachers", anchor=False, width="content")
+        st.page_link("pages/assignment.py", label="Give an assignment", icon=":material/assignment:")
+        if bar.seat().teaches and st.button("Cover all answers again", on_click=_cover):
+            st.toast("All answers are covered, here and on the pages that follow.")
+
+
+def _cover() -> None:
+    questions.reveal(frozenset())
+    bar.wish("cover")
 
 
 def _entrance(trouble: str) -> None:
@@ -81,11 +97,6 @@ def _of_the_teacher(code: str) -> None:
                 f"or has no network. Whoever runs it can set `{address.SETTING}`.",
                 icon=":material/wifi_off:",
             )
-        st.markdown(
-            "Open a page, for example from a lesson plan below: students then see it. There, the bar at the "
-            "foot asks the page's question, or *your own*, and points. Nobody sees the votes before you show "
-            "them."
-        )
     if joins:
         with picture:
             picture_of = escape(f"QR code of {joins}")
