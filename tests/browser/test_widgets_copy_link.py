@@ -18,7 +18,7 @@ def test_with_a_clipboard_the_address_goes_there_and_the_button_says_so_for_a_wh
     copying.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     copying.get_by_role("button", name="Copy link").click()
     expect(copying.get_by_role("button", name="Copied ✓")).to_be_focused()
-    expect(copying.locator("[aria-live]")).to_have_text("Link copied")
+    expect(copying.locator(".status")).to_have_text("Link copied")
     assert copying.evaluate("window.copied === location.href")
     expect(copying.get_by_role("button", name="Copy link")).to_be_visible()
 
