@@ -43,11 +43,11 @@ def sentence(
 
     Args:
         label: what the box is called.
-        opening: what stands in the box where neither the visitor nor a link said anything.
+        opening: what stands in the box where neither the visitor nor a link said anything; "" for nothing.
         box: the choice.
         changed: called when the visitor has typed something else.
     """
-    if left_empty(box):
+    if opening and left_empty(box):
         # Not as the widget's default: a default is left out of the link, and a sentence never should be.
         box.set(opening)
 
@@ -57,7 +57,7 @@ def sentence(
             changed()
 
     text = box.draw(label, on_change=typed)
-    if left_empty(box):
+    if opening and left_empty(box):
         st.rerun()
     if _SHOWN_IN_A_BOX < len(text) <= _SHOWN_BELOW:
         st.text(text)

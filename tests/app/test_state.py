@@ -18,6 +18,10 @@ STATE = ROOT / "attnviz" / "app" / "state"
 
 # Names in links made earlier: the page, the old name and a value, and the choice that it means now.
 FORMER = [
+    ("assignment", "english", "It slept.", "own_sentence", "It slept."),
+    ("assignment", "prompt", "It slept.", "own_sentence", "It slept."),
+    ("assignment", "text", "It slept.", "own_sentence", "It slept."),
+    ("assignment", "unfinished", "It slept.", "own_sentence", "It slept."),
     ("behaviour", "pair", "It slept.", "read_with", "It slept."),
     ("explore", "find", "itself", "filter", "itself"),
     ("positions", "pair", "7", "dimension_pair", 7),

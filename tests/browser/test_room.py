@@ -129,7 +129,7 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
             visit(teacher, f"{lesson.url}/assignment?assignment={number}")
             expect(student.get_by_label("Number of the assignment")).to_have_value(number)
             bar(student, "Following your teacher.")
-        student.get_by_role("radio").first.focus()  # who works on it is not carried off
+        student.get_by_role("textbox").first.focus()  # who works on it is not carried off
         bar(student, "Following is paused: this page stays.")
         bar(teacher, "1 here · 0 follow.")
         menu(teacher).filter(has_text="About").click()

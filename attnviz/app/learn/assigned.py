@@ -14,7 +14,7 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.table import csv_text
 from attnviz.app import caches, markdown
-from attnviz.app.learn import assignment, choosing, story
+from attnviz.app.learn import assignment, choosing, english, story
 from attnviz.app.learn.assignment import COUNT, Result, Row, Task
 from attnviz.app.learn.computed import MODEL, computed, storytold, translated
 from attnviz.app.learn.computed import block as blocks
@@ -24,14 +24,21 @@ from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.computed import who_gets_the_book as books
 from attnviz.app.learn.contents import LESSONS, TITLES, Lesson
-from attnviz.app.learn.english import english
 from attnviz.app.learn.measured import variant_of
-from attnviz.app.learn.who_gets_the_book import choices as book
-from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.app.page import stop
 from attnviz.app.saving import save_file
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import ASSIGNMENT, ENGLISH, HEAD, LAYER, LESSON, PROMPT, TEXT, UNFINISHED
+from attnviz.app.state.choices import (
+    ASSIGNMENT,
+    ENGLISH,
+    HEAD,
+    LAYER,
+    LESSON,
+    OWN_SENTENCE,
+    PROMPT,
+    TEXT,
+    UNFINISHED,
+)
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.interventions.edit import Edit
@@ -47,7 +54,12 @@ _read, _experiment = storytold(books.read), storytold(books.experiment)
 _READER = "A hound was too tired to walk over the street."
 _MOST_HANDED_IN = 50_000  # characters
 _RESULTS = ("Name, or what was not accepted", "Lesson", "Number", f"Right, of {COUNT}", "Why not")
-_HANDED_IN = "the assignment that was handed in"
+_CHECKED = "the answers that were checked"
+_READERS = {
+    "translator": (catalogue.TRANSLATOR, english.known_words),
+    "storyteller": (catalogue.STORYTELLER, story.known_words),
+}
+"""Who reads the sentence in the lessons of a group, and what draws the words that it knows."""
 _LESSONS = {TITLES[lesson.name]: lesson for lesson in LESSONS}
 
 
@@ -67,8 +79,9 @@ class Assigned:
 def choose() -> Assigned:
     """Draw the choice of lesson and number, and the box for the sentence."""
     st.markdown(
-        "Five questions about a sentence of your own. The same number and the same sentence give the same "
-        "questions. *Copy link* gives the assignment to others."
+        "Five questions about a sentence of your own; of each, the answer that you check first counts. "
+        "The same number and the same sentence give the same questions. *Copy link* gives the assignment to "
+        "others."
     )
     left, right = st.columns([3, 1])
     with left:
@@ -82,17 +95,22 @@ def choose() -> Assigned:
 
 
 def _sentence(lesson: Lesson) -> str:
-    if lesson.group == "translator":
-        return english()
-    if lesson.sentence == UNFINISHED:
-        return story.prompt("A text of your own that breaks off", UNFINISHED, book.EXAMPLES)[0]
-    if lesson.group == "storyteller":
-        return story.prompt("A text of your own", PROMPT, EXAMPLES)[0]
-    return choosing.sentence("A sentence of your own")
+    """Draw the box for it; return what stands there, which can be read: "" at first."""
+    model, known_words = _READERS.get(lesson.group, (MODEL, None))
+    label = "A sentence of your own" + (" that breaks off" if lesson.sentence == UNFINISHED else "")
+    if not link.said(OWN_SENTENCE).strip():
+        OWN_SENTENCE.draw(label)
+        st.info("Write a sentence, and press Enter: the questions are about it.", icon=":material/edit:")
+        if known_words:
+            known_words()
+        return ""
+    return choosing.sentence(label, OWN_SENTENCE, "", model, known_words)
 
 
 def ask(about: Assigned) -> None:
-    """Draw the questions; once all are answered, what is right, why, and the code to hand in."""
+    """Draw the questions, of each that is checked what is right and why; at the end, the code to hand in."""
+    if not about.text:
+        return
     try:
         rows, told, opened = _rows(about)
         words = [row for row in rows if any(map(str.isalnum, row.looker))]
@@ -102,27 +120,44 @@ def ask(about: Assigned) -> None:
     st.markdown(told)
     label = f"Look it up before you answer: {about.lesson.title}"
     st.page_link(f"pages/{about.lesson.name}.py", label=label, query_params=opened)
-    answered, answers = memory.get(_HANDED_IN, (None, ()))
-    if answered == about:
-        _result(about, tasks, answers)
-        return
-    keys = [f"answer {about.code(number)}" for number in range(COUNT)]
-    with st.form("answers"):
-        for number, (task, key) in enumerate(zip(tasks, keys, strict=True), 1):
-            st.markdown(f"**{number}.** {task.question}")
-            label = f"Answer {number}"  # a label's Markdown would be read out as it is typed
-            st.radio(
-                label,
-                task.options,
-                index=None,
-                key=key,
-                format_func=markdown.plain,
-                label_visibility="collapsed",
-                persist_state="session",
-            )
-        st.form_submit_button("Hand in", on_click=_hand_in, args=(about, keys))
-    if any(memory.get(key) for key in keys):
-        st.warning(f"Answer all {COUNT} questions, then hand in.", icon=":material/edit:")
+    right = [_ask(number, task, f"answer {about.code(number)}") for number, task in enumerate(tasks, 1)]
+    if None not in right:
+        st.header(f"{sum(map(bool, right))} of {COUNT}", anchor=False)
+        st.markdown("Hand in this code, and your sentence:")
+        st.code(f"{about.code(sum(map(bool, right)))}\n{about.text}", language=None, wrap_lines=True)
+
+
+def _ask(number: int, task: Task, key: str) -> bool | None:
+    """Draw a question; return whether it was answered rightly, None while no answer is checked."""
+    st.markdown(f"**{number}.** {task.question}")
+    answers: dict[str, str] = memory.get(_CHECKED, {})
+    if answer := answers.get(key):
+        right = answer == task.right
+        told = f"Your answer: {markdown.plain(answer)}. "
+        if right:
+            st.success(f"{told}**Yes.** {task.because}", icon=":material/check:")
+        else:
+            told += f"**Not quite: {markdown.plain(task.right)}.** {task.because}"
+            st.warning(told, icon=":material/close:")
+        return right
+    with st.form(f"form of {key}", border=False):
+        chosen = st.radio(
+            f"Answer {number}",  # a label's Markdown would be read out as it is typed
+            task.options,
+            index=None,
+            key=key,
+            format_func=markdown.plain,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        if st.form_submit_button("Check", key=f"check {key}", on_click=_check, args=(key,)) and not chosen:
+            st.warning("Choose an answer, then check it.", icon=":material/edit:")
+    return None
+
+
+def _check(key: str) -> None:
+    if answer := memory.get(key):
+        memory.put(_CHECKED, {**memory.get(_CHECKED, {}), key: answer})
 
 
 def check() -> None:
@@ -161,25 +196,6 @@ def _table(results: Sequence[Result]) -> None:
     st.dataframe(columns, hide_index=True, height="content", placeholder="")
     csv = "\ufeff" + csv_text(_RESULTS, rows)
     save_file("Results as CSV", lambda: csv, "attnviz-results.csv", icon=":material/download:")
-
-
-def _hand_in(about: Assigned, keys: Sequence[str]) -> None:
-    answers = tuple(memory.get(key) for key in keys)
-    if all(answers):
-        memory.put(_HANDED_IN, (about, answers))
-
-
-def _result(about: Assigned, tasks: Sequence[Task], answers: Sequence[str]) -> None:
-    for number, (task, answer) in enumerate(zip(tasks, answers, strict=True), 1):
-        verdict = "Yes" if answer == task.right else f"Not quite: {markdown.plain(task.right)}"
-        st.markdown(
-            f"**{number}.** {task.question}\n\nYour answer: {markdown.plain(answer)}. **{verdict}.** "
-            f"{task.because}"
-        )
-    right = sum(answer == task.right for task, answer in zip(tasks, answers, strict=True))
-    st.header(f"{right} of {COUNT}", anchor=False)
-    st.markdown("Hand in this code, and your sentence:")
-    st.code(f"{about.code(right)}\n{about.text}", language=None, wrap_lines=True)
 
 
 def _rows(about: Assigned) -> tuple[list[Row], str, list[tuple[str, str]]]:

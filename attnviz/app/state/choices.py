@@ -48,6 +48,9 @@ RIGHT = OneOf(name="right", pages=_ASKED_ON)
 _ASSIGNED = _on("assignment")
 LESSON = OneOf(name="lesson", pages=_ASSIGNED)
 ASSIGNMENT = Number(name="assignment", pages=_ASSIGNED, most=9999)
+OWN_SENTENCE = Text(
+    name="own_sentence", pages=_ASSIGNED, former=("text", "english", "prompt", "unfinished"), always=True
+)
 
 # What reads, and what is read.
 IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)
@@ -55,18 +58,14 @@ MODEL = OneOf(
     name="model", pages=_EXPLORE | _TOOLS | _SENSING | _WITH_OWN_MODEL, carried=True, within=IN_YOUR_MODEL
 )
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
-TEXT = Text(
-    name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS | _ASSIGNED, always=True, carried=True
-)
+TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
-PROMPT = Text(name="prompt", pages=_WRITE | _ASSIGNED, always=True, carried=True)
-UNFINISHED = Text(name="unfinished", pages=_BOOK | _ASSIGNED)
-ENGLISH = Text(
-    name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE | _ASSIGNED, always=True, carried=True
-)
+PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
+UNFINISHED = Text(name="unfinished", pages=_BOOK)
+ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
 READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))
