@@ -115,7 +115,7 @@ class Explore:
     @property
     def words(self) -> Locator:
         """The sentence under the picture."""
-        return self.page.locator("p[aria-live=polite]")
+        return self.page.locator("p.words")
 
     @property
     def arithmetic(self) -> Locator:

@@ -91,6 +91,19 @@ def test_the_back_button_returns_to_the_opening_sentence(explore: Explore) -> No
     expect(explore.keys.first).to_be_visible()
 
 
+def test_each_step_back_returns_to_the_head_that_was_open(explore: Explore) -> None:
+    page = explore.page
+    explore.open()
+    opening = page.get_by_role("heading", name=re.compile("Layer . · Head")).inner_text()
+    for layer, head in ((6, 12), (4, 8)):
+        explore.open_head(layer, head)
+        expect(page.get_by_role("heading", name=f"Layer {layer} · Head {head}")).to_be_visible()
+    for heading in ("Layer 6 · Head 12", opening):
+        page.go_back()
+        expect(page.get_by_role("heading", name=heading)).to_be_visible()
+        wait_idle(page)
+
+
 def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/heads")
     # All of a card is a link, which lies over its last line, too.

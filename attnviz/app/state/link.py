@@ -47,6 +47,8 @@ def arrive(name: str) -> None:
     memory.put(_PAGE, name)
     memory.put(_VISITED, memory.get(_VISITED, frozenset()) | {name})
     _rename()
+    if not came:
+        _go_back()
     _take_carried(came)
     if not memory.has(_ASKED):
         memory.put(_ASKED, {name: st.query_params.get_all(name) for name in st.query_params})
@@ -192,6 +194,18 @@ def _rename() -> None:
                     choice.set(choice.parse(values))
                 write(choice, values)
             _delete(former)
+
+
+def _go_back() -> None:
+    """Where the Back button led to an earlier view of this page, forget what its address leaves out.
+
+    Streamlit does so for the run that follows at once; a page may begin another before all is drawn.
+    """
+    context = get_script_run_ctx()
+    if context and context.is_history_navigation:
+        for name, choice in of_page(page()).items():
+            if name not in st.query_params:
+                choice.forget()
 
 
 def _take_carried(came: bool) -> None:
