@@ -24,6 +24,8 @@ STYLE = """
 """
 """A card is one large link; where there is less room, fewer stand in a row. The frame sends it."""
 
+_IN_A_ROW = 4
+
 
 @dataclass(frozen=True)
 class Card:
@@ -36,12 +38,12 @@ class Card:
     icon: str
 
 
-def draw(cards: Sequence[Card], in_a_row: int) -> None:
-    """Draw these cards, so many in a row where there is room."""
-    for row in range(0, len(cards), in_a_row):
-        shown = cards[row : row + in_a_row]
+def draw(cards: Sequence[Card]) -> None:
+    """Draw these cards, four in a row where there is room."""
+    for row in range(0, len(cards), _IN_A_ROW):
+        shown = cards[row : row + _IN_A_ROW]
         with st.container(key=f"cards-{shown[0].name}"):
-            for column, card in zip(st.columns(in_a_row), shown, strict=False):
+            for column, card in zip(st.columns(_IN_A_ROW), shown, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
                     picture = small_pictures.of_page(card.name)
                     seen = "✓ visited" if link.visited(card.name) else ""

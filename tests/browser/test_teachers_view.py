@@ -23,6 +23,7 @@ from tests.browser.visit import (
 )
 
 LEAST = 24  # pixels of type that is read from afar
+SIZE = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
 
 # On the screen: type that is too small, what lies below it, and what is cut. A window of rows shows some; an
 # index or exponent is part of what it stands at.
@@ -46,7 +47,8 @@ least => {
         const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;
         if (size < least - 0.1) found.small.push(`${size} ${name}`);
     });
-    document.querySelectorAll("[data-shown], .st-key-teacher, .st-key-link, .teachers-moves").forEach(look);
+    const beside = ".st-key-asking, .st-key-teacher, .st-key-link, .teachers-moves";
+    document.querySelectorAll(`[data-shown], ${beside}`).forEach(look);
     return found;
 }
 """
@@ -256,8 +258,31 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         expect(page.get_by_role("status").filter(has_text="1 of 5")).to_be_visible()
         wait_idle(page)
         menu_button.click()
-        menu(page).filter(has_text="Heads").click()  # which has no teacher's view: all of it is shown
-        expect(page.get_by_role("heading", name="Heads at work")).to_be_visible()
+        for entry in menu(page).all():
+            assert entry.evaluate(SIZE) >= LEAST - 0.1
+        for move in ("Back", "Next"):
+            page.get_by_role("button", name=move, exact=True).click(trial=True)  # nothing lies over it
+        menu(page).filter(has_text="Heads").click()
+        expect(page.locator(".st-key-slide-tools[data-shown]")).to_be_visible()
+
+
+def test_the_view_stays_on_from_a_table_of_contents_to_a_page(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    with leading(page, server.url):
+        for index, parts, entry in (
+            ("learn", ("attention", "translator", "storyteller"), LESSONS[-1].question),
+            ("heads", ("tools",), TOOLS[0].question),
+        ):
+            visit(page, f"{server.url}/{index}?teacher=true")
+            for part in parts:
+                expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
+                assert seen(page) == part
+                press(page, "PageDown")
+            page.get_by_role("link", name=entry).click()
+            expect(page.get_by_role("heading", level=1)).to_contain_text(entry)
+            wait_idle(page)
+            seen(page)
+            expect(page.get_by_role("button", name="Ask your own")).to_be_visible()
 
 
 def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) -> None:

@@ -76,4 +76,4 @@ def draw() -> None:
         "One picture of one head is an anecdote. These tools watch heads on many sentences, or take one "
         "sentence further: your sentence, model and head go along."
     )
-    cards.draw(TOOLS, in_a_row=3)
+    cards.draw(TOOLS)

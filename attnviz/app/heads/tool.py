@@ -27,7 +27,8 @@ def tool(name: str) -> Iterator[None]:
 
     def beside() -> None:
         st.page_link("pages/heads.py", label="All tools", icon=":material/psychology:")
-        own.append(question.form())
+        with st.container(key="asking", width="content"):
+            own.append(question.form())
 
     with page(name, this.question, beside):
         if own[0]:

@@ -202,4 +202,4 @@ def draw(group: Group) -> None:
         for number, lesson in enumerate(LESSONS, 1)
         if lesson.group == group
     ]
-    cards.draw(found, in_a_row=4)
+    cards.draw(found)

@@ -33,7 +33,8 @@ _TRANSLATED = _TRANSLATE | _CAUSE
 READ_BY_STORYTELLER = _WRITE | _INDUCTION | _BOOK | _FORMING
 LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
-TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS, copied=False, carried=True)
+_INDEXES = _on("learn", "heads")
+TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS | _INDEXES, copied=False, carried=True)
 
 # Of the sections below the picture, the one that is open.
 OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models", "classroom"))
