@@ -1,4 +1,4 @@
-"""A handout as one file: lessons with blanks, and their key. It is printed from any browser."""
+"""A handout as one file: questions, tables with blanks, and their key. It is printed from any browser."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ thead th { vertical-align: bottom; font-size: 9.5pt; }
 code { font: inherit; font-weight: 600; }
 code::before { content: "“"; }
 code::after { content: "”"; }
-#key { break-before: page; }
+#key, .next { break-before: page; }
 @media screen { section { overflow-x: auto; } }
 @media print { body { max-width: none; margin: 0; padding: 0; } }
 """
 
 
-_NAME = '<div class="name">Name <span></span> Date <span></span></div>'
+_NAME = '<div class="name">Name <span></span> Date <span></span> Version {}</div>'
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,17 @@ def blanks(sheet: Sheet, seed: int) -> list[tuple[int, int]]:
 
 
 def handout(sheets: Sequence[Sheet], seed: int) -> str:
-    """The page: all sheets, and the key on a page of its own. It asks nobody for anything and runs no script.
+    """The page. It asks nobody for anything and runs no script.
+
+    The questions have pages of their own, before the tables, in which one could look the answers up; so has
+    the key, after them.
 
     Args:
-        seed: which numbers are left out.
+        seed: the version: which numbers are left out.
     """
     left_out = [blanks(sheet, seed + at) for at, sheet in enumerate(sheets)]
-    parts = [_sheet(sheet, out) for sheet, out in zip(sheets, left_out, strict=True)]
+    questions = [_question(sheet) for sheet in sheets if sheet.question]
+    tables = [_table(sheet, out) for sheet, out in zip(sheets, left_out, strict=True)]
     key = [_key(sheet, out) for sheet, out in zip(sheets, left_out, strict=True)]
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return "\n".join(
@@ -143,11 +147,13 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
             "<title>Attention: handout</title>",
             f"<style>{_STYLE}</style>",
             # A browser prints the head of a table on each of its pages.
-            f'<table class="pages" role="presentation"><thead><tr><td>{_NAME}</td></tr></thead>',
-            "<tbody><tr><td><h1>Attention</h1>",
-            *parts,
+            f'<table class="pages" role="presentation"><thead><tr><td>{_NAME.format(seed)}</td></tr></thead>',
+            "<tbody>",
+            *(["<tr><td><h1>Attention: guess first</h1>", *questions, "</td></tr>"] if questions else []),
+            f"<tr{' class=next' if questions else ''}><td><h1>Attention: the numbers</h1>",
+            *tables,
             "</td></tr></tbody></table>",
-            f'<div id="key"><h1>Key: for the teacher</h1><p class="small">Blanks: {seed}</p>',
+            f'<div id="key"><h1>Key: for the teacher</h1><p class="small">Version {seed}</p>',
             *key,
             "</div></html>",
             "",
@@ -155,7 +161,16 @@ def handout(sheets: Sequence[Sheet], seed: int) -> str:
     )
 
 
-def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
+def _question(sheet: Sheet) -> str:
+    options = "".join(f"<li>{html.escape(option)}</li>" for option in sheet.options)
+    return (
+        f"<section><h2>{html.escape(sheet.title)}</h2><p>{rich(sheet.question)}</p>"
+        f'<ul class="options">{options}</ul>'
+        '<div>Why?<div class="line"></div><div class="line"></div></div></section>'
+    )
+
+
+def _table(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
     left_out: dict[tuple[int, int], str] = dict.fromkeys(sheet.hidden, _DASH)
     left_out |= {cell: f"({nth})" for nth, cell in enumerate(out, start=1)}
     head = "".join(_heads(column) for column in sheet.columns)
@@ -169,14 +184,11 @@ def _sheet(sheet: Sheet, out: Sequence[tuple[int, int]]) -> str:
     words = " · ".join(html.escape(sheet.columns[column].written[row]) for row, column in bank)
     given = set(sheet.hidden).difference(out)
     legend = f'<p class="small">{_DASH} is no number: it would give the answer away.</p>' if given else ""
-    options = "".join(f"<li>{html.escape(option)}</li>" for option in sheet.options)
     return (
-        f"<section><h2>{html.escape(sheet.title)}</h2><p>{rich(sheet.question)}</p>"
-        f'<ul class="options">{options}</ul>'
+        f"<section><h2>{html.escape(sheet.title)}</h2>"
         f"<table><caption>{html.escape(sheet.picture)}</caption><thead><tr><td></td>{head}</tr></thead>"
         f'<tbody>{rows}</tbody></table><p class="small">{html.escape(sheet.about)}</p>{legend}'
-        f"<p>Put these where they belong: <b>{words}</b></p>"
-        '<div>What tells you so?<div class="line"></div><div class="line"></div></div></section>'
+        f"<p>Put these where they belong: <b>{words}</b></p></section>"
     )
 
 

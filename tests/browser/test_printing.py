@@ -91,6 +91,7 @@ def test_a_handout_is_printed_whole_without_scripts(
         sheet.emulate_media(media="print")
         on_each_page = sheet.locator("thead", has_text="Name")
         expect(on_each_page).to_have_css("display", "table-header-group")
+        expect(on_each_page).to_contain_text("Version 3")
         expect(sheet.get_by_text("Put these where they belong")).to_be_visible()
         expect(sheet.get_by_role("heading", name="Key")).to_be_visible()
         for paper, wide in (("A4", 210 - 28), ("Letter", 215.9 - 28)):
@@ -98,4 +99,4 @@ def test_a_handout_is_printed_whole_without_scripts(
             ends = "all => Math.max(...all.map(one => one.getBoundingClientRect().right))"
             assert sheet.locator("body *").evaluate_all(ends) <= wide * MILLIMETRE
             sheets = re.findall(rb"/Type\s*/Page\b", sheet.pdf(format=paper))
-            assert len(sheets) == 2, "the key has its own sheet"
+            assert len(sheets) == 3, "the question, its numbers and the key have their own sheets"

@@ -59,6 +59,15 @@ def test_a_blank_has_no_bar_and_other_seeds_leave_out_other_numbers() -> None:
     assert len({tuple(blanks(SHEET, seed)) for seed in range(20)}) > 5
 
 
+def test_the_questions_come_before_all_numbers_and_have_a_part_only_where_there_are_some() -> None:
+    asked, numbers = handout([SHEET, SHEET], 7).split("Attention: the numbers")
+    assert asked.count("Which <code>") == 2
+    assert "4.00" not in asked
+    assert "Which <code>" not in numbers.split('<div id="key">')[0]
+    assert handout([SHEET], 7).count("Version 7") == 2
+    assert "guess first" not in handout([replace(SHEET, question="", options=())], 7)
+
+
 def test_no_text_is_markup_and_nothing_runs() -> None:
     page = handout([replace(SHEET, title="<script>alert(1)</script>")], 1)
     assert "<script" not in page

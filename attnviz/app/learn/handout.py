@@ -77,15 +77,15 @@ Cells = Sequence[tuple[int, int]]
 def draw() -> None:
     """Draw the choice of lessons, of a sentence and of the blanks, and the button that gives the file."""
     st.markdown(
-        "On paper: each lesson's question to tick, its numbers with blanks to fill in, and a key on a page "
-        "of its own. Open the file and print it; it needs no network."
+        "On paper: each lesson's question to tick, then its numbers with blanks to fill in, then a key, each "
+        "on pages of their own. Open the file and print it; it needs no network."
     )
     if not HANDED_OUT.stands:
         HANDED_OUT.set([TITLES[step.name] for step in plan.STEPS if step.at_first])
     chosen = HANDED_OUT.draw("Lessons", list(TITLES.values()))
     sentence_column, blanks_column = st.columns([4, 1])
     with blanks_column:
-        seed = BLANKS.draw("Blanks", help="Another number leaves out other numbers.")
+        seed = BLANKS.draw("Version", help="Another version leaves out other numbers.")
     with sentence_column:
         text = choosing.sentence("Sentence", READ_IN_HANDOUT)
     lessons = [name for name, title in TITLES.items() if title in chosen]
