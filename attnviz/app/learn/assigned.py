@@ -163,11 +163,10 @@ def _check(key: str) -> None:
 def check() -> None:
     """Draw the box in which a teacher checks students' codes: one, or those of a whole class."""
     st.markdown(
-        "A student hands in a code and a sentence. The code holds lesson, number and score, and a check "
-        "sum of these and of the sentence: a code that was mistyped is not accepted. It is no proof: who "
-        "reads the code of this app can make one up, and who opens the page anew can answer again. No "
-        "name is asked or kept. Paste as many as you like, each from a new line on; a name before a code, or "
-        "in the line above, comes into the table, too."
+        "A student hands in a code and a sentence: paste both, of as many students as you like, each code in "
+        "a new line. A name before a code, or in the line above, comes into the table. The check sum in a "
+        "code shows a slip in it, or in the sentence. It is no proof: who reads this app's code can make "
+        "one up, and who opens the page anew can answer again."
     )
     label = "Result codes, each with the student's sentence behind it"
     handed_in = st.text_area(label, height=120, max_chars=_MOST_HANDED_IN).strip()
@@ -192,8 +191,9 @@ def _table(results: Sequence[Result]) -> None:
     ]
     accepted = sum(not each.trouble for each in results)
     st.markdown(f"{accepted} of {plural(len(results), 'code')} accepted.")
-    columns = dict(zip(_RESULTS, zip(*rows, strict=True), strict=True))
-    st.dataframe(columns, hide_index=True, height="content", placeholder="")
+    shown = ([markdown.plain("" if cell is None else str(cell)) for cell in row] for row in rows)
+    # A table of text: its lines break, and nothing in it is cut.
+    st.table(dict(zip(_RESULTS, zip(*shown, strict=True), strict=True)), hide_index=True, border="horizontal")
     csv = "\ufeff" + csv_text(_RESULTS, rows)
     save_file("Results as CSV", lambda: csv, "attnviz-results.csv", icon=":material/download:")
 

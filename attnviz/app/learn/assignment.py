@@ -30,7 +30,7 @@ _BASE = 10_000  # of the sinusoidal encoding (Vaswani et al. 2017, §3.5)
 _CHECK = 6  # letters of a code's check sum
 _DASH = r"\s*[-–—]\s*"  # as phones write it
 _CODE = (  # the first ones had no version
-    rf"\b(\w{{1,40}}){_DASH}(\d{{1,9}}){_DASH}(\d){_DASH}(?:(\d){_DASH})?([A-Z2-7]{{{_CHECK}}})"
+    rf"\b(\w{{1,40}}){_DASH}(\d{{1,9}}){_DASH}(\d){_DASH}(?:(\d){_DASH})?([A-Z2-7]{{{_CHECK}}})\.?"
 )
 _FLAGS = re.ASCII | re.IGNORECASE
 _AROUND = " \t\n,;:"  # a name

@@ -185,7 +185,7 @@ def read(handed_in: str) -> Result:
 def test_a_code_is_read_again_and_a_slip_or_another_version_is_told() -> None:
     handed_in = code("masks", 42, 4, SENTENCE)
     accepted = Result("", "masks", 42, 4)
-    for said in (f" {handed_in}\n{SENTENCE} ", f"{handed_in}{SENTENCE}"):
+    for said in (f" {handed_in}\n{SENTENCE} ", f"{handed_in}{SENTENCE}", f"{handed_in}.\n{SENTENCE}"):
         assert read(said) == accepted
     for written in (handed_in.lower(), handed_in.upper()):
         assert read(f"{written} {SENTENCE}") == accepted
@@ -226,9 +226,11 @@ def test_the_codes_of_a_class_are_read_at_once_with_what_stands_before_them() ->
     app = visit("classroom", open="Check results")
     app.text_area[0].set_value(pasted).run()
     assert "2 of 5 codes accepted." in words(app)
-    [table] = app.dataframe
+    [table] = app.table
     assert list(table.value["Name, or what was not accepted"][:2]) == ["Class 9b", "Anna"]
-    assert list(table.value["Right, of 5"][1:3]) == [5, 0]
+    assert list(table.value["Lesson"][1:3]) == ["5 · Masks", "2 · Why divide by √d"]
+    assert list(table.value["Number"][:3]) == ["", "3", "12"]
+    assert list(table.value["Right, of 5"][1:3]) == ["5", "0"]
     assert [button.proto.label for button in app.get("download_button")] == ["Results as CSV"]
 
 
