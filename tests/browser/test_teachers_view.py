@@ -31,6 +31,7 @@ _SEEN = """
 least => {
     const part = document.querySelector("[data-shown]");
     const name = part.className.match(/st-key-slide-(\\S+)/)[1];
+    const end = part.getBoundingClientRect().bottom; // of the screen, or where a room's bar begins
     const found = { part: name, small: [], below: [], cut: [], texts: 0 };
     const look = (root) => root.querySelectorAll("*").forEach((one) => {
         if (one.shadowRoot) look(one.shadowRoot);
@@ -41,7 +42,7 @@ least => {
         if (width < 2 || height < 2 || one.closest(".hidden, style, .katex, sub, sup")) return;
         if (!one.checkVisibility({ visibilityProperty: true })) return;
         const name = `${one.tagName} ${one.textContent.slice(0, 30)}`;
-        if (!one.parentElement?.closest("[data-rows]") && bottom > innerHeight + 1) found.below.push(name);
+        if (!one.parentElement?.closest("[data-rows]") && bottom > end + 1) found.below.push(name);
         if (!written) return;
         found.texts += 1;
         const size = parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom;

@@ -20,9 +20,9 @@ const parts = () => [...document.querySelectorAll('[class*="st-key-slide-"]')].f
  * @param {string} selector
  * @returns {HTMLElement[]} */
 const drawn = (part, selector) =>
-  [...part.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].flatMap(({ shadowRoot }) => [
-    .../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector)),
-  ]);
+  [...part.querySelectorAll('[data-testid="stBidiComponentIsolated"]')].flatMap(({ shadowRoot }) =>
+    shadowRoot ? [.../** @type {NodeListOf<HTMLElement>} */ (shadowRoot.querySelectorAll(selector))] : [], // not begun yet
+  );
 
 const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-told"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
