@@ -335,7 +335,7 @@ def test_a_verdict_in_a_sentence_and_its_evidence() -> None:
     assert found.evidence(1, 0) == evidence
     less = replace(silenced, lost=Part(-0.31, -0.38, -0.24), kept=None)
     found = of_one_head(silenced=less, averaged=averaged)
-    assert "of what goes to words**. **Undecided:** without it" in found.told(1, 0)
+    assert "of what goes to words**. **Undecided:** the head has some effect" in found.told(1, 0)
     changed = evidence.replace("31.0 % (24.0 to 38.0 %)", "−31.0 % (−38.0 to −24.0 %)")
     changed = changed.replace("is lost:", "is lost: Below 0: it turns further.")
     assert found.evidence(1, 0) == changed[: changed.index("\n| *kept*")]
