@@ -33,11 +33,24 @@ class SQLite:
         self._database = sqlite3.connect(
             path or ":memory:", timeout=_SECONDS, isolation_level=None, check_same_thread=False
         )
-        self._database.execute("PRAGMA journal_mode = WAL")
+        self._keep_a_journal()
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, number INTEGER, text TEXT, until REAL)"
         )
+
+    def _keep_a_journal(self) -> None:
+        """Let servers write while others read. While another does this, SQLite refuses without waiting."""
+        until = time.monotonic() + _SECONDS
+        while True:
+            try:
+                self._database.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     def read(self, code: str) -> tuple[int, str] | None:
         """A room's number and text, if there is such a room."""
