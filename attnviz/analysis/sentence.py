@@ -71,11 +71,12 @@ def to_guess_from(
     best = int(row.argmax()) if best is None else best
     other = [place for place in np.flatnonzero(row > 0) if not np.isclose(row[place], row[best], rtol=1e-5)]
     by_weight = sorted((int(place) for place in other), key=lambda place: -row[place])
-    rest = sorted(by_weight[1:], key=lambda place: not _names_something(groups[place]))
+    rest = sorted(by_weight[1:], key=lambda place: not names_something(groups[place]))
     return sorted([best, *by_weight[:1], *rest][:most])
 
 
-def _names_something(group: DisplayToken) -> bool:
+def names_something(group: DisplayToken) -> bool:
+    """Whether it is a whole word, and none of those that stand in nearly every English sentence."""
     word = group.label.casefold()
     whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
     return whole and word not in _SMALL_WORDS

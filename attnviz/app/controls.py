@@ -10,6 +10,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.analysis.sentence import names_something
 from attnviz.app import caches, markdown
 from attnviz.app.state import choices, link, memory
 from attnviz.app.state.choice import Number, Text, Token, option
@@ -270,7 +271,7 @@ def _pronoun(groups: Sequence[DisplayToken]) -> int:
 
 
 def _middle(groups: Sequence[DisplayToken]) -> int:
-    """The place of the middle word; of the middle token, where there is no whole word."""
+    """The place of the middle word that names something; else of the middle word, or of the middle token."""
     cut = {place - 1 for place, group in enumerate(groups) if group.label.startswith("##")}
     words = [
         place
@@ -280,6 +281,7 @@ def _middle(groups: Sequence[DisplayToken]) -> int:
         and place not in cut
         and any(map(str.isalnum, group.label))
     ]
+    words = [place for place in words if names_something(groups[place])] or words
     return words[len(words) // 2] if words else len(groups) // 2
 
 

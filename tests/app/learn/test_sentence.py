@@ -74,9 +74,14 @@ def test_a_token_without_the_default_word_is_the_one_in_the_middle() -> None:
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [("The lawyer told the witness that she was late.", 7), ("A snollygoster dog", 7)],
+    [
+        ("The lawyer told the witness that she was late.", 7),
+        ("A snollygoster dog", 7),
+        ("The cat of the old king and the queen slept.", 6),  # and not "and", nearer to the middle
+        ("To be or not to be", 4),
+    ],
 )
-def test_a_pronoun_is_chosen_at_first_and_a_whole_word_rather_than_a_piece(text: str, place: int) -> None:
+def test_a_pronoun_is_chosen_at_first_or_a_whole_word_that_names_something(text: str, place: int) -> None:
     assert chosen(opened(text=text)) == f"3 1 {place}"
 
 
