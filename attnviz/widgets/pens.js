@@ -49,7 +49,7 @@ export class CanvasPen {
 
   /** A canvas of this size in CSS pixels, cleared, with a pen that draws in them. */
   static on(canvas, width, height, theme) {
-    const ratio = window.devicePixelRatio || 1;
+    const ratio = (window.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1); // a projector shows it larger
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== w || canvas.height !== h) {
       [canvas.width, canvas.height] = [w, h];

@@ -195,6 +195,24 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
     assert seen(page) == "picture"
 
 
+def test_what_is_written_on_a_canvas_is_drawn_as_large_as_it_is_shown(page: Page, server: Server) -> None:
+    page.set_viewport_size(PROJECTOR)
+    visit(page, f"{server.url}/cross_attention?teacher=true")
+    press(page, "PageDown")
+    wait_idle(page)
+    press(page, "PageDown")
+    matrix = page.locator("[data-shown] .st-key-cross-weights canvas").first
+    expect(matrix).to_be_visible()
+
+    @eventually
+    def check() -> None:
+        assert matrix.evaluate("one => one.width - one.getBoundingClientRect().width") == pytest.approx(
+            0, abs=2
+        )
+
+    check()
+
+
 @pytest.mark.parametrize(
     ("name", "section", "picture"),
     [("many_heads", "Spend your own 100 %", ".spend"), ("cause", "Tear the arrow", ".hinge")],

@@ -58,7 +58,7 @@ class TeachersView {
     const move = (text, name, by) =>
       element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
     this.place = element("output");
-    this.said = element("p", { class: "said", "aria-live": "polite" }); // what a screen reader tells of an answer
+    this.said = element("div", { class: "said", "aria-live": "polite" }); // what a screen reader tells of an answer
     const unfold = () => this.unfold(!html.hasAttribute("data-menu"));
     this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: unfold });
     this.unfold(false);
