@@ -109,6 +109,7 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
     teacher, [student] = lesson.teacher, lesson.students
     with leading(teacher, lesson.url) as code:
         visit(student, f"{lesson.url}/classroom?room={code}")
+        bar(teacher, "1 here · 1 follows.")
         visit(teacher, f"{lesson.url}/translate?{urlencode({'english': NARROW})}")
         box = student.get_by_role("textbox", name="English")
         lesson.everybody_sees("9 · How does a transformer translate?")
