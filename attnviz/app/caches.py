@@ -1,9 +1,9 @@
 """Everything the server keeps between two clicks: how much of it, and how long.
 
-All that pages compute stands in one memory of `MOST_BYTES`, whichever page asked for it; what was not asked
-for longest goes first. A value that depends on a model is computed anew as soon as the model's files have
-changed. Arguments of cached functions are short texts, numbers, flags, and tuples or frozen dataclasses of
-them, never arrays. Values are shared by every visitor and read-only.
+All that pages compute stands in one memory of `MOST_BYTES`, whichever page asked for it. A value that depends
+on a model is computed anew as soon as the model's files have changed. Arguments of cached functions are short
+texts, numbers, flags, and tuples or frozen dataclasses of them, never arrays. Values are shared by every
+visitor and read-only.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
+from itertools import chain
 from math import isqrt
-from typing import Any, Literal, ParamSpec, TypeVar
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 import cachetools
 import numpy as np
@@ -147,7 +150,48 @@ def size_of(value: object) -> int:
     return size(value)
 
 
-_memory: cachetools.LRUCache[Hashable, Any] = cachetools.LRUCache(MOST_BYTES, size_of)
+class _Sized(NamedTuple):
+    """A value, and how many bytes it takes."""
+
+    value: Any
+    size: int
+
+
+class Memory(MutableMapping[Hashable, _Sized]):
+    """What fits into so many bytes; what was not asked for longest goes first.
+
+    Large values, those of long texts, have two thirds of it for themselves. Else who types one long text
+    after the other would make the server forget what all others read.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        small, self._large = most_bytes // 3, most_bytes // 256
+        self._parts = [
+            cachetools.LRUCache[Hashable, _Sized](most, attrgetter("size"))
+            for most in (small, most_bytes - small)
+        ]
+
+    def __getitem__(self, key: Hashable) -> _Sized:
+        return self._parts[key in self._parts[1]][key]
+
+    def __setitem__(self, key: Hashable, sized: _Sized) -> None:
+        self._parts[sized.size > self._large][key] = sized
+
+    def __delitem__(self, key: Hashable) -> None:
+        del self._parts[key in self._parts[1]][key]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return chain(*self._parts)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
+
+    def bytes(self) -> int:
+        """How much is kept."""
+        return int(sum(part.currsize for part in self._parts))
+
+
+_memory = Memory(MOST_BYTES)
 _changed = threading.Condition()
 
 
@@ -174,14 +218,18 @@ def cached(
             return compute, *map(fingerprint, models_of(*args, **kwargs)), hashkey(*args, **kwargs)
 
         @cachetools.cached(_memory, key, condition=_changed)
+        def sized(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _Sized:
+            if spinner:
+                for name in models_of(*args, **kwargs):
+                    _load(name)
+            with st.spinner(spinner) if spinner else nullcontext():
+                value = compute(*args, **kwargs)
+            return _Sized(value, size_of(value))  # measured here: where it is kept, all others wait
+
         @wraps(compute)
         def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
-            if not spinner:
-                return compute(*args, **kwargs)
-            for name in models_of(*args, **kwargs):
-                _load(name)
-            with st.spinner(spinner):
-                return compute(*args, **kwargs)
+            value: Value = sized(*args, **kwargs).value
+            return value
 
         return computed
 
@@ -195,7 +243,7 @@ def named(model: str, *_: object, **__: object) -> str:
 
 def held_bytes() -> int:
     """How much is kept of what pages compute."""
-    return int(_memory.currsize)
+    return _memory.bytes()
 
 
 def clear() -> None:

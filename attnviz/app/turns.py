@@ -1,9 +1,14 @@
 """Runs of pages take turns: who clicks without a pause, in many windows, keeps themselves waiting.
 
-Of an address one run goes on at a time, so that another address finds a free place at once.
+Of an address one run goes on at a time, so that another address finds a free place at once. A run stands
+aside, between two elements of its page, for those of addresses that have used less processor time of late.
 """
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import exp
 from typing import Any
 
 import streamlit as st
@@ -14,7 +19,69 @@ from attnviz.app.jobs import Lane
 _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and another may wait for a model
 _PATIENCE_SECONDS = 1.0  # behind runs that wait for something: then it begins beside them
 
+_LATE_SECONDS = 5.0  # of what was used so long ago, 1/e counts
+_LITTLE_SECONDS = 0.05  # a difference in processor time for which nobody stands aside
+_ASIDE_SECONDS = 1.0  # for so long a run stands aside, at most
+_MOST_COUNTED = 1000  # addresses
+
 _RUNS = Lane(_AT_ONCE, apart=True)
+
+
+class Shares:
+    """How much processor time each address has used of late, and whose runs go on."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._used: dict[object, tuple[float, float]] = {}
+        self._running: list[object] = []
+        self._here = threading.local()
+
+    @contextmanager
+    def run(self, address: object) -> Iterator[None]:
+        """A run of an address goes on in here, in this thread."""
+        here = self._here
+        here.address, here.counted, here.patience = address, time.thread_time(), _ASIDE_SECONDS
+        with self._changed:
+            self._running.append(address)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._count()
+                self._running.remove(address)
+                here.patience = 0
+                self._changed.notify_all()
+
+    def stand_aside(self) -> None:
+        """Wait in a run while one of an address that has used less goes on; elsewhere do nothing."""
+        here = self._here
+        if getattr(here, "patience", 0) <= 0:
+            return
+        begun = time.monotonic()
+        with self._changed:
+            self._count()
+            self._changed.wait_for(lambda: not self._others_first(), here.patience)
+        here.patience -= time.monotonic() - begun
+
+    def _others_first(self) -> bool:
+        mine = self._of_late(self._here.address)
+        return any(self._of_late(each) + _LITTLE_SECONDS < mine for each in self._running)
+
+    def _count(self) -> None:
+        """Count what this thread has used since it was counted last; whoever calls it holds the lock."""
+        here, now = self._here, time.thread_time()
+        used = self._of_late(here.address) + now - here.counted
+        here.counted = now
+        self._used[here.address] = used, time.monotonic()
+        if len(self._used) > _MOST_COUNTED:
+            del self._used[min(self._used, key=self._of_late)]
+
+    def _of_late(self, address: object) -> float:
+        used, at = self._used.get(address, (0.0, 0.0))
+        return used * exp((at - time.monotonic()) / _LATE_SECONDS)
+
+
+_SHARES = Shares()
 
 
 def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> None:
@@ -24,10 +91,17 @@ def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> Non
         measured: makes of a function one that measures how long it takes; the wait for the turn counts.
     """
     run_script = ScriptRunner._run_script  # noqa: SLF001 - parts of a page run by it, too
+    answer_requests = ScriptRunner._maybe_handle_execution_control_request  # noqa: SLF001 - before each element
 
     @measured
     def run(self: ScriptRunner, *arguments: Any) -> None:
-        with _RUNS.turn((st.context.ip_address, self._session_id), _PATIENCE_SECONDS):
+        address = st.context.ip_address
+        with _RUNS.turn((address, self._session_id), _PATIENCE_SECONDS), _SHARES.run(address):
             run_script(self, *arguments)
 
+    def between_elements(self: ScriptRunner) -> None:
+        answer_requests(self)
+        _SHARES.stand_aside()
+
     setattr(ScriptRunner, "_run_script", run)  # noqa: B010 - for the type checker: replaced on purpose
+    setattr(ScriptRunner, "_maybe_handle_execution_control_request", between_elements)  # noqa: B010 - this too

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
-import cachetools
 import numpy as np
 import pytest
 import streamlit
 from streamlit.runtime.app_session import AppSession
 
 from attnviz.app import caches
-from attnviz.app.caches import cached, named, size_of
+from attnviz.app.caches import Memory, cached, named, size_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import UnknownModel
@@ -23,9 +22,9 @@ from tests.capture.tiny import tiny
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> cachetools.LRUCache[object, object]:
-    """A memory of 10 KB in place of the server's."""
-    memory: cachetools.LRUCache[object, object] = cachetools.LRUCache(10_000, size_of)
+def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
+    """A memory of 15 KB in place of the server's, of which 10 are for values of more than 58 bytes."""
+    memory = Memory(15_000)
     monkeypatch.setattr(caches, "_memory", memory)
     return memory
 
@@ -35,7 +34,7 @@ def zeros(kilobytes: int) -> np.typing.NDArray[np.uint8]:
 
 
 def test_functions_share_one_bound_and_what_was_not_asked_for_longest_goes_first(
-    memory: cachetools.LRUCache[object, object],
+    memory: Memory,
 ) -> None:
     computed: list[str] = []
 
@@ -52,15 +51,33 @@ def test_functions_share_one_bound_and_what_was_not_asked_for_longest_goes_first
     first = one("a")
     other("a")
     assert one("a") is first
-    assert memory.currsize == 7_000
+    assert memory.bytes() == 7_000
     one("b")  # 11 KB would be too many, and other("a") was not asked for since
     assert one("a") is first
     assert computed == ["a", "a", "b"]
     other("a")
     assert computed == ["a", "a", "b", "a"]
-    assert memory.currsize <= 10_000
+    assert memory.bytes() <= 10_000
     caches.clear()
-    assert memory.currsize == 0
+    assert memory.bytes() == 0
+
+
+def test_long_texts_make_nobody_forget_the_short_ones(memory: Memory) -> None:
+    computed: list[int] = []
+
+    @cached()
+    def read(length: int, _: int) -> bytes:
+        computed.append(length)
+        return b"x" * length
+
+    for number in range(100):
+        read(9_000, number)
+        read(9, 0)
+    assert computed.count(9) == 1
+    assert computed.count(9_000) == 100
+    assert len(memory) == len([*memory]) == 2
+    caches.clear()
+    assert len(memory) == 0
 
 
 def test_arrays_are_counted_wherever_they_stand_and_each_once() -> None:

@@ -1,4 +1,4 @@
-"""Runs of pages that take turns."""
+"""Runs of pages that take turns, and stand aside for one another."""
 
 import threading
 import time
@@ -6,6 +6,7 @@ import time
 import pytest
 
 from attnviz.app.jobs import Lane
+from attnviz.app.turns import Shares
 
 
 def test_who_clicks_in_many_windows_keeps_others_waiting_for_one_run() -> None:
@@ -62,3 +63,62 @@ def test_what_fails_gives_its_turn_to_the_next() -> None:
     begun = time.monotonic()
     with lane.turn(("a", 1), 60):
         assert time.monotonic() - begun < 60
+
+
+def busy(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
+def test_who_has_used_much_stands_aside_while_one_who_has_used_little_goes_on() -> None:
+    shares, here, done, order = Shares(), threading.Event(), threading.Event(), list[str]()
+
+    def quiet() -> None:
+        with shares.run(None):  # an address that is not known is one like any other
+            here.set()
+            done.wait(60)
+            order.append("quiet")
+
+    thread = threading.Thread(target=quiet)
+    with shares.run("hostile"):
+        thread.start()
+        assert here.wait(60)
+        shares.stand_aside()  # it has used no more: nobody need wait
+        order.append("begun")
+        busy(0.1)
+        threading.Timer(0.05, done.set).start()
+        shares.stand_aside()
+        order.append("gone on")
+    thread.join(60)
+    assert order == ["begun", "quiet", "gone on"]
+
+
+def test_it_stands_aside_for_a_second_in_all_and_not_for_runs_of_its_own_address() -> None:
+    shares, ended = Shares(), threading.Event()
+
+    def goes_on(address: str) -> None:
+        with shares.run(address):
+            begun.set()
+            ended.wait(60)
+
+    waited = []
+    with shares.run("a"):
+        busy(0.1)
+        for address in "ab":
+            begun = threading.Event()
+            threading.Thread(target=goes_on, args=(address,)).start()
+            assert begun.wait(60)
+            at = time.monotonic()
+            shares.stand_aside()
+            waited.append(time.monotonic() - at)
+        shares.stand_aside()  # and no more: this would take until the test is stopped
+    ended.set()
+    assert waited[0] < 0.9 <= waited[1]
+
+
+def test_outside_of_a_run_nobody_stands_aside() -> None:
+    shares = Shares()
+    with shares.run("a"):
+        busy(0.1)
+    shares.stand_aside()
