@@ -18,7 +18,7 @@ WIDGETS = dict(re.findall(r'default as (\w+) } from "(.+)"', (APP / "widgets.js"
 
 def mounted_in(source: str) -> set[str]:
     """The widgets that a Python file mounts."""
-    return set(re.findall(r"@widget\ndef (\w+)", source)) | set(re.findall(r'(?m)^ +mount\("(\w+)"', source))
+    return {*re.findall(r"@widget\ndef (\w+)", source), *re.findall(r'(?m)^ +mount\(\s*"(\w+)"', source)}
 
 
 def test_every_widget_that_python_mounts_is_in_the_bundle() -> None:

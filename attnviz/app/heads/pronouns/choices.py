@@ -9,8 +9,9 @@ from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.page import bar
-from attnviz.app.state.choices import DIRECTION, WHO_LOOKS
-from attnviz.experiments import coreference, syntax
+from attnviz.app.state import link
+from attnviz.app.state.choices import DIRECTION, OTHER, TEXT, WHO_LOOKS
+from attnviz.experiments import coreference, pairs, syntax
 from attnviz.experiments.sentences import self_attention
 
 FROM_PRONOUN, FROM_NOUNS = "The pronoun looks", "The nouns look"
@@ -23,6 +24,11 @@ def choose() -> tuple[HeadSelection, DeltaGenerator]:
     Raises:
         AttnvizError: the model cannot be used.
     """
+    first, second = (reading.text for reading in pairs.bundled()[0].readings)
+    if controls.left_empty(TEXT) and not link.in_address(TEXT):
+        # They stand in boxes at the page's end; links above take the sentence along, at the first run, too.
+        TEXT.set(first)
+        OTHER.set(second)
     with bar():
         model_column, head_column, beside = st.columns([3, 4, 6])
     with model_column:
