@@ -64,7 +64,9 @@ def widget(report: Report, browser: Browser, frames: int) -> None:
         begun = time.perf_counter()
         name = widgets.publish("points", arrays, words=["a", "b"], lines=["c", "d"], frequent=["a"], ends={})
         words = {"axes": ("across", "up"), "title": "Points", "alt": "Points", "about": ""}
-        widgets.mount("cloud", sent_by(cloud, "cloud", points=name, by="kind", origin=False, **words), 1300)
+        widgets.mount(
+            "cloud", sent_by(cloud, "cloud", points=name, by="kind", origin=False, area=(), **words), 1300
+        )
         page.locator(".cloud[data-drawn]").wait_for()
         first = 1000 * (time.perf_counter() - begun)
         report.row("from Python's message to the picture", f"{first:.0f} ms", "≤ 1,500 ms", met=first <= 1500)
