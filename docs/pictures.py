@@ -7,13 +7,13 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import running
-from tests.browser.visit import ANSWERS, COMPUTED_MS, visit, wait_idle
+from tests.browser.visit import ANSWERS, COMPUTED_MS, reveal, visit, wait_idle
 
 FOLDER = Path(__file__).parent
 
 # A file, the page's address, how high the window is, and what is on the page once all is computed.
 PICTURES = (
-    ("explore", "/", 900, "All 72 heads at a glance"),
+    ("explore", "/", 900, "All 72 heads"),
     ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the values, by weight"),
     ("heads", "/pronouns", 900, "Open head"),
     ("cause", "/cause?edit=encoder+2-1+9+2>7", 900, "Let it go back"),
@@ -28,6 +28,8 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1440, "height": height}, reduced_motion="reduce")
             page.add_init_script(ANSWERS)
             visit(page, server.url + address)
+            if page.get_by_role("button", name="Reveal", exact=True).count():
+                reveal(page)
             page.get_by_text(computed).first.wait_for(timeout=COMPUTED_MS)
             wait_idle(page)
             page.screenshot(path=FOLDER / f"{name}.png")
