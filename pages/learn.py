@@ -5,25 +5,33 @@ import streamlit as st
 from attnviz.app.learn import contents
 from attnviz.app.page import page
 
+
+def part(group: contents.Group, heading: str, told: str) -> None:
+    """Draw a group of lessons below what it is about: one screen of the teacher's view."""
+    with st.container(key=f"slide-{group}"):
+        st.header(heading, anchor=False)
+        st.markdown(told)
+        contents.draw(group)
+
+
 with page("learn", "Learn", lambda: None):
-    with st.container(key="slide-attention"):
-        st.header("Attention, one question a page", anchor=False)
-        st.markdown("Type sentences of your own. Read the pages in order, or begin where you are curious.")
-        contents.draw("attention")
-    with st.container(key="slide-translator"):
-        st.header("A whole transformer", anchor=False)
-        st.markdown(
-            "A small translator from English into French, written from scratch and trained for these pages: "
-            "see it decide whether *it* is *il* or *elle*, and put that to the test."
-        )
-        contents.draw("translator")
-    with st.container(key="slide-storyteller"):
-        st.header("A model that writes", anchor=False)
-        st.markdown(
-            "A small language model, trained for these pages on stories made by rules: watch it write, and "
-            "see what it reads for each word."
-        )
-        contents.draw("storyteller")
+    part(
+        "attention",
+        "Attention, one question a page",
+        "Type sentences of your own. Read the pages in order, or begin where you are curious.",
+    )
+    part(
+        "translator",
+        "A whole transformer",
+        "A small translator from English into French, written from scratch and trained for these pages: see "
+        "it decide whether *it* is *il* or *elle*, and put that to the test.",
+    )
+    part(
+        "storyteller",
+        "A model that writes",
+        "A small language model, trained for these pages on stories made by rules: watch it write, and see "
+        "what it reads for each word.",
+    )
     st.page_link(
         "pages/classroom.py", label="For teachers: plans, handouts, assignments", icon=":material/groups:"
     )

@@ -55,7 +55,7 @@ class Shares:
     def stand_aside(self) -> None:
         """Wait in a run while one of an address that has used less goes on; elsewhere do nothing."""
         here = self._here
-        if getattr(here, "patience", 0) <= 0:
+        if getattr(here, "patience", 0) <= 0 or len(self._running) < 2:  # this is asked before each element
             return
         begun = time.monotonic()
         with self._changed:

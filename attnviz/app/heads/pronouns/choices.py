@@ -9,7 +9,6 @@ from attnviz.app import controls
 from attnviz.app.heads import choosing
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.page import bar
-from attnviz.app.state import link
 from attnviz.app.state.choices import DIRECTION, OTHER, TEXT, WHO_LOOKS
 from attnviz.experiments import coreference, pairs, syntax
 from attnviz.experiments.sentences import self_attention
@@ -25,7 +24,7 @@ def choose() -> tuple[HeadSelection, DeltaGenerator]:
         AttnvizError: the model cannot be used.
     """
     first, second = (reading.text for reading in pairs.bundled()[0].readings)
-    if controls.left_empty(TEXT) and not link.in_address(TEXT):
+    if controls.left_empty(TEXT):
         # They stand in boxes at the page's end; links above take the sentence along, at the first run, too.
         TEXT.set(first)
         OTHER.set(second)

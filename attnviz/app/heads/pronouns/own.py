@@ -38,14 +38,11 @@ def draw(chosen: HeadSelection, looks: Looks) -> None:
 
 
 def _typed(chosen: HeadSelection) -> Pair:
-    first, second = (reading.text for reading in pairs.bundled()[0].readings)
-    if controls.left_empty(TEXT):
-        OTHER.set(second)
-    elif not OTHER.stands and not link.named(OTHER):
+    if not OTHER.stands and not link.named(OTHER):
         OTHER.set(_partner(link.said(TEXT)))
     one_column, other_column = st.columns(2)
     with one_column:
-        text = controls.sentence("First sentence", first)
+        text = controls.sentence("First sentence", pairs.bundled()[0].readings[0].text)
     with other_column:
         other = OTHER.draw("Second sentence", placeholder=controls.ONE_CHANGED)
     if text.strip() and not other.strip():
