@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.app import caches
@@ -17,6 +18,8 @@ from attnviz.capture.model import ModelInput
 from attnviz.experiments import engine
 from attnviz.text import percent, signed_percent
 from tests.app.shown import (
+    APP,
+    SECONDS,
     all_sent,
     clean,
     labels,
@@ -255,6 +258,19 @@ def test_an_examples_second_sentence_goes_when_another_page_changed_the_first() 
     app.text_input(key="text").set_value("A cat sat.").run()
     app.switch_page("pages/explore.py").run()
     assert [app.text_input(key=name).value for name in ("text", "other")] == ["A cat sat.", ""]
+
+
+def test_an_examples_second_sentence_goes_when_a_server_died_while_the_first_was_typed() -> None:
+    app = AppTest.from_file(str(APP), default_timeout=SECONDS)
+    app.switch_page("pages/explore.py")
+    app.query_params["text"] = "A cat sat."
+    # What the browser tells the next server.
+    told = {"text": "A cat sat.", "other": OPENING.other, "show": "narrow"}
+    for name, value in told.items():
+        app.session_state[name] = value
+    clean(app.run())
+    assert [app.text_input(key=name).value for name in ("text", "other")] == ["A cat sat.", ""]
+    assert "show" not in app.session_state
 
 
 def test_a_token_keeps_its_place_when_the_other_sentence_is_shown() -> None:

@@ -90,7 +90,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
     with beside.more:
         _choose_role(entry)
-    if memory.get(_READ, text) != text and not link.in_address(OTHER):  # another page changed it
+    if memory.get(_READ) != text and not link.in_address(OTHER):  # another page, or a lost server, changed it
         _drop_second_of_example(model)
     memory.put(_READ, text)
     with comparison:
