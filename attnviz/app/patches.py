@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
+from streamlit.web.server.starlette import starlette_server
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from attnviz.app import head_names, references
@@ -36,6 +38,7 @@ _MOST_AT_ONCE = 100  # elements; Streamlit gives a browser up for which 500 wait
 
 _IN_PERCENTAGE = re.compile(r"(?<=[<>]) (?=[\d.]+ %)|(?<=\d) (?=%)")
 
+_bind = starlette_server._bind_socket  # noqa: SLF001 - private
 _add_file = MemoryUploadedFileManager.add_file
 _connection_made = WebSocketsSansIOProtocol.connection_made
 _flush = AppSession.flush_browser_queue
@@ -50,6 +53,7 @@ def apply() -> None:
     # When another site's page opens a websocket to this server, Streamlit asks an outside host for this
     # machine's address before it refuses. The whole server waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _no_address
+    setattr(starlette_server, "_bind_socket", _bind_without_delay)  # noqa: B010 - private
     MemoryUploadedFileManager.add_file = _add_one_of_few  # type: ignore[method-assign]  # replaced on purpose
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
     setattr(AppSession, "_on_scriptrunner_event", _gather)  # noqa: B010 - private
@@ -70,6 +74,17 @@ def _finished(body: object) -> str:
 
 def _no_address() -> None:
     """What Streamlit takes for "unknown"."""
+
+
+def _bind_without_delay(address: str, port: int, backlog: int) -> socket.socket:
+    """Listen, and send each answer at once.
+
+    Else the system keeps the end of an answer back until the browser has acknowledged its beginning, which
+    browsers do up to 40 ms later. Connections have what is set for the socket that listens.
+    """
+    listening = _bind(address, port, backlog)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _add_one_of_few(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:

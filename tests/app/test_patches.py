@@ -1,6 +1,7 @@
 """The corrections of Streamlit."""
 
 import asyncio
+import socket
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
+from streamlit.web.server.starlette import starlette_server
 
 from attnviz.app import patches
 
@@ -66,6 +68,16 @@ def test_a_visit_keeps_only_its_last_files() -> None:
     manager.add_file("visit", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
     assert list(manager.file_storage["visit"]) == [str(number) for number in range(3, 11)]
     assert manager._total_bytes == 7 * 7 + 5
+
+
+def test_an_answer_is_sent_without_waiting_for_the_browser_to_acknowledge_its_beginning() -> None:
+    patches.apply()
+    listening = starlette_server._bind_socket("127.0.0.1", 0, 1)
+    with listening, socket.create_connection(listening.getsockname()):
+        listening.setblocking(True)
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_the_elements_of_a_page_are_handed_over_together_and_its_end_at_once(
