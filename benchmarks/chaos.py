@@ -271,7 +271,7 @@ def all_renewed(
 def without_a_pause(server: Server, messages: Sequence[bytes], windows: int) -> None:
     """What a hostile visitor does, on a computer of their own: it takes only what the others here leave."""
     os.nice(19)
-    number = itertools.count()
+    number = itertools.count(time.time_ns())
 
     def window() -> None:
         while True:

@@ -385,11 +385,14 @@ def faint_rows(hidden: str) -> str:
 def faint(weights: Floats, left: Floats) -> Floats:
     """The rows as pictures draw them: where hardly anything of one is left, as strong as the model's own.
 
+    The very same array, if no row is faint.
+
     Args:
         weights: [..., shown query, shown key], rescaled.
         left: [..., shown query], as `left_share` returns it.
     """
-    return weights * np.where(left < LEAST_LEFT, left, np.float32(1))[..., None]
+    few = left < LEAST_LEFT
+    return weights * np.where(few, left, np.float32(1))[..., None] if few.any() else weights
 
 
 def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:

@@ -50,11 +50,12 @@ def sequential(weights: Floats, scale: Scale = "shared", mask: Mask | None = Non
         high = np.ones(weights.shape[:-2], dtype=np.float32)
     else:
         high = _positive(weights.max(axis=(-1, -2), initial=0.0))
-    cells = np.divide(weights, high[..., None, None], dtype=np.float32)
-    np.clip(cells, 0, 1, out=cells)
-    np.sqrt(cells, out=cells)
-    cells *= HIGHEST
-    levels = _rounded(cells)
+    levels = np.empty(weights.shape, np.uint8)
+    for place in np.ndindex(high.shape):  # one head at a time: what is in between stays in the processor
+        cells = np.clip(weights[place] / high[place], 0, 1)
+        np.sqrt(cells, out=cells)
+        cells *= HIGHEST
+        levels[place] = _rounded(cells)
     if mask is not None:
         np.copyto(levels, np.uint8(MASKED), where=~mask)
     return Picture(levels, "sequential", high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -125,8 +126,15 @@ def moves(
     return ChangedKeys(name_of(query, queries), gain, loss)
 
 
+def names_of(groups: Sequence[DisplayToken]) -> list[str]:
+    """Each token's label; with its number where the sentence has the same label twice."""
+    times = Counter(group.label for group in groups)
+    return [
+        group.label if times[group.label] == 1 else f"{group.label} (token {group.number})"
+        for group in groups
+    ]
+
+
 def name_of(index: int, groups: Sequence[DisplayToken]) -> str:
-    """A token's label; with its number where the sentence has the same label twice."""
-    label = groups[index].label
-    twice = sum(group.label == label for group in groups) > 1
-    return f"{label} (token {groups[index].number})" if twice else label
+    """One token's name, as `names_of` has it."""
+    return names_of(groups)[index]

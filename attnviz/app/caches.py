@@ -388,7 +388,14 @@ def weights(
     model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """The weights as they are shown, [layer, head, shown query, shown key]."""
-    return shown_weights(trace(model, given).stack(kind), *shown(model, given, kind, hide, merge, between))
+    if not hide and not merge and between == EVERYWHERE:
+        return trace(model, given).stack(kind)
+    return shown_weights(own_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
+
+
+def own_weights(model: str, given: ModelInput, kind: Kind) -> Floats:
+    """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
+    return weights(model, given, kind, hide=False, merge=False)
 
 
 def only_special(tokens: Sequence[DisplayTokens]) -> bool:
@@ -403,7 +410,8 @@ def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behav
     tokens = shown(model, given, kind, False, merge)
     if only_special(tokens):
         return ()
-    return behaviours(read.stack(kind), *tokens, mask=np.stack([block.mask for block in read.of_kind(kind)]))
+    weights = own_weights(model, given, kind)
+    return behaviours(weights, *tokens, mask=np.stack([block.mask for block in read.of_kind(kind)]))
 
 
 @cached(of_view)
@@ -422,7 +430,7 @@ def left(view: View) -> Floats:
         return np.ones(values(view).shape[:-1], dtype=np.float32)
 
     def of(given: ModelInput) -> Floats:
-        return left_share(trace(view.model, given).stack(view.kind), *_shown(view, given))
+        return left_share(own_weights(view.model, given, view.kind), *_shown(view, given))
 
     if view.changed is None:
         return of(view.given)
@@ -519,8 +527,7 @@ def facts(view: View) -> tuple[str, ...]:
             for query, key, move in largest_moves(comparison(view))
         )
     tokens = _shown(view, view.given)
-    stack = trace(view.model, view.given).stack(view.kind)
-    left = left_share(stack, *tokens) if tokens[-1].hides else None
+    left = left_share(own_weights(view.model, view.given, view.kind), *tokens) if tokens[-1].hides else None
     described = describe(shares(view, view.given), *tokens, left=left)
     # The average over all tokens: what one token looks at can be something else.
     return tuple(f"on average {fact}" for fact in described)

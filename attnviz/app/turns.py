@@ -17,11 +17,15 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from attnviz.app.jobs import Lane
 
 _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and another may wait for a model
-_PATIENCE_SECONDS = 1.0  # behind runs that wait for something: then it begins beside them
+# Behind runs that wait for something: then it begins beside them. Behind runs that compute it waits longer,
+# by as much as these have used of late; else ten windows of a hostile visitor would run beside each other.
+_PATIENCE_SECONDS = 1.0
 
 _LATE_SECONDS = 5.0  # of what was used so long ago, 1/e counts
 _LITTLE_SECONDS = 0.05  # a difference in processor time for which nobody stands aside
 _ASIDE_SECONDS = 1.0  # for so long a run stands aside, at most
+_SENT_SECONDS = 0.01  # and this longer, in which what the other run said is sent
+_LOOKS_AGAIN_SECONDS = 0.002  # a run is asked hundreds of times, at each look at what stands in a widget
 _MOST_COUNTED = 1000  # addresses
 
 _RUNS = Lane(_AT_ONCE, apart=True)
@@ -40,7 +44,8 @@ class Shares:
     def run(self, address: object) -> Iterator[None]:
         """A run of an address goes on in here, in this thread."""
         here = self._here
-        here.address, here.counted, here.patience = address, time.thread_time(), _ASIDE_SECONDS
+        here.address, here.counted = address, time.thread_time()
+        here.patience, here.looks_again = _ASIDE_SECONDS, 0.0
         with self._changed:
             self._running.append(address)
         try:
@@ -54,14 +59,21 @@ class Shares:
 
     def stand_aside(self) -> None:
         """Wait in a run while one of an address that has used less goes on; elsewhere do nothing."""
-        here = self._here
-        if getattr(here, "patience", 0) <= 0 or len(self._running) < 2:  # this is asked before each element
+        here, begun = self._here, time.monotonic()
+        if getattr(here, "patience", 0) <= 0 or len(self._running) < 2 or begun < here.looks_again:
             return
-        begun = time.monotonic()
+        here.looks_again = begun + _LOOKS_AGAIN_SECONDS
         with self._changed:
             self._count()
+            waits = self._others_first()
             self._changed.wait_for(lambda: not self._others_first(), here.patience)
+        if waits:
+            time.sleep(_SENT_SECONDS)
         here.patience -= time.monotonic() - begun
+
+    def patience(self, address: object) -> float:
+        """How many seconds a run of an address waits for those of the same address before it."""
+        return _PATIENCE_SECONDS + self._of_late(address)
 
     def _others_first(self) -> bool:
         mine = self._of_late(self._here.address)
@@ -77,6 +89,7 @@ class Shares:
             del self._used[min(self._used, key=self._of_late)]
 
     def _of_late(self, address: object) -> float:
+        """How many seconds of processor time an address has used of late."""
         used, at = self._used.get(address, (0.0, 0.0))
         return used * exp((at - time.monotonic()) / _LATE_SECONDS)
 
@@ -96,7 +109,8 @@ def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> Non
     @measured
     def run(self: ScriptRunner, *arguments: Any) -> None:
         address = st.context.ip_address
-        with _RUNS.turn((address, self._session_id), _PATIENCE_SECONDS), _SHARES.run(address):
+        turn = _RUNS.turn((address, self._session_id), _SHARES.patience(address))
+        with turn, _SHARES.run(address):
             run_script(self, *arguments)
 
     def between_elements(self: ScriptRunner) -> None:

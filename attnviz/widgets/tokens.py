@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.sentence import names_of
 
 
 class ShownToken(TypedDict):
@@ -28,6 +28,6 @@ class ShownToken(TypedDict):
 def shown_tokens(groups: Sequence[DisplayToken]) -> list[ShownToken]:
     """The rows or the columns of a picture, in order."""
     return [
-        {"label": g.label, "name": name_of(place, groups), "title": g.title, "special": g.special}
-        for place, g in enumerate(groups)
+        {"label": g.label, "name": name, "title": g.title, "special": g.special}
+        for g, name in zip(groups, names_of(groups), strict=True)
     ]

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from attnviz.app import turns
 from attnviz.app.jobs import Lane
 from attnviz.app.turns import Shares
 
@@ -109,12 +110,21 @@ def test_it_stands_aside_for_a_second_in_all_and_not_for_runs_of_its_own_address
             begun = threading.Event()
             threading.Thread(target=goes_on, args=(address,)).start()
             assert begun.wait(60)
+            time.sleep(2 * turns._LOOKS_AGAIN_SECONDS)
             at = time.monotonic()
             shares.stand_aside()
             waited.append(time.monotonic() - at)
         shares.stand_aside()  # and no more: this would take until the test is stopped
     ended.set()
     assert waited[0] < 0.9 <= waited[1]
+
+
+def test_one_waits_longer_behind_runs_of_ones_own_address_that_compute() -> None:
+    shares = Shares()
+    with shares.run("a"):
+        busy(0.1)
+    assert shares.patience("b") == turns._PATIENCE_SECONDS
+    assert 0.09 < shares.patience("a") - turns._PATIENCE_SECONDS < 0.2
 
 
 def test_outside_of_a_run_nobody_stands_aside() -> None:

@@ -77,7 +77,9 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """
     groups = caches.groups(view)
     query = _begin(view, groups[0], example)
-    links = faint(caches.shares(view, view.given), caches.left(view))[:, :, query]
+    row = slice(query, query + 1)
+    weights, left = caches.shares(view, view.given)[:, :, row], caches.left(view)[:, :, row]
+    links = faint(weights, left)[:, :, 0].copy()
     rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
     if len(rests) < len(groups[1]):
         links[..., rests] = 0
@@ -202,11 +204,12 @@ def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) ->
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
     """Every head's name and number, strongest first as pictures draw them; with * where the row is faint."""
     if view.changed is None:
-        weights, left = caches.shares(view, view.given), caches.left(view)
-        links = rank_links(faint(weights, left), query, key)
-        rows = [(link.layer, link.head, query) for link in links]
+        weights = caches.shares(view, view.given)[:, :, query : query + 1, key : key + 1]
+        left = caches.left(view)[:, :, query : query + 1]
+        links = rank_links(faint(weights, left), 0, 0)
+        heads = [(link.layer, link.head, 0) for link in links]
         numbers = [
-            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < LEAST_LEFT) for row in rows
+            percent(float(weights[(*head, 0)])) + _FAINT * bool(left[head] < LEAST_LEFT) for head in heads
         ]
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]

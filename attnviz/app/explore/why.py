@@ -67,7 +67,7 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
 
 def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict[str, Any]:
     """The worked-out number of a layer's block as the browser widget wants it: plain, to the last bit."""
-    hidden = {p for group in keys.all_groups if group not in keys.groups for p in group.positions}
+    visible = {position for group in keys.groups for position in group.positions}
     # A token on its own has the name that the picture gives it; the pieces of a merged word have their own.
     names = {g.positions[0]: g.label for g in keys.all_groups if len(g.positions) == 1}
     row = [
@@ -77,7 +77,7 @@ def message(worked: WeightArithmetic, block: Block, keys: DisplayTokens) -> dict
             "exponential": float(exponential),
             "weight": float(exponential / worked.softmax.total),
             "masked": not open_cell,
-            "hidden": position in hidden,
+            "hidden": position not in visible,
         }
         for position, (token, score, exponential, open_cell) in enumerate(
             zip(block.key_tokens, worked.score_row, worked.softmax.exponentials, worked.mask_row, strict=True)

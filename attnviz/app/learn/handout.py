@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.sentence import name_of, names_of
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.arrow import NOTHING
 from attnviz.app.learn import choosing, lesson, plan
@@ -202,7 +202,7 @@ def _weighted_average(text: str) -> Sheet:
         "weighted_average",
         lesson.asked(weighted_average.question, chosen),
         f"What “{name_of(query, tokens)}” takes from each token",
-        [name_of(at, tokens) for at in range(len(tokens))],
+        names_of(tokens),
         [_column("score", found.scores[query]), _weights("weight", found.weights[query])],
         _about(text, _BERT, LEFT_OUT, _softmax(found.scores[query])),
     )
@@ -346,7 +346,7 @@ def _translate(text: str) -> Sheet:
     row = found.pronouns[0].step if found.pronouns else len(found.words) // 2
     encoder, cross = (variants.TAUGHT_LAYER, variants.TAUGHT_HEAD), variants.TAUGHT_CROSS_HEAD
     chosen = translating.ShownTranslation(text, catalogue.TRANSLATOR, found, row, encoder, (cross,), (0,))
-    names = [name_of(at, chosen.sources.groups) for at in range(len(chosen.sources.groups))]
+    names = names_of(chosen.sources.groups)
     # What comes after the pronoun can have its gender.
     words = [*found.words[:row], "il or elle?"] if found.pronouns else found.words
     weights = chosen.cross[0, : len(words)]
@@ -509,8 +509,7 @@ def _watch_a_circuit_form(_text: str) -> Sheet:
 
 
 def _names(text: str) -> list[str]:
-    groups = choosing.tokens(text)
-    return [name_of(at, groups) for at in range(len(groups))]
+    return names_of(choosing.tokens(text))
 
 
 def _numbered(words: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.distance import total_variation
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.sentence import names_of
 from attnviz.app import caches, markdown
 from attnviz.app.components.component import widget
 from attnviz.app.learn.choosing import HeadSelection
@@ -51,7 +51,7 @@ def draw(chosen: HeadSelection) -> None:
     spend(
         "spend",
         title=f"What {visible_text(looker.label)} gives",
-        words=[visible_text(name_of(place, groups)) for place in range(len(groups))],
+        words=[*map(visible_text, names_of(groups))],
         query=at,
         head=f"head {chosen.head_name}",
         spent=spent,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from attnviz.analysis.sentence import looks, name_of
+from attnviz.analysis.sentence import looks, name_of, names_of
 from attnviz.app import markdown
 from attnviz.app.components.component import mount
 from attnviz.app.learn.choosing import HeadSelection
@@ -61,7 +61,7 @@ def picture(chosen: HeadSelection) -> int:
     shares(
         "many_heads shares",
         query=name_of(chosen.query, groups),
-        tokens=[name_of(at, groups) for at in range(len(groups))],
+        tokens=names_of(groups),
         shown=found,
         selected=head,
         on_pick=lambda head: HEAD.set(head + 1),

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens, visible_text
-from attnviz.analysis.sentence import name_of, to_guess_from
+from attnviz.analysis.sentence import name_of, names_of, to_guess_from
 from attnviz.app import controls, markdown
 from attnviz.app.components.component import widget
 from attnviz.app.learn import choosing, lesson
@@ -106,8 +106,8 @@ def picture(chosen: WeighedToken) -> None:
     average(
         "average",
         words=[
-            {"label": visible_text(group.label), "name": name_of(place, chosen.tokens)}
-            for place, group in enumerate(chosen.tokens)
+            {"label": visible_text(group.label), "name": name}
+            for group, name in zip(chosen.tokens, names_of(chosen.tokens), strict=True)
         ],
         query=chosen.query,
         parts=_parts(chosen),
