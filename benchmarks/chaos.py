@@ -1,38 +1,42 @@
-"""What visitors notice when a server is killed, when all are renewed, and when one visitor is hostile.
+"""What visitors notice when servers die or are renewed, store and disk fail, and one visitor is hostile.
 
 A real browser's visit to Explore is recorded (`benchmarks.replay`) and repeated by so many visitors, each in
 a session of their own, with a pause before each click. Two servers stand behind the proxy of `compose.yaml`.
 Amid the clicks, one is killed. Then both are renewed: each is told to end, says for some seconds that it is
 not ready, ends, and starts anew. Who is cut off comes back with the proxy's cookie, as a browser does,
 and sends again what it had told. From the next click on, each text and picture must be the one that the
-browser got: all that was chosen is still there.
+browser got: all that was chosen is still there. Then the store of live rooms is stopped for some seconds, in
+which the servers can write no file, as if the disk were full. All the while students vote in a live room.
 
 Last, on one server, quiet visitors click first alone, then beside one from another address who clicks in ten
 windows without a pause, and in each types texts of some 450 tokens, no two alike.
 
-It ends with 1 if a bound is missed. Visitors and servers share this machine's cores. `--minutes=30` kills and
-renews the servers again and again for as long.
+It ends with 1 if a bound is missed. Visitors and servers share this machine's cores. With `--minutes=30` the
+faults before the last follow each other for as long.
 
 Run: python -m benchmarks.chaos [visitors] [--minutes=N] [--smoke]
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import multiprocessing
 import os
 import re
+import resource
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -41,15 +45,17 @@ from websockets.sync.client import ClientConnection
 
 from attnviz.trace import Floats
 from benchmarks.browser import launched
+from benchmarks.classroom import lesson, room_of
 from benchmarks.page import load_the_model
 from benchmarks.proxy import proxied, wait_for
 from benchmarks.replay import PATIENCE_SECONDS, SENTENCE, anew, is_pick, record, with_sentence
 from benchmarks.report import Report, parser
+from tests.app.classroom import redis_server
 from tests.browser.server import Server, running
 
 VISITORS, PAUSE_SECONDS = 30, 3.0
 BACK_TARGET = 5.0
-LEAVE_SECONDS = 5
+LEAVE_SECONDS, AWAY_SECONDS, STUDENTS = 5, 10, 10
 WINDOWS, QUIET, FAIR_TARGET = 10, 10, 2.0
 _HOSTILE = "127.0.0.2"
 _REPEATED = 32  # the sentence in a text of the hostile visitor's: 450 tokens
@@ -193,10 +199,15 @@ def p95(clicks: Sequence[Click]) -> float:
 
 
 class Replicas:
-    """Two servers behind one proxy."""
+    """Two servers behind one proxy, with one store for live rooms."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
+        self._store = stack.enter_context(ExitStack())
+        self._kept = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        store = self._store.enter_context(redis_server.running(self._kept))
+        settings = {"ATTNVIZ_ROOMS": store, "ATTNVIZ_LEAVE_SECONDS": str(LEAVE_SECONDS)}
+        stack.enter_context(patch.dict(os.environ, settings))
         self.servers = [self._start(0) for _ in range(2)]
         self.door = replace(self.servers[0], url=stack.enter_context(proxied(self.servers)))
 
@@ -215,6 +226,16 @@ class Replicas:
         """Start it where it was, and wait until the proxy knows."""
         self.servers[number] = self._start(int(self.servers[number].url.rpartition(":")[2]))
         time.sleep(2)
+
+    def lose_store_and_disk(self) -> None:
+        """For some seconds there is no store, and no server can write a file."""
+        for server in self.servers:
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        self._store.close()
+        time.sleep(AWAY_SECONDS)
+        self._store.enter_context(redis_server.running(self._kept))
+        for server in self.servers:
+            resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
 
     def renew_all(self) -> None:
         """One after the other, as a rolling update does."""
@@ -268,6 +289,35 @@ def all_renewed(
     print_clicks(report, seen)
 
 
+def store_and_disk_lost(
+    report: Report, replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int,
+    pause: float,
+) -> None:  # fmt: skip
+    """Nothing that visitors of Explore need."""
+    seen, _ = disturbed(replicas, messages, expected, count, pause, replicas.lose_store_and_disk)
+    report.section(f"Two servers, {count} visitors, without store and disk for {AWAY_SECONDS} s")
+    print_clicks(report, seen)
+
+
+@contextmanager
+def voting(address: str) -> Iterator[list[bool]]:
+    """A room in which one poll follows the other; of each, whether every vote was counted, and none twice."""
+    counted, over = list[bool](), threading.Event()
+
+    async def polls() -> None:
+        async with lesson(room_of(address), STUDENTS) as taught:
+            while not over.is_set():
+                counted.append(await taught.poll())
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(asyncio.run, polls())
+        try:
+            yield counted
+        finally:
+            over.set()
+        done.result()
+
+
 def without_a_pause(server: Server, messages: Sequence[bytes], windows: int) -> None:
     """What a hostile visitor does, on a computer of their own: it takes only what the others here leave."""
     os.nice(19)
@@ -306,7 +356,6 @@ def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: 
 
 def main(count: int, quiet: int, pause: float, minutes: float = 0) -> bool:
     """Record, disturb, for so many minutes at least, and print; return whether every bound was kept."""
-    os.environ["ATTNVIZ_LEAVE_SECONDS"] = str(LEAVE_SECONDS)
     with ExitStack() as stack:
         browser = stack.enter_context(launched())
         report = Report("Visitors of Explore, disturbed", browser.version)
@@ -317,11 +366,15 @@ def main(count: int, quiet: int, pause: float, minutes: float = 0) -> bool:
             expected = [answer(socket, message) for message in messages]
         visits(replicas.door, messages, expected, 4, 0)
         end = time.monotonic() + 60 * minutes
-        while True:
-            one_killed(report, replicas, messages, expected, count, pause)
-            all_renewed(report, replicas, messages, expected, count, pause)
-            if time.monotonic() >= end:
-                break
+        with voting(replicas.door.url) as counted:
+            while True:
+                for fault in (one_killed, all_renewed, store_and_disk_lost):
+                    fault(report, replicas, messages, expected, count, pause)
+                if time.monotonic() >= end:
+                    break
+        report.section(f"A live room with {STUDENTS} students all the while")
+        told = f"in {sum(counted)} of {len(counted)} polls"
+        report.row("all votes counted, none twice", told, "in all", met=all(counted))
     one_hostile(report, messages, quiet, WINDOWS, pause)
     report.end()
     return not report.missed

@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -35,6 +35,7 @@ from tests.browser.server import Server, running
 CHANCE = random.Random(0)  # noqa: S311 - nothing is secret here
 OPTIONS = ["dog", "road", "it"]
 SECONDS = 60
+ASK_SECONDS = 10.0  # after which a teacher who sees no question asks again
 VOTING_SECONDS = 3.0  # within which all vote
 HEARTBEAT_SECONDS = 20.0
 WARM = 10  # minutes of the lesson, after which everything has its size
@@ -141,8 +142,7 @@ class Lesson:
 
     async def poll(self, amid: Callable[[], None] | None = None) -> bool:
         """Ask all; whether every vote was counted, and none twice. `amid`: done when some have voted."""
-        asked = self.teacher.state["poll"]["round"] + 1 if self.teacher.state["poll"] else 1
-        await self.teacher.send({"do": "ask", "question": "Which?", "options": OPTIONS, "right": 0})
+        asked = await self._ask()
         await self.all_until(lambda state: bool(state["poll"]) and state["poll"]["round"] == asked)
         choices = [CHANCE.randrange(len(OPTIONS)) for _ in self.students]
         votes = [
@@ -156,6 +156,20 @@ class Lesson:
         await self.teacher.until(lambda state: state["poll"]["votes"] >= len(self.students))
         counts = self.teacher.state["poll"]["counts"]
         return bool(counts == [Counter(choices)[option] for option in range(len(OPTIONS))])
+
+    async def _ask(self) -> int:
+        """Ask, and ask again if nothing came of it; return which question of the room it is."""
+
+        def number(state: dict[str, Any]) -> int:
+            return int(state["poll"]["round"]) if state["poll"] else 0
+
+        await self.teacher.until(bool)
+        before = number(self.teacher.state)
+        while True:
+            await self.teacher.send({"do": "ask", "question": "Which?", "options": OPTIONS, "right": 0})
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.teacher.until(lambda state: number(state) > before), ASK_SECONDS)
+                return number(self.teacher.state)
 
     async def all_until(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
         """Wait until all students see this."""
