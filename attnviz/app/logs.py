@@ -36,14 +36,15 @@ def line(record: logging.LogRecord) -> str:
     """One object on one line.
 
     Of an exception its kind, and where it was raised: what it says can quote a visitor. So can what other
-    libraries put into their messages, of which only the template is written.
+    libraries put into their messages: of the template, only the first line is written. Asyncio puts a
+    fault's own words into the second.
     """
     ours = record.name.partition(".")[0] == "attnviz"
     said: dict[str, Any] = {
         "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z",
         "level": record.levelname.lower(),
         "logger": record.name,
-        "message": record.getMessage() if ours else str(record.msg),
+        "message": record.getMessage() if ours else str(record.msg).partition("\n")[0],
     }
     if record.exc_info and (fault := record.exc_info[1]):
         frames = traceback.extract_tb(fault.__traceback__)

@@ -14,6 +14,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -126,7 +127,8 @@ def read(file: Path) -> Any:
         arrays = [archive[f"arr_{number}"] for number in range(len(archive.files) - 1)]
     for array in arrays:
         array.setflags(write=False)
-    os.utime(file)  # so that what is in use stays
+    with suppress(OSError):  # where this server may only read
+        os.utime(file)  # so that what is in use stays
     return _unpacked(header, arrays)
 
 

@@ -202,11 +202,11 @@ class Room:
         """Let a student in, or back in.
 
         Raises:
-            NoEntry: `size` students are here.
+            Refused: `size` students are here.
         """
         self.meet({voter} & set(self.people), set(), now)
         if voter not in self.people and len(self.people) >= size:
-            raise NoEntry(
+            raise Refused(
                 f"This room is full: {size:,} are here, and the server's operator allows no more. "
                 "Look on with somebody who is in it."
             )

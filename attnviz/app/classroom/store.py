@@ -182,7 +182,7 @@ def from_setting() -> Store:
                 f"{SETTING} should be the path of a file, or an address such as redis://10.0.0.5:6379/0."
             ) from error
     try:
-        return SQLite(Path(where) if where else None)
+        return SQLite(Path(where).expanduser() if where else None)
     except sqlite3.Error as error:
         raise WrongSetting(f"{SETTING}: rooms cannot be kept in this file ({error}).") from error
 

@@ -153,7 +153,7 @@ def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
     room = opened()
     joined(room, TOKENS[0], 2)
     joined(room, TOKENS[1], 2)
-    with pytest.raises(NoEntry, match="full: 2 are here"):
+    with pytest.raises(Refused, match="full: 2 are here"):
         joined(room, TOKENS[2], 2)
     joined(room, TOKENS[0], 2)
 

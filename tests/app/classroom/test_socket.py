@@ -232,6 +232,11 @@ def test_a_long_message_ends_a_window(lesson: Class, server: str) -> None:
 def test_wrong_codes_are_limited(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "MOST_FAILURES", 3)
     _, room, _ = lesson.teacher(server)
+    for name in "abc":
+        lesson.student(server, room, name).until(bool)
+    for _ in range(3):  # the code was right
+        assert "full: 3 are here" in lesson.student(server, room, "d").error(fatal=True)
+    lesson.student(server, room, "a").until(bool)
     for _ in range(3):
         assert "no room's code" in lesson.student(server, "wrong", "a").error(fatal=True)
     assert "Wait a minute" in lesson.student(server, room, "a").error(fatal=True)
