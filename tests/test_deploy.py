@@ -28,6 +28,13 @@ def test_the_image_installs_the_tested_versions_and_nothing_without_a_hash() -> 
     assert "--require-hashes" in (ROOT / "Dockerfile").read_text("utf-8")
 
 
+def test_a_visitor_cannot_choose_the_address_by_which_turns_and_rooms_are_counted() -> None:
+    assert "FORWARDED_ALLOW_IPS" in (ROOT / "compose.yaml").read_text("utf-8")  # the proxy is believed
+    proxy = (ROOT / "deploy" / "haproxy.cfg").read_text("utf-8")
+    assert re.search(r"\n    option forwardfor\n", proxy)  # it adds a header to what is left of the visitor's
+    assert re.search(r"\n    http-request del-header X-Forwarded-For\n", proxy)
+
+
 def test_what_others_made_is_named_by_its_digest() -> None:
     text = "\n".join(path.read_text("utf-8") for path in DEPLOY)
     images = re.findall(r"^(?:FROM|\s*(?:- )?image:) (\S+)", text, re.MULTILINE)
