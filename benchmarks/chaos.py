@@ -32,7 +32,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -245,58 +245,57 @@ class Replicas:
             self.start_again(number)
 
 
-def disturbed(
-    replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int, pause: float,
-    disturb: Callable[[], None],
-) -> tuple[list[list[Click]], float]:  # fmt: skip
-    """The clicks of visitors amid whose visits something happens, and when it happened."""
-    with ThreadPoolExecutor(1) as pool:
+@dataclass(frozen=True)
+class Disturbed:
+    """Visitors of two servers, amid whose visits something happens.
 
-        def after_a_third() -> float:
-            time.sleep(len(messages) * pause / 3)
-            at = time.perf_counter()
-            disturb()
-            return at
+    Attributes:
+        report: where it is printed what they noticed.
+        replicas: the servers.
+        messages, expected: what each visitor says, and what is to be seen then.
+        count: how many visitors there are.
+        pause: seconds between clicks, on average.
+    """
 
-        done = pool.submit(after_a_third)
-        seen = visits(replicas.door, messages, expected, count, pause)
-        return seen, done.result()
+    report: Report
+    replicas: Replicas
+    messages: Sequence[bytes]
+    expected: Sequence[Places]
+    count: int
+    pause: float
 
+    def by(self, what: str, disturb: Callable[[], None]) -> tuple[list[list[Click]], float]:
+        """The clicks, and when it happened."""
+        with ThreadPoolExecutor(1) as pool:
 
-def one_killed(
-    report: Report, replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int,
-    pause: float,
-) -> None:  # fmt: skip
-    """About half of the visitors lose their server."""
-    seen, at = disturbed(replicas, messages, expected, count, pause, lambda: replicas.kill(1))
-    report.section(f"Two servers, {count} visitors, one server killed")
-    lost = [clicks for clicks in seen if len({click.server for click in clicks}) > 1]
-    report.row("visitors who lost their server", f"{len(lost)} of {count}")
-    print_clicks(report, seen)
-    others = [click for clicks in seen if clicks not in lost for click in clicks]
-    before, after = ([c for c in others if (c.at < at) is early] for early in (True, False))
-    report.row("p95 of the others before and after", f"{p95(before):.0f} and {p95(after):.0f} ms")
-    replicas.start_again(1)
+            def after_a_third() -> float:
+                time.sleep(len(self.messages) * self.pause / 3)
+                at = time.perf_counter()
+                disturb()
+                return at
 
+            done = pool.submit(after_a_third)
+            seen = visits(self.replicas.door, self.messages, self.expected, self.count, self.pause)
+            at = done.result()
+        self.report.section(f"Two servers, {self.count} visitors, {what}")
+        print_clicks(self.report, seen)
+        return seen, at
 
-def all_renewed(
-    report: Report, replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int,
-    pause: float,
-) -> None:  # fmt: skip
-    """A rolling update."""
-    seen, _ = disturbed(replicas, messages, expected, count, pause, replicas.renew_all)
-    report.section(f"Two servers, {count} visitors, both renewed one after the other")
-    print_clicks(report, seen)
+    def by_a_killed_server(self) -> None:
+        """About half of the visitors lose their server."""
+        seen, at = self.by("one server killed", lambda: self.replicas.kill(1))
+        lost = [clicks for clicks in seen if len({click.server for click in clicks}) > 1]
+        self.report.row("visitors who lost their server", f"{len(lost)} of {self.count}")
+        others = [click for clicks in seen if clicks not in lost for click in clicks]
+        before, after = ([c for c in others if (c.at < at) is early] for early in (True, False))
+        self.report.row("p95 of the others before and after", f"{p95(before):.0f} and {p95(after):.0f} ms")
+        self.replicas.start_again(1)
 
-
-def store_and_disk_lost(
-    report: Report, replicas: Replicas, messages: Sequence[bytes], expected: Sequence[Places], count: int,
-    pause: float,
-) -> None:  # fmt: skip
-    """Nothing that visitors of Explore need."""
-    seen, _ = disturbed(replicas, messages, expected, count, pause, replicas.lose_store_and_disk)
-    report.section(f"Two servers, {count} visitors, without store and disk for {AWAY_SECONDS} s")
-    print_clicks(report, seen)
+    def by_all(self) -> None:
+        """A killed server, a rolling update, and what visitors of Explore do not need."""
+        self.by_a_killed_server()
+        self.by("both renewed one after the other", self.replicas.renew_all)
+        self.by(f"without store and disk for {AWAY_SECONDS} s", self.replicas.lose_store_and_disk)
 
 
 @contextmanager
@@ -367,11 +366,10 @@ def main(count: int, quiet: int, pause: float, minutes: float = 0) -> bool:
         visits(replicas.door, messages, expected, 4, 0)
         end = time.monotonic() + 60 * minutes
         with voting(replicas.door.url) as counted:
-            while True:
-                for fault in (one_killed, all_renewed, store_and_disk_lost):
-                    fault(report, replicas, messages, expected, count, pause)
-                if time.monotonic() >= end:
-                    break
+            disturbed = Disturbed(report, replicas, messages, expected, count, pause)
+            disturbed.by_all()
+            while time.monotonic() < end:
+                disturbed.by_all()
         report.section(f"A live room with {STUDENTS} students all the while")
         told = f"in {sum(counted)} of {len(counted)} polls"
         report.row("all votes counted, none twice", told, "in all", met=all(counted))
