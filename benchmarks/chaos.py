@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -317,7 +318,7 @@ def voting(address: str) -> Iterator[list[bool]]:
         done.result()
 
 
-def without_a_pause(server: Server, messages: Sequence[bytes], windows: int) -> None:
+def without_a_pause(server: Server, messages: Sequence[bytes], windows: int, begun: Event) -> None:
     """What a hostile visitor does, on a computer of their own: it takes only what the others here leave."""
     os.nice(19)
     number = itertools.count(time.time_ns())
@@ -330,6 +331,7 @@ def without_a_pause(server: Server, messages: Sequence[bytes], windows: int) -> 
     threads = [threading.Thread(target=window) for _ in range(windows)]
     for thread in threads:
         thread.start()
+    begun.set()
 
 
 def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: int, pause: float) -> None:
@@ -339,10 +341,11 @@ def one_hostile(report: Report, messages: Sequence[bytes], quiet: int, windows: 
         visits(server, messages, (), quiet, 0)
         alone = [click for clicks in visits(server, messages, (), quiet, pause) for click in clicks[1:]]
         there = replace(server, process=None)  # type: ignore[arg-type]  # it cannot be sent, and is not asked for
-        hostile = multiprocessing.get_context("spawn").Process(
-            target=without_a_pause, args=(there, messages, windows)
-        )
+        context = multiprocessing.get_context("spawn")
+        begun = context.Event()  # what is imported before would take time of the server's
+        hostile = context.Process(target=without_a_pause, args=(there, messages, windows, begun))
         hostile.start()
+        begun.wait()
         beside = [click for clicks in visits(server, messages, (), quiet, pause) for click in clicks[1:]]
         hostile.kill()
         hostile.join()
