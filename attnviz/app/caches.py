@@ -384,18 +384,17 @@ def shown(
 
 
 @cached(named)
+def own_weights(model: str, given: ModelInput, kind: Kind) -> Floats:
+    """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
+    return trace(model, given).stack(kind)
+
+
+@cached(named)
 def weights(
     model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """The weights as they are shown, [layer, head, shown query, shown key]."""
-    if not hide and not merge and between == EVERYWHERE:
-        return trace(model, given).stack(kind)
     return shown_weights(own_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
-
-
-def own_weights(model: str, given: ModelInput, kind: Kind) -> Floats:
-    """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
-    return weights(model, given, kind, hide=False, merge=False)
 
 
 def only_special(tokens: Sequence[DisplayTokens]) -> bool:

@@ -37,9 +37,7 @@ def test_a_fault_is_told_by_its_kind_and_place_and_not_by_what_it_says() -> None
 
 
 def test_of_other_libraries_messages_only_the_template_is_written() -> None:
-    assert (
-        said("streamlit.state", "Cannot read %s as %s.", SENTENCE, "x")["message"] == "Cannot read %s as %s."
-    )
+    assert said("streamlit.state", "Cannot read %s\nas %s.", SENTENCE, "x")["message"] == "Cannot read %s"
     asyncios = f"Task exception was never retrieved\nfuture: ValueError('{SENTENCE}')"
     assert said("asyncio", asyncios)["message"] == "Task exception was never retrieved"
     assert said("attnviz.app.rooms", "The store fails: %s", "full")["message"] == "The store fails: full"

@@ -77,9 +77,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """
     groups = caches.groups(view)
     query = _begin(view, groups[0], example)
-    row = slice(query, query + 1)
-    weights, left = caches.shares(view, view.given)[:, :, row], caches.left(view)[:, :, row]
-    links = faint(weights, left)[:, :, 0].copy()
+    links = faint(*_row(view, query))[:, :, 0].copy()
     rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
     if len(rests) < len(groups[1]):
         links[..., rests] = 0
@@ -204,12 +202,11 @@ def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) ->
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
     """Every head's name and number, strongest first as pictures draw them; with * where the row is faint."""
     if view.changed is None:
-        weights = caches.shares(view, view.given)[:, :, query : query + 1, key : key + 1]
-        left = caches.left(view)[:, :, query : query + 1]
-        links = rank_links(faint(weights, left), 0, 0)
-        heads = [(link.layer, link.head, 0) for link in links]
+        weights, left = _row(view, query)
+        links = rank_links(faint(weights, left), 0, key)
+        rows = [(link.layer, link.head, 0) for link in links]
         numbers = [
-            percent(float(weights[(*head, 0)])) + _FAINT * bool(left[head] < LEAST_LEFT) for head in heads
+            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < LEAST_LEFT) for row in rows
         ]
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]
@@ -218,6 +215,12 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
         for given, (at, to) in ((view.given, places[:2]), (view.changed, places[2:]))
     )
     return _moves(before, after, 0, 0)
+
+
+def _row(view: View, query: int) -> tuple[Floats, Floats]:
+    """One query's weights in all heads, [layer, head, 1, key], and what is left of them, [layer, head, 1]."""
+    row = slice(query, query + 1)
+    return caches.shares(view, view.given)[:, :, row], caches.left(view)[:, :, row]
 
 
 def _in_both(view: View, query: int, key: int) -> list[int | None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from attnviz.analysis.decomposition import Contributions
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.analysis.sentence import name_of
+from attnviz.analysis.sentence import names_of
 from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.components.token_bars import token_bars
@@ -35,8 +35,9 @@ def largest(
     parts += [(f"FFN {at}", float(share)) for at, share in enumerate(found.feed_forward, start=1)]
     for kind, shares in found.attention.items():
         of_kind = "" if len(found.attention) == 1 else f"{kind} "
+        names = names_of(keys[cast("Kind", kind)])
         parts += [
-            (f"{of_kind}{head_name(layer, head)} {name_of(at, keys[cast('Kind', kind)])}", float(share))
+            (f"{of_kind}{head_name(layer, head)} {names[at]}", float(share))
             for (layer, head, at), share in np.ndenumerate(shares)
         ]
     parts = sorted(parts, key=lambda part: -abs(part[1]))[:_LISTED]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import why
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import looks, name_of, to_guess_from
+from attnviz.analysis.sentence import looks, names_of, to_guess_from
 from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
@@ -117,11 +117,12 @@ def question(reading: CrossSelection) -> None:
     """Ask what the chosen token reads most."""
     row, groups = reading.weights[reading.at], reading.sources.groups
     options = to_guess_from(row, groups)
-    shares = [(name_of(place, groups), float(row[place])) for place in reading.order if place in options]
+    names = names_of(groups)
+    shares = [(names[place], float(row[place])) for place in reading.order if place in options]
     guess(
         "BERT has seen each text by itself, and no matrix is trained for reading across. "
         f"Which token will {reading.name} read most?",
-        [name_of(place, groups) for place in options],
+        [names[place] for place in options],
         right=shares[0][0],
         because=f"{reading.name} reads {markdown.shares(shares)}. Of all tokens, the vector of "
         f"{reading.source_name(reading.order[0])} gives the largest dot product.",

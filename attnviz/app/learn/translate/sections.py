@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.sentence import name_of, to_guess_from
+from attnviz.analysis.sentence import names_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import guess, not_shown
@@ -51,12 +51,11 @@ def _question_without_pronoun(chosen: ShownTranslation) -> None:
     row = chosen.cross[:, chosen.row].max(axis=0)
     options = to_guess_from(row, groups)
     word = markdown.code(written(chosen.translation)[chosen.row])
-    shares = [
-        (name_of(place, groups), float(row[place])) for place in sorted(options, key=lambda at: -row[at])
-    ]
+    names = names_of(groups)
+    shares = [(names[place], float(row[place])) for place in sorted(options, key=lambda at: -row[at])]
     guess(
         f"Which English token will be read most when the network chooses {word}?",
-        [name_of(place, groups) for place in options],
+        [names[place] for place in options],
         right=shares[0][0],
         because=f"The shown heads give at most {markdown.shares(shares)}.",
     )
