@@ -87,8 +87,13 @@ class Lane:
         return place.future
 
     @contextmanager
-    def turn(self, visitor: Visitor, patience: float) -> Iterator[None]:
-        """Wait for a turn, but for no more seconds than `patience`; in here it lasts."""
+    def turn(
+        self, visitor: Visitor, patience: float, rest: Callable[[], float] = lambda: 0
+    ) -> Iterator[None]:
+        """Wait for a turn, but for no more seconds than `patience`; in here it lasts.
+
+        `rest` is asked at its end: after so many seconds the next turn of the same address may begin.
+        """
         begun = threading.Event()
         place = _Step(Future(), begun.set, visitor, 0.0)
         self._queue(place)
@@ -98,7 +103,7 @@ class Lane:
             yield
         finally:
             if not place.future.cancelled():
-                self._end(place)
+                self._end(place, rest())
 
     def waiting(self) -> int:
         """How many steps wait."""
@@ -127,14 +132,24 @@ class Lane:
                 self._busy.add(address)
             step.begin()
 
-    def _end(self, step: _Step) -> None:
+    def _end(self, step: _Step, rest: float = 0) -> None:
         step.future.set_result(None)
         with self._lock:
             self._free += 1
-            self._busy.discard(step.visitor[:1])
+            if rest:
+                timer = threading.Timer(rest, self._rested, [step.visitor[:1]])
+                timer.daemon = True  # a server that ends does not wait for it
+                timer.start()
+            else:
+                self._busy.discard(step.visitor[:1])
             self._begin()
             if self._free == self._at_once:  # nothing waits, and nothing runs whose turn counts
                 self._last_turn.clear()
+
+    def _rested(self, address: Visitor) -> None:
+        with self._lock:
+            self._busy.discard(address)
+            self._begin()
 
     def _turn(self, step: _Step) -> tuple[int, int, float]:
         address = self._last_turn.get(step.visitor[:1], 0)

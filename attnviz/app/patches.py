@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from streamlit import net_util
-from streamlit.components.v2.bidi_component import serialization
+from streamlit.components.v2.bidi_component import main, serialization
 from streamlit.elements import markdown
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -21,6 +21,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
+from streamlit.runtime.state import SessionState
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
@@ -63,6 +64,7 @@ def apply() -> None:
     setattr(app_session, "_populate_theme_msg", _copy_theme)  # noqa: B010 - private
     # Streamlit tries each part of a widget's message: is it a table? None is, and all is sent as JSON.
     setattr(serialization, "is_dataframe_like", _no_table)  # noqa: B010 - it is imported there
+    setattr(main, "make_bidi_component_presenter", _with_triggers)  # noqa: B010 - this too
     SafeSessionState.filtered_state = property(_Values)  # type: ignore[assignment, method-assign]  # this too
 
 
@@ -105,6 +107,22 @@ def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
 
 def _no_table(_: object) -> bool:
     return False
+
+
+def _with_triggers(triggers: str, *_: object) -> Callable[[dict[str, Any], SessionState], dict[str, Any]]:
+    """What makes the value that stands under a widget's key: what came with its triggers.
+
+    Streamlit makes a class for each value, some twenty in a run of Explore; they were most of its garbage.
+
+    Args:
+        triggers: under which name they are kept.
+    """
+
+    def value(state: dict[str, Any], visit: SessionState) -> dict[str, Any]:
+        told = visit._new_widget_state.get(triggers)  # noqa: SLF001 - nothing public has it by this name
+        return {each["event"]: each["value"] for each in told or ()} | state
+
+    return value
 
 
 def _gather(self: AppSession, sender: ScriptRunner, event: ScriptRunnerEvent, **told: Any) -> None:

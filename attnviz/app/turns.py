@@ -2,13 +2,15 @@
 
 Of an address one run goes on at a time, so that another address finds a free place at once. A run stands
 aside, between two elements of its page, for those of addresses that have used less processor time of late.
+An address that has used much of it pauses between its runs while others are here.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import exp
+from functools import partial
+from math import exp, log
 from typing import Any
 
 import streamlit as st
@@ -20,9 +22,13 @@ _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and anothe
 # Behind runs that wait for something: then it begins beside them. Behind runs that compute it waits longer,
 # by as much as these have used of late; else ten windows of a hostile visitor would run beside each other.
 _PATIENCE_SECONDS = 1.0
+_RESTS_SECONDS = 60.0  # behind those of an address that pauses between them: each begins within seconds
 
 _LATE_SECONDS = 5.0  # of what was used so long ago, 1/e counts
+# Of these seconds. Eighteen clicks a second use as much: a class of fifty who click every three seconds.
+_MUCH_SECONDS = 1.5
 _LITTLE_SECONDS = 0.05  # a difference in processor time for which nobody stands aside
+_HERE_SECONDS = 0.001  # what a click used ten seconds ago, or longer; who has used less has gone
 _ASIDE_SECONDS = 1.0  # for so long a run stands aside, at most
 _SENT_SECONDS = 0.01  # and this longer, in which what the other run said is sent
 _LOOKS_AGAIN_SECONDS = 0.002  # a run is asked hundreds of times, at each look at what stands in a widget
@@ -73,7 +79,14 @@ class Shares:
 
     def patience(self, address: object) -> float:
         """How many seconds a run of an address waits for those of the same address before it."""
-        return _PATIENCE_SECONDS + self._of_late(address)
+        return _RESTS_SECONDS if self.rest(address) else _PATIENCE_SECONDS + self._of_late(address)
+
+    def rest(self, address: object) -> float:
+        """How many seconds an address should pause after a run, if it has used much and others are here."""
+        with self._changed:
+            if not any(self._of_late(each) > _HERE_SECONDS for each in self._used if each != address):
+                return 0.0
+            return _LATE_SECONDS * log(max(self._of_late(address), _MUCH_SECONDS) / _MUCH_SECONDS)
 
     def _others_first(self) -> bool:
         mine = self._of_late(self._here.address)
@@ -109,8 +122,8 @@ def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> Non
     @measured
     def run(self: ScriptRunner, *arguments: Any) -> None:
         address = st.context.ip_address
-        turn = _RUNS.turn((address, self._session_id), _SHARES.patience(address))
-        with turn, _SHARES.run(address):
+        patience, rest = _SHARES.patience(address), partial(_SHARES.rest, address)
+        with _RUNS.turn((address, self._session_id), patience, rest), _SHARES.run(address):
             run_script(self, *arguments)
 
     def between_elements(self: ScriptRunner) -> None:

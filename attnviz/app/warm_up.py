@@ -12,9 +12,9 @@ from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
 from attnviz.models import allowed, catalogue
 
-# Enough for one visitor's sentence; more threads wait for each other when several visitors come at once.
-# Torch reads it when it is first imported, which nothing has done yet.
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# While a model reads one visitor's text, half of the cores are left for the pages of all others. More than
+# two would wait for each other. Torch reads it when it is first imported, which nothing has done yet.
+os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1) // 2))))
 
 _SENTENCE = "The dog is tired."
 

@@ -60,6 +60,15 @@ def test_the_values_of_a_visit_are_what_streamlit_says(monkeypatch: pytest.Monke
     assert "c" not in visit.filtered_state
 
 
+def test_under_a_widgets_key_stands_what_came_with_its_triggers() -> None:
+    value = patches._with_triggers("its triggers", "its name", None)
+    visit = SessionState()
+    assert value({"a": 1}, visit) == {"a": 1}
+    came: list[dict[str, Any]] = [{"event": "pick", "value": {"at": 2}}, {"event": "a", "value": 3}]
+    visit._new_widget_state.set_from_value("its triggers", came)
+    assert value({"a": 1}, visit) == {"pick": {"at": 2}, "a": 1}
+
+
 def test_a_visit_keeps_only_its_last_files() -> None:
     patches.apply()
     manager = MemoryUploadedFileManager("/upload")

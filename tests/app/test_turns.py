@@ -57,6 +57,19 @@ def test_a_run_that_takes_long_holds_nobody_up_for_longer_than_its_patience() ->
     assert ran == [1, 2]
 
 
+def test_an_address_that_should_rest_gives_its_place_to_others_and_goes_on_afterwards() -> None:
+    lane, ended = Lane(1, apart=True), threading.Event()
+    with lane.turn(("a", 1), 60, lambda: 60):
+        pass
+    resting = lane.submit(ended.set, ("a", 2))
+    lane.submit(lambda: None, ("b", 1)).result(60)
+    assert not resting.running()
+    with lane.turn(("c", 1), 60, lambda: 0.01):
+        pass
+    lane.submit(ended.set, ("c", 2)).result(60)
+    assert not resting.running()
+
+
 def test_what_fails_gives_its_turn_to_the_next() -> None:
     lane = Lane(1)
     with pytest.raises(ZeroDivisionError), lane.turn(("a", 1), 60):
@@ -132,3 +145,21 @@ def test_outside_of_a_run_nobody_stands_aside() -> None:
     with shares.run("a"):
         busy(0.1)
     shares.stand_aside()
+
+
+def test_who_has_used_much_rests_until_it_is_much_no_more_but_only_if_others_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "_MUCH_SECONDS", 0.05)
+    monkeypatch.setattr(turns, "_LATE_SECONDS", 1.0)
+    shares = Shares()
+    with shares.run("a"):
+        busy(0.1)
+    assert shares.rest("a") == 0
+    with shares.run("b"):
+        busy(0.01)
+    assert shares.rest("b") == 0
+    rest = shares.rest("a")
+    assert 0 < rest < 1  # log 2 = 0.7, less what has gone by
+    time.sleep(rest)
+    assert shares.rest("a") < 0.01
