@@ -343,6 +343,7 @@ def numbers(text: str) -> list[str]:
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
     from attnviz.app.patches import MOST_UPLOADS
+    from attnviz.app.turns import LATE_SECONDS, MUCH_SECONDS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS
@@ -350,7 +351,8 @@ def limits_of_a_visitor() -> str:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     return (
         f"{MOST_CHARACTERS:,} characters, {settings['server']['maxUploadSize']} MB, {MOST_UPLOADS} files, "
-        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB"
+        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, "
+        f"{MUCH_SECONDS / LATE_SECONDS:.0%} of a core"
     )
 
 

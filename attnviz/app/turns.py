@@ -24,9 +24,12 @@ _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and anothe
 _PATIENCE_SECONDS = 1.0
 _RESTS_SECONDS = 60.0  # behind those of an address that pauses between them: each begins within seconds
 
-_LATE_SECONDS = 5.0  # of what was used so long ago, 1/e counts
-# Of these seconds. Eighteen clicks a second use as much: a class of fifty who click every three seconds.
-_MUCH_SECONDS = 1.5
+LATE_SECONDS = 5.0
+"""Of what was used so long ago, 1/e counts."""
+
+MUCH_SECONDS = 1.5
+"""So much of late is too much while others are here: twenty clicks a second."""
+
 _LITTLE_SECONDS = 0.05  # a difference in processor time for which nobody stands aside
 _HERE_SECONDS = 0.001  # what a click used ten seconds ago, or longer; who has used less has gone
 _ASIDE_SECONDS = 1.0  # for so long a run stands aside, at most
@@ -86,7 +89,7 @@ class Shares:
         with self._changed:
             if not any(self._of_late(each) > _HERE_SECONDS for each in self._used if each != address):
                 return 0.0
-            return _LATE_SECONDS * log(max(self._of_late(address), _MUCH_SECONDS) / _MUCH_SECONDS)
+            return LATE_SECONDS * log(max(self._of_late(address), MUCH_SECONDS) / MUCH_SECONDS)
 
     def _others_first(self) -> bool:
         mine = self._of_late(self._here.address)
@@ -104,7 +107,7 @@ class Shares:
     def _of_late(self, address: object) -> float:
         """How many seconds of processor time an address has used of late."""
         used, at = self._used.get(address, (0.0, 0.0))
-        return used * exp((at - time.monotonic()) / _LATE_SECONDS)
+        return used * exp((at - time.monotonic()) / LATE_SECONDS)
 
 
 _SHARES = Shares()

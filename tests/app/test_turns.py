@@ -150,8 +150,8 @@ def test_outside_of_a_run_nobody_stands_aside() -> None:
 def test_who_has_used_much_rests_until_it_is_much_no_more_but_only_if_others_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(turns, "_MUCH_SECONDS", 0.05)
-    monkeypatch.setattr(turns, "_LATE_SECONDS", 1.0)
+    monkeypatch.setattr(turns, "MUCH_SECONDS", 0.05)
+    monkeypatch.setattr(turns, "LATE_SECONDS", 1.0)
     shares = Shares()
     with shares.run("a"):
         busy(0.1)
