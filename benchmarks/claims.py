@@ -343,7 +343,7 @@ def numbers(text: str) -> list[str]:
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
     from attnviz.app.patches import MOST_UPLOADS
-    from attnviz.app.turns import LATE_SECONDS, MUCH_SECONDS
+    from attnviz.app.turns import EACH_SECONDS, LATE_SECONDS, MUCH_SECONDS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS
@@ -352,7 +352,8 @@ def limits_of_a_visitor() -> str:
     return (
         f"{MOST_CHARACTERS:,} characters, {settings['server']['maxUploadSize']} MB, {MOST_UPLOADS} files, "
         f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, "
-        f"{MUCH_SECONDS / LATE_SECONDS:.0%} of a core"
+        f"{MUCH_SECONDS / LATE_SECONDS:.0%} of a core, "
+        f"{EACH_SECONDS / LATE_SECONDS:.1%} for each visit"
     )
 
 

@@ -143,7 +143,7 @@ class Lane:
             else:
                 self._busy.discard(step.visitor[:1])
             self._begin()
-            if self._free == self._at_once:  # nothing waits, and nothing runs whose turn counts
+            if self._free == self._at_once and not self._waiting:  # no turn counts any more
                 self._last_turn.clear()
 
     def _rested(self, address: Visitor) -> None:

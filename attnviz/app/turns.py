@@ -20,18 +20,22 @@ from attnviz.app.jobs import Lane
 
 _AT_ONCE = 2  # more would not run faster: Python runs one at a time, and another may wait for a model
 # Behind runs that wait for something: then it begins beside them. Behind runs that compute it waits longer,
-# by as much as these have used of late; else ten windows of a hostile visitor would run beside each other.
-_PATIENCE_SECONDS = 1.0
-_RESTS_SECONDS = 60.0  # behind those of an address that pauses between them: each begins within seconds
+# by five times what these have used of late; else ten windows of one visitor would run beside each other.
+_PATIENCE_SECONDS, _TIMES_LONGER = 1.0, 5
+_MOST_PATIENCE_SECONDS = 8.0  # a page that has not asked for its job for 10 s loses it
 
 LATE_SECONDS = 5.0
 """Of what was used so long ago, 1/e counts."""
 
 MUCH_SECONDS = 1.5
-"""So much of late is too much while others are here: twenty clicks a second."""
+"""So much of late is too much of an address while others are here: twenty clicks a second."""
+
+EACH_SECONDS = 0.025
+"""And so much for each of its visits, if that is more: a click every three seconds."""
 
 _LITTLE_SECONDS = 0.05  # a difference in processor time for which nobody stands aside
 _HERE_SECONDS = 0.001  # what a click used ten seconds ago, or longer; who has used less has gone
+_GONE_SECONDS = 60.0  # a visit that has not clicked for so long is not counted
 _ASIDE_SECONDS = 1.0  # for so long a run stands aside, at most
 _SENT_SECONDS = 0.01  # and this longer, in which what the other run said is sent
 _LOOKS_AGAIN_SECONDS = 0.002  # a run is asked hundreds of times, at each look at what stands in a widget
@@ -47,16 +51,18 @@ class Shares:
         self._changed = threading.Condition()
         self._used: dict[object, tuple[float, float]] = {}
         self._running: list[object] = []
+        self._visits: dict[tuple[object, object], float] = {}
         self._here = threading.local()
 
     @contextmanager
-    def run(self, address: object) -> Iterator[None]:
-        """A run of an address goes on in here, in this thread."""
+    def run(self, address: object, visit: object = None) -> Iterator[None]:
+        """A run of an address goes on in here, in this thread; `visit` tells its visits from each other."""
         here = self._here
         here.address, here.counted = address, time.thread_time()
         here.patience, here.looks_again = _ASIDE_SECONDS, 0.0
         with self._changed:
             self._running.append(address)
+            self._visits[address, visit] = time.monotonic()
         try:
             yield
         finally:
@@ -82,14 +88,18 @@ class Shares:
 
     def patience(self, address: object) -> float:
         """How many seconds a run of an address waits for those of the same address before it."""
-        return _RESTS_SECONDS if self.rest(address) else _PATIENCE_SECONDS + self._of_late(address)
+        return min(_PATIENCE_SECONDS + _TIMES_LONGER * self._of_late(address), _MOST_PATIENCE_SECONDS)
 
     def rest(self, address: object) -> float:
         """How many seconds an address should pause after a run, if it has used much and others are here."""
         with self._changed:
             if not any(self._of_late(each) > _HERE_SECONDS for each in self._used if each != address):
                 return 0.0
-            return LATE_SECONDS * log(max(self._of_late(address), MUCH_SECONDS) / MUCH_SECONDS)
+            gone = time.monotonic() - _GONE_SECONDS
+            self._visits = {visit: at for visit, at in self._visits.items() if at > gone}
+            visits = sum(whose == address for whose, _ in self._visits)
+            much = max(MUCH_SECONDS, EACH_SECONDS * visits)
+            return LATE_SECONDS * log(max(self._of_late(address), much) / much)
 
     def _others_first(self) -> bool:
         mine = self._of_late(self._here.address)
@@ -126,7 +136,7 @@ def apply(measured: Callable[[Callable[..., None]], Callable[..., None]]) -> Non
     def run(self: ScriptRunner, *arguments: Any) -> None:
         address = st.context.ip_address
         patience, rest = _SHARES.patience(address), partial(_SHARES.rest, address)
-        with _RUNS.turn((address, self._session_id), patience, rest), _SHARES.run(address):
+        with _RUNS.turn((address, self._session_id), patience, rest), _SHARES.run(address, self._session_id):
             run_script(self, *arguments)
 
     def between_elements(self: ScriptRunner) -> None:

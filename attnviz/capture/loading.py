@@ -54,7 +54,7 @@ def load(name: str) -> Model:
     """The model of that name, loaded by the first who asks; whoever asks meanwhile waits for that one load.
 
     The first call imports torch (and transformers) and takes some seconds. A server does well to call
-    `torch.set_num_threads(2)` and `gc.collect(); gc.freeze()` after it.
+    `torch.set_num_threads` of half the cores and `gc.collect(); gc.freeze()` after it.
 
     A folder in which a file has changed since is loaded again.
 

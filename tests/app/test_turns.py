@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from attnviz.app import turns
+from attnviz.app import jobs, turns
 from attnviz.app.jobs import Lane
 from attnviz.app.turns import Shares
 
@@ -137,7 +137,10 @@ def test_one_waits_longer_behind_runs_of_ones_own_address_that_compute() -> None
     with shares.run("a"):
         busy(0.1)
     assert shares.patience("b") == turns._PATIENCE_SECONDS
-    assert 0.09 < shares.patience("a") - turns._PATIENCE_SECONDS < 0.2
+    assert 0.45 < shares.patience("a") - turns._PATIENCE_SECONDS < 1
+    with shares.run("a"):
+        busy(1.5)
+    assert shares.patience("a") == turns._MOST_PATIENCE_SECONDS < jobs.PATIENCE_SECONDS
 
 
 def test_outside_of_a_run_nobody_stands_aside() -> None:
@@ -161,5 +164,19 @@ def test_who_has_used_much_rests_until_it_is_much_no_more_but_only_if_others_com
     assert shares.rest("b") == 0
     rest = shares.rest("a")
     assert 0 < rest < 1  # log 2 = 0.7, less what has gone by
+    for visit in range(2):  # each may use as much as a click every three seconds takes
+        with shares.run("a", visit):
+            pass
+    assert 0 < shares.rest("a") < rest - 0.3
     time.sleep(rest)
-    assert shares.rest("a") < 0.01
+    assert shares.rest("a") == 0
+
+
+def test_while_an_address_rests_its_visits_keep_their_turns() -> None:
+    lane, order = Lane(2, apart=True), list[str]()
+    with lane.turn(("a", "hostile"), 60, lambda: 0.05):
+        futures = [lane.submit(lambda: order.append("hostile"), ("a", "hostile")) for _ in range(3)]
+        futures.append(lane.submit(lambda: order.append("quiet"), ("a", "quiet")))
+    for future in futures:
+        future.result(60)
+    assert order == ["quiet", "hostile", "hostile", "hostile"]
