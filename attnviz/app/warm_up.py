@@ -76,7 +76,9 @@ def _warm_up() -> None:
                 loading.load(name)
         settle()  # once for all of them: a collection takes as long as loading one
     except Exception:
-        # The visitor is told by the page as soon as the model is needed; here nobody is listening.
-        logging.getLogger(__name__).exception("A model could not be loaded in the background.")
+        # The visitor is told by the page as soon as the model is needed; here nobody is listening. Where the
+        # server ends amid the loading, Python has taken away what it needs, and there is nothing to tell.
+        if threading.main_thread().is_alive():
+            logging.getLogger(__name__).exception("A model could not be loaded in the background.")
     else:
         _warm.set()

@@ -296,3 +296,17 @@ def test_a_list_that_cannot_be_read_stops_every_page_and_shows_none_of_it(
     assert "set up wrongly" in problem.value
     assert "secret" not in problem.value
     assert allowed.SETTING in caplog.text
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_model_that_cannot_be_loaded_is_logged_unless_the_server_ends(
+    ends: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(name: str) -> None:
+        raise RuntimeError(name)
+
+    monkeypatch.setattr(warm_up, "model", fail)
+    real = threading.main_thread()
+    monkeypatch.setattr(threading, "main_thread", lambda: threading.Thread() if ends else real)
+    warm_up._warm_up()
+    assert bool(caplog.records) is not ends
