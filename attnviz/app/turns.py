@@ -93,10 +93,10 @@ class Shares:
     def rest(self, address: object) -> float:
         """How many seconds an address should pause after a run, if it has used much and others are here."""
         with self._changed:
-            if not any(self._of_late(each) > _HERE_SECONDS for each in self._used if each != address):
-                return 0.0
             gone = time.monotonic() - _GONE_SECONDS
             self._visits = {visit: at for visit, at in self._visits.items() if at > gone}
+            if not any(self._of_late(each) > _HERE_SECONDS for each in self._used if each != address):
+                return 0.0
             visits = sum(whose == address for whose, _ in self._visits)
             much = max(MUCH_SECONDS, EACH_SECONDS * visits)
             return LATE_SECONDS * log(max(self._of_late(address), much) / much)

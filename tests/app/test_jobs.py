@@ -9,7 +9,7 @@ from math import inf
 
 import pytest
 
-from attnviz.app.jobs import Job, Jobs, Lane
+from attnviz.app.jobs import PATIENCE_SECONDS, Job, Jobs, Lane
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from tests.app.shown import SECONDS, until
@@ -98,16 +98,19 @@ def test_stopped_it_goes_on_where_it_stopped_or_begins_anew(counting: Counting, 
 
 
 def test_it_stops_when_nobody_watches(counting: Counting) -> None:
-    job = Job(counting, patience=0.05)
+    job = Job(counting)
     job.start()
     assert counting.asked.wait(SECONDS)
-    time.sleep(0.1)
+    job._watched -= PATIENCE_SECONDS
     counting.let_go(1)
     assert job.wait(SECONDS) == "left alone"
+    counting.asked.clear()
     job.start()
+    assert counting.asked.wait(SECONDS)
+    job._watched -= PATIENCE_SECONDS
+    job.watched()
     counting.let_go(STEPS)
-    while job.wait(SECONDS) == "left alone":  # on a slow machine, between two of its steps
-        job.start()
+    assert job.wait(SECONDS) == "finished"
     assert job.latest == ALL
 
 

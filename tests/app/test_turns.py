@@ -156,15 +156,18 @@ def test_who_has_used_much_rests_until_it_is_much_no_more_but_only_if_others_com
     monkeypatch.setattr(turns, "MUCH_SECONDS", 0.05)
     monkeypatch.setattr(turns, "LATE_SECONDS", 1.0)
     shares = Shares()
-    with shares.run("a"):
-        busy(0.1)
-    assert shares.rest("a") == 0
+    with monkeypatch.context() as later:
+        later.setattr(turns, "_GONE_SECONDS", 0)
+        with shares.run("a", "gone"):
+            busy(0.1)
+        assert shares.rest("a") == 0
+    assert not shares._visits
     with shares.run("b"):
         busy(0.01)
     assert shares.rest("b") == 0
     rest = shares.rest("a")
     assert 0 < rest < 1  # log 2 = 0.7, less what has gone by
-    for visit in range(2):  # each may use as much as a click every three seconds takes
+    for visit in range(3):  # each may use as much as a click every three seconds takes
         with shares.run("a", visit):
             pass
     assert 0 < shares.rest("a") < rest - 0.3
