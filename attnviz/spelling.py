@@ -18,6 +18,7 @@ _OTHERS = tuple(byte for byte in range(0x100) if byte not in _PRINTABLE)
 _BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
     chr(0x100 + nth): byte for nth, byte in enumerate(_OTHERS)
 }
+_SIGNS = {byte: sign for sign, byte in _BYTES.items()}
 
 
 def spelled_bytes(spelling: str) -> bytes | None:
@@ -31,6 +32,11 @@ def spelled_bytes(spelling: str) -> bytes | None:
     if all(sign in _BYTES for sign in spelling):
         return bytes(_BYTES[sign] for sign in spelling)
     return None
+
+
+def byte_spelling(token: bytes) -> str:
+    """Return bytes in the spelling of GPT-2: b" dog" → "Ġdog"."""
+    return "".join(_SIGNS[byte] for byte in token)
 
 
 def whole(spelled: bytes) -> str | None:

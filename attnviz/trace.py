@@ -7,7 +7,7 @@ import html
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import index
 from os import PathLike
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
+from attnviz.given_weights import as_array, decoded, layers_of, spelled
 from attnviz.importing import gate, need
-from attnviz.text import plural
+from attnviz.text import joined, plural
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -268,8 +269,9 @@ class Trace:
         model: str = WEIGHTS_ALONE,
         normalise: bool = False,
         sink: bool = False,
+        second: SupportsIndex | None = None,
     ) -> Trace:
-        """A trace of weights alone, whatever computed them; without queries, keys and values.
+        """Return a trace of weights alone, whatever computed them; without queries, keys and values.
 
         >>> trace = Trace.from_weights([[[[1, 0], [0.25, 0.75]]]], ["The", "dog"])
         >>> trace.stack("decoder").shape
@@ -278,38 +280,49 @@ class Trace:
         Args:
             weights: of the only stack, or of the encoder: [layer, head, query, key] as one array, or of each
                 layer [head, query, key] or [1, head, query, key], as `attentions` of transformers are; of
-                numpy, of torch, or lists. If no token looks forwards, it is a decoder's.
-            tokens: what these look at, and what looks there.
+                numpy, of torch, or lists. A layer that is None is left out, and the others keep their
+                numbers. If no token attends forwards, it is a decoder's. Or the `attentions` that `generate`
+                of transformers returns, of one text and one beam: one tuple of layers for each step.
+            tokens: the queries and keys, as `convert_ids_to_tokens` spells them ("Ġdog", "▁dog", "##ing"),
+                or words. Of generated weights, the last token may be among them, although none attends to it.
             decoder, cross: of an encoder–decoder, as transformers calls them `decoder_attentions` and
                 `cross_attentions`.
             target_tokens: what the decoder reads.
             model: what the trace calls the model.
             normalise: divide each row by its sum, where that is not 1.
             sink: what a row lacks of 1 went to a learned sink that is no token, as in GPT-OSS.
+            second: the place, from 0, of the first of `tokens` in the second sentence of a pair.
 
         Raises:
             InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
                 row does not sum to 1; the message says where, and by how much.
         """
-        attentions = (weights, decoder, cross)
-        if any(each is None or (isinstance(each, tuple) and each[:1] == (None,)) for each in attentions):
+        if weights is None or decoder is None or cross is None:
             raise InvalidTrace(_NO_WEIGHTS)
         if normalise and sink:
             raise InvalidTrace(
                 "With normalise=True nothing of a row is left for a sink. Give one of the two."
             )
-        source, target = _plain_tokens(tokens), _plain_tokens(target_tokens)
-        blocks = _weights_alone("encoder", weights, source, source, normalise, sink)
-        if not len(decoder) and not any(np.triu(block.weights, 1).any() for block in blocks):
+        (of_source, source_steps), (of_target, target_steps), (of_cross, cross_steps) = (
+            layers_of(each, kind)
+            for kind, each in (("encoder", weights), ("decoder", decoder), ("cross", cross))
+        )
+        tokens = _read(tokens, of_source, source_steps)
+        target_tokens = _read(target_tokens, of_target or of_cross, target_steps or cross_steps)
+        text, second_text, source = _plain_tokens(tokens, second)
+        target_text, _, target = _plain_tokens(target_tokens)
+        blocks = _weights_alone("encoder", of_source, source, source, normalise, sink)
+        if not of_target and not any(np.triu(block.weights, 1).any() for block in blocks):
             blocks = [replace(block, kind="decoder", mask=np.tril(block.mask)) for block in blocks]
-        blocks += _weights_alone("decoder", decoder, target, target, normalise, sink)
-        blocks += _weights_alone("cross", cross, target, source, normalise, sink)
+        blocks += _weights_alone("decoder", of_target, target, target, normalise, sink)
+        blocks += _weights_alone("cross", of_cross, target, source, normalise, sink)
         if not blocks:
             raise InvalidTrace(_NO_WEIGHTS)
         return Trace(
             model=model,
-            text=" ".join(map(str, tokens)),
-            target=" ".join(map(str, target_tokens)) if target_tokens else None,
+            text=text,
+            second=second_text,
+            target=target_text if target else None,
             blocks=tuple(blocks),
         )
 
@@ -369,9 +382,10 @@ class Trace:
         for block in blocks:
             if block.layer == wanted:
                 return block
+        numbers = [block.layer for block in blocks]
+        named = f"0 to {numbers[-1]}" if numbers == [*range(len(numbers))] else joined([*map(str, numbers)])
         raise InvalidTrace(
-            f"{self.model} has {blocks[0].kind} layers 0 to {blocks[-1].layer}, counted from 0 in Python, "
-            f"not {layer}."
+            f"{self.model} has {blocks[0].kind} layers {named}, counted from 0 in Python, not {layer}."
         )
 
     def stack(self, kind: Kind | None = None) -> Floats:
@@ -564,26 +578,45 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     return Trace(**_typed(Trace, header), edits=edits, blocks=tuple(blocks))
 
 
-def _plain_tokens(texts: Sequence[str]) -> tuple[Token, ...]:
-    """Tokens that stand in a text with one space between each two."""
-    found: list[Token] = []
-    for number, text in enumerate(texts):
-        start = found[-1].end + 1 if found else 0
-        found.append(Token(str(text), 0, start, start + len(str(text)), number, special=False))
-    return tuple(found)
+def _read(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
+    """Return the tokens that a model read: not the last one of a text that it generated."""
+    layer = next(iter(layers.values()), None)
+    written = generated and layer is not None and len(tokens) == layer.shape[1] + 1
+    return tokens[:-1] if written else tokens
+
+
+def _plain_tokens(
+    tokens: Sequence[Any], second: SupportsIndex | None = None
+) -> tuple[str, str | None, tuple[Token, ...]]:
+    """Return the text that the tokens make, that of a second sentence, and the tokens with their places."""
+    spellings = [spelled(token) for token in tokens]
+    begins = len(spellings) if second is None else whole(second, "second")
+    if second is not None and not 0 < begins < len(spellings):
+        raise InvalidTrace(
+            f"second is {begins}; it must be the place of a token after the first, from 1 to "
+            f"{len(spellings) - 1}."
+        )
+    texts, found, words = [], [], 0
+    for sentence, part in enumerate((spellings[:begins], spellings[begins:])):
+        text, pieces = decoded(part)
+        texts.append(text)
+        for spelling, (start, end, word) in zip(part, pieces, strict=True):
+            found.append(Token(spelling, 0, start, end, words + word, special=False, sentence=sentence))
+        words += pieces[-1].word + 1 if pieces else 0
+    return texts[0], None if second is None else texts[1], tuple(found)
 
 
 def _weights_alone(
     kind: Kind,
-    layers: Any,
+    layers: Mapping[int, Any],
     rows: tuple[Token, ...],
     columns: tuple[Token, ...],
     normalise: bool,
     sink: bool,
 ) -> list[Block]:
-    """A block for each layer."""
+    """Return a block for each layer."""
     blocks = []
-    for layer, given in enumerate(layers):
+    for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
         weights = _checked_weights(given, where, normalise, sink)
         if weights.shape[1:] != (len(rows), len(columns)):
@@ -623,10 +656,8 @@ def weights_block(
 
 def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Floats:
     """[head, query, key], whose rows sum to 1, or with a sink to no more than that."""
-    if hasattr(given, "detach"):  # of torch
-        given = given.detach().float().cpu().numpy()
     try:
-        weights: Floats = np.asarray(given, dtype=np.float32)
+        weights: Floats = as_array(given)
     except (TypeError, ValueError) as error:
         raise InvalidTrace(
             f"The weights of {where} are no array of numbers: {error}. Of what transformers returns, give "

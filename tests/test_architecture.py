@@ -34,6 +34,7 @@ STEPS = {
     "importing": 1,
     "readable": 1,
     "trace_io": 1,
+    "given_weights": 1,
     "atomic_file": 0,
     "errors": 0,
     "spelling": 0,  # the signs of tokenizers

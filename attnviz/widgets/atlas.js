@@ -18,7 +18,7 @@ const NAME = { tall: 14, wide: 36 }; // a head's name over its picture, where he
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
 /**
- * @typedef {{ pixels: string, layers: number, heads: number, selected: { layer: number, heads: number[] }, facts:
+ * @typedef {{ pixels: string, layers: number, heads: number, numbers?: number[], selected: { layer: number, heads: number[] }, facts:
  *   string[], dim: number[], order: number[], kind: "sequential" | "diverging" }} Message what
  *   app/components/atlas.py sends, and describes
  */
@@ -56,11 +56,11 @@ class Atlas extends HeadGrid {
 
   /** Which head stands where: layers downwards, or sorted, as many in a row as there is room for with names. */
   layOut() {
-    const { layers, heads, order } = this.data;
+    const { layers, heads, numbers, order } = this.data;
     this.sorted = Boolean(order?.length);
     const most = Math.floor((this.root.clientWidth - LABEL - MARGIN) / NAME.wide);
     const columns = this.sorted && most > 0 ? Math.min(heads, most) : heads;
-    const shape = [layers, heads, columns, this.sorted ? order : []].join("|");
+    const shape = [layers, heads, numbers, columns, this.sorted ? order : []].join("|");
     if (this.shape === shape) return false;
     this.shape = shape;
     this.order = this.sorted ? order : Array.from({ length: layers * heads }, (_, at) => at);

@@ -6,8 +6,9 @@ import { Choice } from "./selection.js";
 import { View } from "./widget.js";
 
 /**
- * Heads are numbered layer by layer from 0; layers and heads themselves count from 1.
- * @template {{ heads: number }} Data
+ * Heads are numbered row by row from 0; layers and heads themselves count from 1. `numbers` are those of the layers,
+ * where some have no weights; else 1, 2, 3 …
+ * @template {{ heads: number, numbers?: number[] }} Data
  * @extends {View<Data>}
  */
 export class HeadGrid extends View {
@@ -48,7 +49,7 @@ export class HeadGrid extends View {
     /** @type {HTMLElement[][]} */
     const rows = sorted ? [] : [[corner, ...numbers]];
     for (let first = 0; first < order.length; first += columns) {
-      const name = sorted ? first + 1 : `L${first / heads + 1}`;
+      const name = sorted ? first + 1 : `L${this.layerOf(first / heads)}`;
       rows.push([label("rowheader", "row-label", name), ...this.placed.slice(first, first + columns)]);
     }
     this.grid.replaceChildren(...rows.map((cells) => element("div", { class: "row", role: "row" }, ...cells)));
@@ -57,7 +58,7 @@ export class HeadGrid extends View {
   /** @param {number} at */
   place(at) {
     const { heads } = this.data;
-    return { layer: Math.floor(at / heads) + 1, head: (at % heads) + 1 };
+    return { layer: this.layerOf(Math.floor(at / heads)), head: (at % heads) + 1 };
   }
 
   /**
@@ -66,7 +67,16 @@ export class HeadGrid extends View {
    * @param {number} head
    */
   number(layer, head) {
-    return (layer - 1) * this.data.heads + head - 1;
+    const { numbers, heads } = this.data;
+    return (numbers ? numbers.indexOf(layer) : layer - 1) * heads + head - 1;
+  }
+
+  /**
+   * The number of the layer of a row.
+   * @param {number} row
+   */
+  layerOf(row) {
+    return this.data.numbers?.[row] ?? row + 1;
   }
 
   /** Rings the selected heads, and makes one of them the way in for the keyboard. */

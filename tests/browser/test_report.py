@@ -302,3 +302,18 @@ def test_figures_of_a_notebook_do_not_disturb_each_other(
         box = box_of(frame.locator("main"))
         assert box["height"] <= figure.height
     expect(first.get_by_text("Made with attnviz.")).to_be_hidden()
+
+
+def test_layers_keep_their_numbers_where_some_have_no_weights(open_file: Open) -> None:
+    weights = np.eye(3)[None].repeat(2, 0)
+    page = open_file(report(Trace.from_weights((None, weights, None, weights), list("abc"))))
+    heads = page.get_by_role("grid").first
+    names = [head.get_attribute("aria-label") for head in heads.get_by_role("gridcell").all()]
+    assert [str(name).split(":")[0] for name in names] == [
+        f"Layer {at}, head {n}" for at in (2, 4) for n in (1, 2)
+    ]
+    heads.get_by_role("gridcell", name="Layer 4, head 2").click()
+    expect(page.get_by_role("heading", name="Layer 4 · Head 2")).to_be_visible()
+    expect(heads.get_by_role("gridcell", name="Layer 4, head 2")).to_have_attribute("aria-selected", "true")
+    page.emulate_media(media="print")
+    expect(page.locator(".paper .overview text", has_text="L4")).to_be_visible()

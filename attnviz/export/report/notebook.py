@@ -145,7 +145,7 @@ def show(
     tokens: Sequence[str] | None = None,
     *,
     kind: Kind | None = None,
-    layer: int = 0,
+    layer: int | None = None,
     head: int = 0,
     query: int | None = None,
     view: View | None = None,
@@ -164,7 +164,7 @@ def show(
         trace: what to show. Or weights alone, with `tokens`: as `Trace.from_weights` takes them.
         tokens: the words or tokens of these weights.
         kind: "encoder", "decoder" or "cross"; None: the first that the trace has.
-        layer: the layer to open, from 0.
+        layer: the layer to open, from 0; None: the first that has weights.
         head: the head to open, from 0.
         query: the token to follow, from 0; None for all.
         view: "lines" or "matrix": the heads of this layer alone; "atlas": all heads in small; None: all this.
@@ -190,10 +190,12 @@ def show(
     if theme not in get_args(Theme):
         raise AttnvizError(f"There is no theme {theme!r}; there are {', '.join(get_args(Theme))}.")
     style: Style = "matrix" if view == "matrix" else "lines"
-    checked_head(trace, kind or kinds_of(trace)[0], layer, head)
+    kind = kind or kinds_of(trace)[0]
+    layer = trace.of_kind(kind)[0].layer if layer is None else layer
+    checked_head(trace, kind, layer, head)
     followed = None if query is None else whole(query, "query")
     opening = InitialView(0, kind, whole(layer, "layer"), whole(head, "head"), followed, style, hide_special)
-    kind = kind_opened([trace], opening)
+    kind_opened([trace], opening)
     if view in (None, "atlas"):
         shown = contents([trace])
     else:

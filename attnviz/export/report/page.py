@@ -90,7 +90,7 @@ def report(
     """
     traces = [trace] if isinstance(trace, Trace) else list(trace)
     held = contents(traces)
-    opening = opening or InitialView()
+    opening = opening or InitialView(layer=traces[0].of_kind(kinds_of(traces[0])[0])[0].layer)
     kind_opened(traces, opening)
     return page(held, opening, ("atlas", "head"), polls=polls)
 

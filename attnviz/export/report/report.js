@@ -414,6 +414,7 @@ class Report {
         pixels,
         layers: kind.layers.length,
         heads: kind.heads,
+        numbers: kind.layers,
         selected: { layer: state.layer, heads: state.heads },
         facts: way.facts,
         dim: [],
@@ -606,7 +607,7 @@ class Report {
     };
     for (let head = 0; head < heads; head++) write(head + 1, edge + (head + 0.5) * cell, edge / 2);
     layers.forEach((layer, at) => write(`L${layer}`, edge / 2, edge + (at + 0.5) * cell));
-    const open = new Set(this.state.heads.map((head) => overview.number(layers.indexOf(this.state.layer) + 1, head)));
+    const open = new Set(this.state.heads.map((head) => overview.number(this.state.layer, head)));
     for (let at = 0; at < count; at++) {
       const values = pictures.values.subarray(at * rows * columns, (at + 1) * rows * columns);
       const image = levelsImage(values, rows, columns, theme.pixels("sequential")).toDataURL("image/png");

@@ -1,0 +1,194 @@
+"""Attention weights and tokens that other programs computed, brought into the form of a trace."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.errors import InvalidTrace
+from attnviz.spelling import BROKEN, byte_spelling, spelled_bytes
+
+# "[CLS]", "<s>", "<|endoftext|>", but not a single byte, "<0xE2>".
+_SPECIAL = re.compile(r"\[[A-Z_\d]+\]|<(?!0x[\dA-F]{2}>)[^<>\s]+>")
+_MAX_BROKEN = 0.1  # of the characters; more, and the tokens are not bytes
+
+
+class Piece(NamedTuple):
+    """A token's place in the text: its characters, without the space around them, and its word's number."""
+
+    start: int
+    end: int
+    word: int
+
+
+def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
+    """Return the weights of each layer that has some, by number, and whether they were generated in steps.
+
+    Args:
+        given: a sequence of layers, or what `generate` of transformers returns: a sequence of steps, each a
+            sequence of layers [1, head, query, key]. None stands for a layer without weights.
+        kind: "encoder", "decoder" or "cross".
+
+    Raises:
+        InvalidTrace: the steps are not those of one text.
+    """
+    given = list(given) if hasattr(given, "__iter__") else [given]
+    if not any(_is_step(each) for each in given):
+        return {number: layer for number, layer in enumerate(given) if layer is not None}, False
+    if len({len(step) for step in given}) > 1:
+        raise InvalidTrace(f"The steps of the {kind} attention differ in their number of layers.")
+    found = {}
+    for number, steps in enumerate(zip(*given, strict=True)):
+        arrays = [as_array(step) for step in steps if step is not None]
+        if arrays:
+            found[number] = _joined(arrays, len(steps), f"{kind} layer {number + 1}", kind == "cross")
+    return found, True
+
+
+def as_array(given: Any) -> NDArray[np.float32]:
+    """Return an array of float32, also of a tensor of torch, whatever its dtype and device.
+
+    Raises:
+        ValueError, TypeError: it is no array of numbers, or a tensor without data.
+    """
+    if hasattr(given, "detach"):
+        try:
+            given = given.detach().float().cpu().numpy()
+        except (NotImplementedError, RuntimeError) as error:  # on the device "meta"
+            raise ValueError(str(error)) from error
+    return np.asarray(given, dtype=np.float32)
+
+
+def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
+    """Return the text that tokens make, and the place of each in it.
+
+    Tokens of byte-level BPE ("Ġdog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>" are
+    recognised by their spelling; others are words.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text, spans = "", []
+    for part in _bytes_of(tokens):
+        start = len(text)  # of a character that earlier tokens have begun, too
+        text += decoder.decode(part)
+        spans.append((start, len(text) + bool(decoder.getstate()[0])))
+    text += decoder.decode(b"", final=True)
+    pieces: list[Piece] = []
+    for span in spans:
+        start, end = _stripped(text, *span)
+        begins = not pieces or _begins_word(text, pieces[-1].end, start)
+        pieces.append(Piece(start, end, (pieces[-1].word if pieces else -1) + begins))
+    return text, pieces
+
+
+def spelled(token: object) -> str:
+    """Return a token as text; bytes, as tiktoken has them, in the spelling of GPT-2."""
+    return byte_spelling(token) if isinstance(token, bytes) else str(token)
+
+
+def _is_step(given: Any) -> bool:
+    if not isinstance(given, tuple | list) or not given:
+        return False
+    return all(layer is None or getattr(layer, "ndim", 0) == 4 for layer in given)
+
+
+def _joined(steps: list[NDArray[np.float32]], count: int, where: str, cross: bool) -> NDArray[np.float32]:
+    """Return [head, query, key] of all steps of one layer.
+
+    With a cache each step has one new query; without one, each has all of them again.
+    """
+    if any(step.ndim != 4 or len(step) != 1 for step in steps):
+        raise InvalidTrace(
+            f"{where.capitalize()} has the weights of several texts, beams or sequences. Call generate with "
+            "one text, num_beams=1 and num_return_sequences=1."
+        )
+    kept: list[NDArray[np.float32]] = []
+    rows = 0
+    for (step,) in steps:
+        if kept and step.shape[1] == rows + 1:
+            kept, rows = [], 0
+        if kept and (step.shape[1] != 1 or len(step) != len(kept[0])):
+            raise _disordered(where)
+        kept.append(step)
+        rows += step.shape[1]
+    if len(steps) != count or (cross and len({step.shape[2] for step in kept}) > 1):
+        raise _disordered(where)
+    if cross:
+        return np.concatenate(kept, axis=1)
+    found = np.zeros((len(kept[0]), rows, rows), np.float32)
+    end = 0
+    for step in kept:
+        start, end, keys = end, end + step.shape[1], step.shape[2]
+        first = max(end - keys, 0)  # a sliding window keeps the last keys alone
+        found[:, start:end, first:end] = step[:, :, : end - first]
+        if step[:, :, end - first :].any():  # a static cache has keys of 0 for tokens to come
+            raise _disordered(where)
+    return found
+
+
+def _disordered(where: str) -> InvalidTrace:
+    return InvalidTrace(
+        f"The steps of {where} do not follow each other from the prompt on. Give all that one call of "
+        "generate returns, or the attentions of one forward pass."
+    )
+
+
+def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
+    """Return the UTF-8 of each token, with its space."""
+    plain = [token for token in tokens if not _SPECIAL.fullmatch(token)]
+    if any("▁" in token for token in plain):
+        parts = [_sentencepiece(token) for token in tokens]
+        return [parts[0].removeprefix(b" "), *parts[1:]]
+    if _byte_level(plain):
+        return [
+            _encoded(token) if _SPECIAL.fullmatch(token) else spelled_bytes(token) or b"" for token in tokens
+        ]
+    if any(token.endswith("</w>") for token in plain):
+        return [_encoded(token.removesuffix("</w>") + " " * token.endswith("</w>")) for token in tokens]
+    inside = [token.startswith("##") and len(token) > 2 for token in tokens]
+    return [
+        _encoded(token.removeprefix("##") if inner else f" {token}" if number else token)
+        for number, (token, inner) in enumerate(zip(tokens, inside, strict=True))
+    ]
+
+
+def _sentencepiece(token: str) -> bytes:
+    if re.fullmatch(r"<0x[\dA-F]{2}>", token):
+        return bytes.fromhex(token[3:5])
+    return _encoded(token if _SPECIAL.fullmatch(token) else token.replace("▁", " "))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _byte_level(tokens: Sequence[str]) -> bool:
+    """Whether tokens are bytes in the spelling of GPT-2: other words with such letters make no UTF-8."""
+    if all(map(str.isascii, tokens)):
+        return False
+    parts = [spelled_bytes(token) for token in tokens]
+    if None in parts:
+        return False
+    text = b"".join(part for part in parts if part).decode("utf-8", "replace").strip(BROKEN)
+    return text.count(BROKEN) <= _MAX_BROKEN * len(text)
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without the space around it; a span of space alone keeps it."""
+    typed = text[start:end]
+    if not typed.strip():
+        return start, end
+    return end - len(typed.lstrip()), start + len(typed.rstrip())
+
+
+def _begins_word(text: str, end: int, start: int) -> bool:
+    """Whether a token that starts here begins a word, where the one before it ends there."""
+    if start < end:
+        return False  # parts of one character
+    around = text[max(end - 1, 0) : start + 1]
+    return any(unicodedata.category(sign)[0] not in "LNM" for sign in around)
