@@ -8,7 +8,6 @@ Run: python -m benchmarks.notebook_size [--smoke]
 
 from __future__ import annotations
 
-import base64
 import importlib
 import json
 from collections.abc import Callable
@@ -45,9 +44,7 @@ def figures() -> dict[str, Figure]:
 
     def ours(view: Any) -> Figure:
         def drawn(layer: int, head: int) -> dict[str, str]:
-            figure = attnviz.show(trace, layer=layer, head=head, view=view)
-            paper = base64.b64encode(figure._repr_pdf_() or b"").decode()
-            return {"text/html": figure._repr_html_(), "application/pdf": paper}
+            return {"text/html": attnviz.show(trace, layer=layer, head=head, view=view)._repr_html_()}
 
         return drawn
 

@@ -66,8 +66,11 @@ def kinds_of(trace: Trace) -> list[Kind]:
     return [kind for kind in every if any(block.kind == kind for block in trace.blocks)]
 
 
-def check_size(traces: Sequence[Trace]) -> None:
+def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ") -> None:
     """Look, before anything slow is done, whether there are few enough weights for one file.
+
+    Args:
+        instead: what else to do than to shorten the text.
 
     Raises:
         AttnvizError: there are too many; the message says how long a text may be.
@@ -80,7 +83,7 @@ def check_size(traces: Sequence[Trace]) -> None:
         enough = int(longest * (MOST_WEIGHTS / count) ** 0.5)
         raise AttnvizError(
             f"This would be a file of {count:,} weights; a report holds at most {MOST_WEIGHTS:,}. "
-            f"Shorten the text from {longest:,} tokens to about {enough:,}, or save the numbers as NPZ."
+            f"Shorten the text from {longest:,} tokens to about {enough:,}, or {instead}."
         )
 
 

@@ -7,17 +7,19 @@ import gzip
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isqrt
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
-from attnviz.export.report.contents import contents, kinds_of, named
+from attnviz.export.report.contents import MOST_WEIGHTS, check_size, contents, kinds_of, named
+from attnviz.export.report.drawing import Drawing
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
 from attnviz.export.report.still import still
-from attnviz.export.report.still_pdf import pdf
+from attnviz.importing import need_extra
 from attnviz.trace import Kind, Trace, checked_head, checked_trace, whole
 
 View = Literal["atlas", "lines", "matrix"]
@@ -80,13 +82,13 @@ class Figure:
 
     Attributes:
         page: the HTML page inside the frame.
-        picture: what it shows first, as SVG, for where no script runs.
+        picture: what it shows first, for where no script runs, and for paper.
         height: of the frame, in CSS pixels.
         title: what it shows, in words.
     """
 
     page: str
-    picture: str
+    picture: Drawing
     height: int
     title: str
 
@@ -94,7 +96,7 @@ class Figure:
         # The frame covers the picture. Where frames are taken out, as in a notebook that JupyterLab does not
         # trust, or no script may run in them, so that they stay transparent, the picture is what is seen. A
         # frame is transparent only in the colour scheme of the page that unpacks.
-        picture = base64.b64encode(self.picture.encode()).decode()
+        picture = base64.b64encode(self.picture.svg().encode()).decode()
         packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
         # Scripts may run, but in an origin of their own: they cannot reach the notebook around them.
@@ -108,9 +110,6 @@ class Figure:
             'style="grid-area: 1/1; border: 0; display: block; color-scheme: light"></iframe></div>'
             f"{_AROUND}"
         )
-
-    def _repr_pdf_(self) -> bytes | None:
-        return pdf(self.picture)  # for LaTeX: `nbconvert --to pdf`
 
     def __repr__(self) -> str:
         return f"<attnviz: {self.title}>"
@@ -131,13 +130,32 @@ class Figure:
         display(self)  # type: ignore[no-untyped-call]  # IPython has no types for it
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file that any browser opens; it replaces what is there already.
+        """Write a file: .html, which any browser opens, or the picture alone as .svg or .png.
 
         Raises:
+            AttnvizError: it has another ending, or no font for a PNG has the letters.
             OSError: it cannot be written; what was there before stays.
         """
+        match Path(path).suffix.lower():
+            case ".html" | ".htm":
+                data = self.page.encode()
+            case ".svg":
+                data = self._on_paper().svg().encode()
+            case ".png":
+                need_extra("pictures")
+                from attnviz.export.report.painted import png
+
+                data = png(self._on_paper())
+            case ending:
+                raise AttnvizError(
+                    f"A figure is saved as .html, .svg or .png, not as “{ending or Path(path).name}”."
+                )
         with atomic_file(Path(path)) as opened:
-            opened.write(self.page.encode())
+            opened.write(data)
+
+    def _on_paper(self) -> Drawing:
+        """Return the picture in colours that do not depend on who opens it."""
+        return replace(self.picture, theme="light") if self.picture.theme == "auto" else self.picture
 
 
 def show(
@@ -196,17 +214,21 @@ def show(
     followed = None if query is None else whole(query, "query")
     opening = InitialView(0, kind, whole(layer, "layer"), whole(head, "head"), followed, style, hide_special)
     kind_opened([trace], opening)
+    # A notebook keeps each of its figures: lines and a matrix need one layer's heads only.
+    opened = trace.block(kind, layer)
     if view in (None, "atlas"):
+        most = isqrt(MOST_WEIGHTS // len(opened.query))
+        check_size([trace], f'show one layer, of up to {most:,} tokens: view="lines" or view="matrix"')
         shown = contents([trace])
     else:
-        # A notebook keeps each of its figures: this one needs one layer's heads only.
-        shown = contents([replace(trace, blocks=(trace.block(kind, layer),))])
+        shown = contents([replace(trace, blocks=(opened,))])
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(shown, opening, parts.get(view, ("head",)), choose_view=view is None, theme=theme)
-    picture = still(trace, kind, opening, atlas=view == "atlas", theme=theme)
     what = "All heads" if view == "atlas" else f"Layer {layer + 1}, head {head + 1}"
+    title = f"{what} of {named(trace.model)}"
+    picture = still(trace, kind, opening, title, atlas=view == "atlas", theme=theme)
     tall = _height(trace, kind, view) if height is None else whole(height, "height")
-    return Figure(drawn, picture, tall, f"{what} of {named(trace.model)}")
+    return Figure(drawn, picture, tall, title)
 
 
 def _height(trace: Trace, kind: Kind, view: View | None) -> int:

@@ -58,7 +58,7 @@ def test_no_text_breaks_out_of_a_figure(text: str) -> None:
     [(attributes, _)] = parsed.of("iframe")
     assert page_in(figure) == figure.page
     [(picture, _)] = parsed.of("img")
-    assert base64.b64decode(str(picture["src"]).partition(",")[2]).decode() == figure.picture
+    assert base64.b64decode(str(picture["src"]).partition(",")[2]).decode() == figure.picture.svg()
     assert picture["alt"] == attributes["title"] == figure.title
     assert attributes["sandbox"] == "allow-scripts allow-downloads"
 

@@ -1,8 +1,9 @@
-"""The still picture of a figure: its lines and cells are the trace's weights, and a text stays a text."""
+"""The picture of a figure, as SVG and PNG: lines and cells are the weights of the trace; a text stays a text."""
 
 import base64
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -11,35 +12,45 @@ import pytest
 from PIL import Image
 
 from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
+from attnviz.errors import AttnvizError
+from attnviz.export.report import painted
 from attnviz.export.report import still as module
+from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 from attnviz.export.report.notebook import show
 from attnviz.trace import Trace
 from tests.export.report.made import TEXT, block, encoder, tokens, translator
 
 SVG = "{http://www.w3.org/2000/svg}"
+PAPER, INK = (255, 255, 255), (0x43, 0x38, 0xCA)
 
 
-def drawing(trace: Trace, **chosen: Any) -> ET.Element:
-    return ET.fromstring(show(trace, **chosen).picture)  # noqa: S314 (our own)
+def drawing(trace: Trace, **chosen: Any) -> Drawing:
+    return show(trace, **chosen).picture
 
 
 def lines(trace: Trace, **chosen: Any) -> dict[tuple[int, int], float]:
-    """How strong each line is, by the rows in which it begins and ends."""
-    found = {}
-    for path in drawing(trace, view="lines", **chosen).iter(f"{SVG}path"):
-        _, query, *_, key = path.attrib["d"].replace("C", " ").split()
-        found[int(query), int(key)] = float(path.attrib["style"].removeprefix("--s:"))
-    return found
+    """How strong each line is, by the rows in which it begins and ends; without those of the legend."""
+    shapes = drawing(trace, view="lines", **chosen).shapes
+    sides = (module._LEFT - 8, module._RIGHT + 8)
+    names = [shape for shape in shapes if isinstance(shape, Text) and shape.x in sides and not shape.muted]
+    places = sorted({name.y for name in names})
+    return {
+        (places.index(line.y), places.index(line.end_y)): line.strength
+        for line in shapes
+        if isinstance(line, Line) and line.end_x == module._RIGHT
+    }
 
 
-def name(svg: ET.Element, anchor: str) -> list[str | None]:
-    return [text.text for text in svg.iter(f"{SVG}text") if text.attrib["text-anchor"] == anchor]
+def texts(drawn: Drawing, anchor: str) -> list[str]:
+    return [
+        text.text
+        for text in drawn.shapes
+        if isinstance(text, Text) and text.anchor == anchor and not (text.muted or text.bold)
+    ]
 
 
-def cells(svg: ET.Element) -> Any:
-    [image] = svg.iter(f"{SVG}image")
-    packed = base64.b64decode(image.attrib["href"].partition(",")[2])
-    return np.asarray(Image.open(io.BytesIO(packed)))
+def levels(drawn: Drawing) -> Any:
+    return next(shape for shape in drawn.shapes if isinstance(shape, Cells)).levels
 
 
 @pytest.mark.parametrize("hide", [False, True])
@@ -50,7 +61,7 @@ def test_lines_are_the_trace_s_weights(hide: bool) -> None:
     found = lines(trace, layer=1, head=2, hide_special=hide)
     assert set(found) == set(zip(*np.nonzero(weights >= 0.01), strict=True))
     for (query, key), strength in found.items():
-        assert strength == pytest.approx(weights[query, key] ** 0.7, abs=6e-4)
+        assert strength == pytest.approx(weights[query, key] ** 0.7, abs=1e-6)
 
 
 def test_the_lines_of_one_query_carry_its_numbers() -> None:
@@ -58,10 +69,10 @@ def test_the_lines_of_one_query_carry_its_numbers() -> None:
     weights = trace.block("cross", 1).weights[2, 3]
     chosen = {"kind": "cross", "layer": 1, "head": 2, "query": 3}
     assert {query for query, _ in lines(trace, **chosen)} == {3}
-    svg = drawing(trace, view="lines", **chosen)
-    assert name(svg, "start") == ["[CLS]", *TEXT.split(), "[SEP]"]
+    drawn = drawing(trace, view="lines", **chosen)
+    assert texts(drawn, "start") == ["[CLS]", *TEXT.split(), "[SEP]"]
     numbers = [f"{100 * weight:.0f} %" for weight in weights if weight >= 0.005]
-    assert name(svg, "end") == ["[START]", "le", "chien", "vit", *numbers]
+    assert texts(drawn, "end") == ["[START]", "le", "chien", "vit", *numbers]
 
 
 def test_no_line_leads_to_what_is_masked() -> None:
@@ -69,7 +80,7 @@ def test_no_line_leads_to_what_is_masked() -> None:
 
 
 def test_of_many_lines_the_strongest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_LINES", 5)
+    monkeypatch.setattr(module, "MAX_LINES", 5)
     weights = encoder().block("encoder", 0).weights[0]
     strongest = np.unravel_index(np.argsort(weights, axis=None)[-5:], weights.shape)
     assert set(lines(encoder())) == set(zip(*strongest, strict=True))
@@ -78,18 +89,28 @@ def test_of_many_lines_the_strongest_are_drawn(monkeypatch: pytest.MonkeyPatch) 
 def test_cells_are_the_trace_s_weights() -> None:
     trace = translator()
     weights = trace.block("decoder", 1).weights[2]
-    found = cells(drawing(trace, kind="decoder", layer=1, head=2, view="matrix"))
-    np.testing.assert_array_equal(found, np.floor(254 * np.sqrt(weights) + 0.5))
+    drawn = drawing(trace, kind="decoder", layer=1, head=2, view="matrix")
+    allowed = np.tril(np.ones(weights.shape, np.bool_))
+    np.testing.assert_array_equal(levels(drawn)[allowed], np.floor(254 * np.sqrt(weights) + 0.5)[allowed])
+    assert (levels(drawn)[~allowed] == 255).all()
 
 
 def test_small_pictures_are_the_trace_s_weights() -> None:
-    found = cells(drawing(encoder(), view="atlas"))
+    found = levels(drawing(encoder(), view="atlas"))
     weights = encoder().stack("encoder")
     layers, heads, rows, columns = weights.shape
     tiles = found.reshape(layers, rows + 1, heads, columns + 1).swapaxes(1, 2)
     np.testing.assert_array_equal(tiles[..., :-1, :-1], np.floor(254 * np.sqrt(weights) + 0.5))
-    assert not tiles[..., -1, :].any()
-    assert not tiles[..., -1].any()
+    assert (tiles[..., -1, :] == 255).all()
+    assert (tiles[..., -1] == 255).all()
+
+
+def test_axes_range_and_title_are_written() -> None:
+    for view, names in (("matrix", {"query", "key"}), ("lines", {"query", "key"}), ("atlas", {"head"})):
+        shapes = [text for text in drawing(encoder(), view=view).shapes if isinstance(text, Text)]
+        assert {text.text for text in shapes if text.muted} >= {*names, "weight", "10 %", "100 %"}
+        [title] = [text.text for text in shapes if text.bold]
+        assert title == ("All heads of made" if view == "atlas" else "Layer 1, head 1 of made")
 
 
 @pytest.mark.parametrize("view", ["lines", "matrix"])
@@ -97,19 +118,83 @@ def test_no_text_breaks_out_of_the_picture(view: str) -> None:
     hostile = "</text><script>x\x00\ud800]]>&amp;"
     [whole, *_] = tokens("a", before="[CLS]")
     read = (whole, replace(whole, text=hostile, id=3))
-    svg = drawing(Trace(model="made", text="", blocks=(block("encoder", 0, read, read),)), view=view)
+    trace = Trace(model="<b>&", text="", blocks=(block("encoder", 0, read, read),))
+    svg = ET.fromstring(drawing(trace, view=view).svg())  # noqa: S314 (our own)
     assert {part.tag.removeprefix(SVG) for part in svg.iter()} <= {
-        *("svg", "style", "rect", "path", "text", "g", "mask", "image")
+        *("svg", "style", "rect", "path", "text", "image")
     }
-    assert "</text><script>x▯…" in name(svg, "end")
+    written = [text.text for text in svg.iter(f"{SVG}text")]
+    assert "</text><script>x▯…" in written
+    assert "Layer 1, head 1 of <b>&" in written
+
+
+WEIGHTS = [[[[1, 0], [0.25, 0.75]]]]  # levels 254, 0, 127 and 220
+
+
+def colour(level: int) -> tuple[int, ...]:
+    return tuple(round(paper + (ink - paper) * level / 254) for paper, ink in zip(PAPER, INK, strict=True))
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_a_matrix_is_saved_in_the_colours_of_its_weights(tmp_path: Path, ending: str) -> None:
+    figure = show(WEIGHTS, ["The", "dog"], view="matrix")
+    file = tmp_path / f"Head.{ending.upper()}"
+    figure.save(file)
+    cells = next(shape for shape in figure.picture.shapes if isinstance(shape, Cells))
+    if ending == "svg":
+        svg = ET.fromstring(file.read_text("utf-8"))  # noqa: S314 (our own)
+        assert not list(svg.iter(f"{SVG}style"))  # it looks the same to everybody
+        image = next(svg.iter(f"{SVG}image"))
+        picture = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition(",")[2])))
+        corner, side = (0.0, 0.0), picture.width / 2
+    else:
+        picture = Image.open(file)
+        corner, side = (3 * cells.x, 3 * cells.y), 3 * cells.width / 2
+    found = [
+        picture.convert("RGB").getpixel(
+            (int(corner[0] + side * (x + 0.5)), int(corner[1] + side * (y + 0.5)))
+        )
+        for y in range(2)
+        for x in range(2)
+    ]
+    assert found == [colour(254), PAPER, colour(127), colour(220)]
+
+
+def test_lines_are_painted_where_they_lead(tmp_path: Path) -> None:
+    figure = show(WEIGHTS, ["The", "dog"], view="lines")
+    figure.save(tmp_path / "lines.png")
+    picture = Image.open(tmp_path / "lines.png").convert("RGB")
+    straight = next(line for line in figure.picture.shapes if isinstance(line, Line) and line.strength == 1)
+    assert picture.getpixel((3 * 320, round(3 * straight.y))) == INK
+    assert picture.getpixel((3 * 320, round(3 * (straight.y + 6)))) == PAPER
+
+
+def test_other_endings_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    figure = show(WEIGHTS, ["The", "dog"])
+    figure.save(tmp_path / "figure.html")
+    assert (tmp_path / "figure.html").read_text("utf-8") == figure.page
+    for name in ("figure.pdf", "figure.jpg", "figure"):
+        with pytest.raises(
+            AttnvizError, match=r"saved as \.html, \.svg or \.png, not as “.*(pdf|jpg|figure)”"
+        ):
+            figure.save(tmp_path / name)
+    assert [file.name for file in tmp_path.iterdir()] == ["figure.html"]
+
+
+def test_letters_that_no_font_has_are_refused_for_a_png(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(painted, "_FONTS", ())
+    figure = show(WEIGHTS, ["The", "我"])
+    with pytest.raises(AttnvizError, match=r"No font .* all letters of “我”\. Save it as \.svg"):
+        figure.save(tmp_path / "head.png")
+    assert not list(tmp_path.iterdir())
+    figure.save(tmp_path / "head.svg")
+    assert "我" in (tmp_path / "head.svg").read_text("utf-8")
 
 
 def test_a_picture_has_the_colours_of_its_theme() -> None:
-    styles = {}
-    for theme in ("light", "dark", "auto"):
-        [style] = drawing(encoder(), theme=theme).iter(f"{SVG}style")
-        styles[theme] = str(style.text)
-    assert ".page{fill:#ffffff}" in styles["light"]
-    assert ".page{fill:#0f1016}" in styles["dark"]
-    dark = styles["dark"][styles["dark"].index(".page") :]
-    assert styles["auto"] == f"{styles['light']}@media(prefers-color-scheme:dark){{{dark}}}"
+    styles = {theme: drawing(encoder(), theme=theme).svg() for theme in ("light", "dark", "auto")}
+    assert 'fill="#ffffff"' in styles["light"]
+    assert 'fill="#0f1016"' in styles["dark"]
+    assert "prefers-color-scheme:dark" in styles["auto"]

@@ -1,0 +1,148 @@
+"""Shapes of a picture, and the SVG of them: no script, and nothing from another host."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.analysis.picture import HIGHEST, MASKED, Levels
+from attnviz.export.report.page import STYLE, Theme
+
+
+class Colours(NamedTuple):
+    """The report's own, as "#rrggbb"."""
+
+    paper: str
+    text: str
+    ink: str
+    border: str
+    muted: str
+
+
+class Line(NamedTuple):
+    """A curve from a query to a key; `strength` from 0 to 1 is its opacity and its width."""
+
+    x: float
+    y: float
+    end_x: float
+    end_y: float
+    strength: float
+
+    @property
+    def width(self) -> float:
+        """As `strengths` in lines.js computes it."""
+        return 0.9 + 3.4 * self.strength
+
+
+class Cells(NamedTuple):
+    """A rectangle of levels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    levels: Levels
+
+    def pixels(self, colours: Colours) -> NDArray[np.uint8]:
+        """Return [row, column, RGB], enlarged here, since many programs blur enlarged pictures."""
+        paper, ink = (
+            np.frombuffer(bytes.fromhex(colour[1:]), np.uint8).astype(float)
+            for colour in (colours.paper, colours.ink)
+        )
+        share = np.where(self.levels == MASKED, 0, self.levels)[..., None] / HIGHEST
+        rows, columns = self.levels.shape
+        times = max(1, round(self.width / columns), round(self.height / rows))
+        pixels = np.rint(paper + (ink - paper) * share).astype(np.uint8)
+        return np.ascontiguousarray(pixels.repeat(times, 0).repeat(times, 1))
+
+
+class Text(NamedTuple):
+    """One line of text; (x, y) is the middle of its start, its end or itself."""
+
+    text: str
+    x: float
+    y: float
+    anchor: Literal["start", "middle", "end"] = "start"
+    size: float = 13
+    muted: bool = False
+    bold: bool = False
+    upwards: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture as shapes.
+
+    Attributes:
+        width, height: in pixels.
+        shapes: in the order in which they are painted.
+        theme: its colours; "auto": light, or dark on a dark page or machine of a reader.
+    """
+
+    width: float
+    height: float
+    shapes: Sequence[Line | Cells | Text]
+    theme: Theme
+
+    @property
+    def colours(self) -> Colours:
+        """Those of the theme; the light ones of "auto"."""
+        found = re.findall(r"--(?:st-(?:background|text|primary|border)-color|muted): (#\w+);", STYLE)
+        return Colours(*(found[5:10] if self.theme == "dark" else found[:5]))
+
+    def svg(self) -> str:
+        """Return the SVG, for browsers as for LaTeX, Inkscape and the like."""
+        colours, (width, height) = self.colours, (f"{self.width:g}", f"{self.height:g}")
+        dark = "@media(prefers-color-scheme:dark){svg{filter:invert(1) hue-rotate(180deg)}}"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" fill="{colours.text}">'
+            f"{f'<style>{dark}</style>' if self.theme == 'auto' else ''}"
+            f'<rect width="100%" height="100%" fill="{colours.paper}"/>'
+            f"{''.join(_element(shape, colours) for shape in self.shapes)}</svg>"
+        )
+
+
+def _element(shape: Line | Cells | Text, colours: Colours) -> str:
+    if isinstance(shape, Line):
+        middle = f"{(shape.x + shape.end_x) / 2:g}"
+        start, end = f"{shape.x:g} {shape.y:g}", f"{shape.end_x:g} {shape.end_y:g}"
+        curve = f"M{start}C{middle} {shape.y:g} {middle} {shape.end_y:g} {end}"
+        look = f'stroke-opacity="{shape.strength:.3f}" stroke-width="{shape.width:.2f}"'
+        return f'<path d="{curve}" fill="none" stroke="{colours.ink}" {look}/>'
+    if isinstance(shape, Cells):
+        data = base64.b64encode(_png(shape.pixels(colours))).decode()
+        place = " ".join(f'{name}="{getattr(shape, name):g}"' for name in ("x", "y", "width", "height"))
+        frame = f'<rect {place} fill="none" stroke="{colours.border}"/>'
+        return f'<image {place} preserveAspectRatio="none" href="data:image/png;base64,{data}"/>{frame}'
+    place = f'x="{shape.x:g}" y="{shape.y:g}"'
+    if shape.upwards:
+        place = f'transform="translate({shape.x:g} {shape.y:g}) rotate(-90)"'
+    colour = f' fill="{colours.muted}"' if shape.muted else ""
+    weight = ' font-weight="600"' if shape.bold else ""
+    # What XML has no sign for is a box.
+    text = html.escape(re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "▯", shape.text))
+    look = f'dy=".35em" text-anchor="{shape.anchor}" font-size="{shape.size:g}"{colour}{weight}'
+    return f"<text {place} {look}>{text}</text>"
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    """Return a PNG of [row, column, RGB] (https://www.w3.org/TR/png-3/)."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width, _ = pixels.shape
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each begins with its filter: none
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    packed = zlib.compress(rows.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")

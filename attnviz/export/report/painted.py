@@ -1,0 +1,109 @@
+"""A drawing as PNG, by Pillow."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageColor, ImageDraw, ImageFont, features
+
+from attnviz.errors import AttnvizError, quoted
+from attnviz.export.report.drawing import Cells, Drawing, Line, Text
+
+_SHARP, _LARGE = 3, 2  # pixels of the file for one of the drawing, and of one that is larger than a page
+_PAGE = 1000
+_SMOOTH = 2  # pixels that are painted for one of the file, since Pillow paints edges without grey
+_POINTS = np.linspace(0, 1, 65)[:, None]
+
+# After Pillow's own, which has Latin letters: fonts that systems have, by the names of their files.
+_FONTS = (
+    *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Arial Unicode.ttf", "segoeui.ttf"),
+    *("NotoSansCJK-Regular.ttc", "wqy-zenhei.ttc", "Hiragino Sans GB.ttc", "msyh.ttc", "malgun.ttf"),
+)
+
+
+def png(drawing: Drawing) -> bytes:
+    """Return the file.
+
+    Raises:
+        AttnvizError: no font has a letter.
+    """
+    colours = drawing.colours
+    scale = _SHARP if max(drawing.width, drawing.height) <= _PAGE else _LARGE
+    size = round(drawing.width * scale), round(drawing.height * scale)
+    picture = Image.new("RGB", size, colours.paper)
+    if lines := [shape for shape in drawing.shapes if isinstance(shape, Line)]:
+        picture = picture.resize((size[0] * _SMOOTH, size[1] * _SMOOTH))
+        paint = ImageDraw.Draw(picture, "RGBA")
+        for line in lines:
+            corners = [(float(x), float(y)) for x, y in _outline(line) * scale * _SMOOTH]
+            paint.polygon(corners, (*ImageColor.getrgb(colours.ink)[:3], round(255 * line.strength)))
+        picture = picture.resize(size, Image.Resampling.BOX)
+    for shape in drawing.shapes:
+        if isinstance(shape, Cells):
+            left, top, wide, tall = (round(side * scale) for side in shape[:4])
+            pixels = Image.fromarray(shape.pixels(colours))
+            picture.paste(pixels.resize((wide, tall), Image.Resampling.NEAREST), (left, top))
+            frame = (left - 1, top - 1, left + wide, top + tall)
+            ImageDraw.Draw(picture).rectangle(frame, outline=colours.border, width=scale // 2)
+        elif isinstance(shape, Text) and shape.text:
+            _write(picture, shape, scale, colours.muted if shape.muted else colours.text)
+    file = io.BytesIO()
+    picture.save(file, "PNG", dpi=(96 * scale, 96 * scale))
+    return file.getvalue()
+
+
+def _outline(line: Line) -> NDArray[np.float64]:
+    """Return the corners [point, 2] of a curve as a surface of its width."""
+    start, end = np.array([line.x, line.y]), np.array([line.end_x, line.end_y])
+    pull = np.array([(line.end_x - line.x) / 2, 0])
+    rest = 1 - _POINTS
+    curve = rest**3 * start + 3 * rest**2 * _POINTS * (start + pull)
+    curve = curve + 3 * rest * _POINTS**2 * (end - pull) + _POINTS**3 * end
+    along = np.gradient(curve, axis=0)
+    across = along[:, ::-1] * (-1, 1) / np.linalg.norm(along, axis=1, keepdims=True) * line.width / 2
+    return np.concatenate([curve + across, (curve - across)[::-1]])
+
+
+def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
+    size = round(text.size * scale)
+    font = _font(_font_for(text.text), size)
+    if not text.upwards:
+        anchor = {"start": "lm", "middle": "mm", "end": "rm"}[text.anchor]
+        place, thicker = (text.x * scale, text.y * scale), 0.2 * scale * text.bold
+        ImageDraw.Draw(picture).text(place, text.text, colour, font, anchor, stroke_width=thicker)
+        return
+    wide = int(font.getlength(text.text)) + 1
+    ink = Image.new("L", (wide, 2 * size))
+    ImageDraw.Draw(ink).text((0, size), text.text, 255, font, "lm")
+    corner = round(text.x * scale - size), round(text.y * scale - wide)
+    picture.paste(colour, corner, ink.rotate(90, expand=True))
+
+
+def _font_for(text: str) -> str | None:
+    """Return the file name of a font that has every letter of a text; None: Pillow's own has them."""
+    from_right = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
+    if not from_right or features.check("raqm"):  # it sets letters from right to left, and joins Arabic ones
+        for name in (None, *_FONTS):
+            if all(letter.isspace() or _has(name, letter) for letter in text):
+                return name
+    raise AttnvizError(
+        f"No font for a PNG was found here that has all letters of {quoted(text)}. Save it as .svg."
+    )
+
+
+@lru_cache(4096)
+def _has(name: str | None, letter: str) -> bool:
+    try:
+        font = _font(name, 16)
+    except OSError:  # there is no such font here
+        return False
+    return bytes(font.getmask(letter)) != bytes(font.getmask("\U0010ffff"))
+
+
+@lru_cache(32)
+def _font(name: str | None, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size) if name is None else ImageFont.truetype(name, size)
