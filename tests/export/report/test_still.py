@@ -1,4 +1,4 @@
-"""The picture of a figure, as SVG and PNG: lines and cells are the weights of the trace; a text stays a text."""
+"""The picture of a figure, as SVG and PNG: lines and cells are the weights of the trace; text stays text."""
 
 import base64
 import io
