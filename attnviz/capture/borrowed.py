@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from transformers import BaseImageProcessor, FeatureExtractionMixin, PreTrainedModel
+from transformers import (
+    BaseImageProcessor,
+    FeatureExtractionMixin,
+    Pipeline,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.network import (
+    compute_with,
     expects,
     implementation,
     in_our_words,
@@ -23,7 +33,7 @@ from attnviz.capture.network import (
     refuse_unreadable,
 )
 from attnviz.capture.weights_alone import opened
-from attnviz.errors import ModelNotSupported, quoted
+from attnviz.errors import AttnvizError, ModelNotSupported, quoted
 from attnviz.models import config, families, folder, tokenizer
 from attnviz.models.catalogue import Borrowed, Entry
 from attnviz.models.config import Facts
@@ -34,6 +44,14 @@ if TYPE_CHECKING:
     from attnviz.capture.sounds import HearingModel
 
 _numbers = count(1)
+
+_READS = {"pixel_values": "sees pictures", "input_values": "hears sounds", "input_features": "hears sounds"}
+_WRAPPERS: Mapping[str, type | tuple[type, ...]] = {
+    "tokenizer": PreTrainedTokenizerBase,
+    "processor": (BaseImageProcessor, FeatureExtractionMixin),
+}
+"""What prepares for a model, by the argument that takes it."""
+_MAX_DEPTH = 3  # of a model inside of other objects
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | HearingModel:
@@ -58,7 +76,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     if theirs.config.model_type in families.TWO_TOWERS:
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         theirs = getattr(theirs, half, theirs)
-    _check(theirs, name)
+    _check(theirs, name, pictures=isinstance(wrapper, BaseImageProcessor))
     sees = theirs.config.model_type in families.SEES
     if sees and isinstance(wrapper, BaseImageProcessor):
         return _seeing(theirs, name, wrapper)
@@ -80,7 +98,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
             if hears
             else f"{quoted(name)} reads texts and hears no sounds. Give it a text."
         )
-    facts = config.facts_of(theirs.config, name, getattr(wrapper, "model_max_length", None))
+    facts = config.facts_of(_as_built(theirs, name), name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
         rows = len(theirs.get_input_embeddings().get_parameter("weight"))
         reads = tokenizer.numbers(rows, facts.token_limit)
@@ -121,13 +139,14 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     if not weights_alone:
         refuse_unreadable(theirs.config)
     network = _copied(theirs)
+    network.config = _as_built(network, name)
     family = network.config.model_type
     own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
         network.config._attn_implementation = wanted  # noqa: SLF001
     else:
         with in_silence(), in_our_words(Path(name), name):
-            network.set_attn_implementation(wanted)
+            compute_with(network, wanted)
     if weights_alone and network.config._attn_implementation != "eager":  # noqa: SLF001
         raise ModelNotSupported(
             f"The attention implementation of {quoted(name)} cannot be changed once it is loaded. Load it "
@@ -138,19 +157,83 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     return network
 
 
-def _check(network: PreTrainedModel, name: str) -> None:
+def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
+    """Return the config, which tells of the encoder of an encoder–decoder that it is no encoder–decoder.
+
+    Raises:
+        ModelNotSupported: it is the decoder of one.
+    """
+    own = copy.deepcopy(network.config)
+    own.architectures = [type(network).__name__]
+    parameters = inspect.signature(network.forward).parameters
+    if config.paired_family(own) and "decoder_input_ids" not in parameters:
+        reads_on = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's, made to read alone
+        if getattr(network, "is_decoder", reads_on):
+            raise ModelNotSupported(
+                f"{quoted(name)} is the decoder of an encoder–decoder, and reads what its encoder makes of a "
+                "text. Give the whole model."
+            )
+        own.is_encoder_decoder = False
+    return own
+
+
+def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
+    """Refuse what its config, its input or the devices of its weights say that it cannot be shown.
+
+    Args:
+        pictures: whether a picture is to be shown.
+    """
+    family, reads = network.config.model_type, network.main_input_name
     # Compressed weights are no reason here: who holds the object has what runs them.
     said = {**network.config.to_dict(), "quantization_config": None}
-    reason = families.refusal(network.config.model_type, said)
-    devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
-    if reason is None and (len(devices) > 1 or "meta" in devices):
+    reason = families.refusal(family, said)
+    if reason is not None:
+        part = _part(network, pictures=pictures or reads == "pixel_values")
+        reason = families.refusal(family, said, part)
+    elif reads != "input_ids" and family not in {*families.SEES, *families.HEARS}:
+        does = _READS.get(reads, f"reads {reads}")
         reason = (
-            f"The weights of {quoted(name)} are on {' and '.join(devices)}. Put the whole model on one: "
-            'model.to("cpu").'
+            f"{quoted(name)} {does}, and attnviz does not show the family {quoted(family)}. Of models that "
+            f"see or hear it shows {', '.join(sorted(families.SEES | families.HEARS))}."
         )
+    devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
+    if reason is None and "meta" in devices:
+        reason = (
+            f"Some weights of {quoted(name)} are not in memory: they are offloaded, or on the device meta. "
+            "Load it again without device_map, and without offloading."
+        )
+    elif reason is None and len(devices) > 1:
+        where = f"The weights of {quoted(name)} are on {' and '.join(devices)}."
+        one = devices[-1]
+        reason = f'{where} Put the whole model on one: model.to("{one}").'
+        if hasattr(network, "hf_device_map"):  # hooks of accelerate would bring its inputs back
+            reason = f'{where} Load it again on one: from_pretrained(…, device_map={{"": "{one}"}}).'
     if reason is not None:
         raise ModelNotSupported(reason)
     refuse_rounding(network.config.model_type, name, _dtype(network))
+
+
+def _part(network: PreTrainedModel, *, pictures: bool) -> str:
+    """Return the call that shows a part of a model, the outermost that can be shown; "" if there is none."""
+    for path, module in network.named_modules():
+        reads = getattr(module, "main_input_name", None)
+        if not path or not isinstance(module, PreTrainedModel):
+            continue
+        try:
+            facts = config.facts_of(_as_built(module, path), path)
+            refused = families.refusal(facts.family, module.config.to_dict()) is not None
+        except AttnvizError:
+            continue
+        if not refused and reads == ("pixel_values" if pictures else "input_ids") and not facts.hears:
+            place = f"model{_path(path)}"
+            look = f"attnviz.look(picture, {place}, processor=…)"
+            return look if pictures else f"attnviz.trace(text, {place}, tokenizer=…)"
+    return ""
+
+
+def _path(name: str) -> str:
+    """Return the name of a submodule as Python: "0.auto_model" → "[0].auto_model"."""
+    return "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in name.split("."))
 
 
 def _dtype(network: PreTrainedModel) -> DType:
@@ -170,13 +253,39 @@ def _inner(model: object) -> Any:
             )
         model = model.get_base_model()
     if not isinstance(model, PreTrainedModel):
-        inside = getattr(model, "module", None)  # DataParallel and the like
-        hint = " Give what is inside: model.module." if isinstance(inside, PreTrainedModel) else ""
         raise TypeError(
             'The model must be a name, such as "minilm", a folder, a Hugging Face id, or a model object of '
-            f"transformers, not {type(model).__name__}.{hint}"
+            f"transformers, not {type(model).__name__}.{_hint(model)}"
         )
     return model
+
+
+def _hint(holder: object) -> str:
+    """Return where a pipeline, a SentenceTransformer and the like hold their model and its tokenizer."""
+    called = "pipe" if isinstance(holder, Pipeline) else "model"
+    if not (path := _held(holder, PreTrainedModel)):
+        return ""
+    for argument, wrapper in _WRAPPERS.items():
+        if found := _held(holder, wrapper):
+            return f" Give what is inside: {called}{path}, with {argument}={called}{found}."
+    return f" Give what is inside: {called}{path}."
+
+
+def _held(holder: object, wanted: type | tuple[type, ...]) -> str | None:
+    """Return the path to an object of a type inside of another one, the shortest; None if there is none."""
+    level, seen = [("", holder)], {id(holder)}
+    for _ in range(_MAX_DEPTH):
+        inner = []
+        for path, each in level:
+            members = dict(getattr(each, "__dict__", {}))
+            for name, value in {**members, **members.get("_modules", {})}.items():
+                if isinstance(value, wanted):
+                    return f"{path}{_path(name)}"
+                if id(value) not in seen and not isinstance(value, type | ModuleType):
+                    seen.add(id(value))
+                    inner.append((f"{path}{_path(name)}", value))
+        level = inner
+    return None
 
 
 def _copied(network: PreTrainedModel) -> PreTrainedModel:

@@ -15,11 +15,20 @@ from transformers import PreTrainedModel
 from attnviz.capture import forward
 from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
 from attnviz.capture.inspection import AttentionLayer, inspected
-from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
-from attnviz.capture.network import expects
+from attnviz.capture.model import (
+    Model,
+    ModelInput,
+    Outcomes,
+    Prediction,
+    Writing,
+    as_model_input,
+    numbers_of_variant,
+)
+from attnviz.capture.network import begins_with, expects
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
+from attnviz.models.config import reads_twice
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 
@@ -79,8 +88,10 @@ class HuggingFaceModel(Model):
         self.network = network
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
+        self._reads_twice = self._paired and reads_twice([type(self.network).__name__])
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = self._inspected()
+        self._begins_with = begins_with(self.network, self._sample()) if self._reads_twice else None
         forward.prepare(self.network, self.layers)
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only
@@ -187,6 +198,10 @@ class HuggingFaceModel(Model):
 
     def _supported(self, text: str | ModelInput) -> ModelInput:
         writes = self._expects == "next"
+        if self._reads_twice and as_model_input(text).target is not None:
+            raise ModelNotSupported(
+                f"The decoder of {quoted(self.name)} reads the text of its encoder. Leave out the target."
+            )
         given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
         if given.segments is not None and not self._tells_sentences:
             raise ModelNotSupported(
@@ -229,6 +244,8 @@ class HuggingFaceModel(Model):
             text, second, tokens = self.tokenizer.of_ids(given.ids, given.segments)
             read = TokenizedInput(tokens, given.segments or (0,) * len(tokens), text, second)
         self._check_rows(read.source)
+        if self._reads_twice:
+            return self._read_again(read)
         if not self._paired:
             return read if given.writing is None else self._written(read, given.writing, edits)
         if given.target is None:
@@ -241,6 +258,18 @@ class HuggingFaceModel(Model):
         shifted = (self._start(), *(taught if end is None else taught[:-1]))
         read = replace(read, target=shifted, target_text=given.target, end=end)
         return read if given.writing is None else self._written(read, given.writing, edits)
+
+    def _read_again(self, read: TokenizedInput) -> TokenizedInput:
+        """Let the decoder read the text of the encoder, one token later."""
+        ids = [token.id for token in read.source]
+        end = self.network.config.eos_token_id
+        if end not in ids and type(self.network).__name__.endswith("ForSequenceClassification"):
+            raise ModelNotSupported(
+                f"{quoted(self.name)} sorts by its end token, number {end}. Add it to the tokens."
+            )
+        first = ids[-1] if self._begins_with is None else self._begins_with
+        text, target = self.tokenizer.written("", (), [first, *ids[:-1]])
+        return replace(read, target=target, target_text=text)
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
         """Some tokenizers have got tokens after their model had learned its own."""
@@ -308,7 +337,11 @@ class HuggingFaceModel(Model):
         last = self.network.config.vocab_size - 1
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}
-        if self._paired:
+        if self._reads_twice:
+            end = self.network.config.eos_token_id
+            rows[-2] = last if end is None else end
+            rows[-1] = rows[0]  # no text ends so
+        elif self._paired:
             inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_OF_A_DECODER]
         return inputs
 

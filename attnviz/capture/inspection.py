@@ -16,6 +16,7 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
+from attnviz.capture.network import compute_with
 from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
 from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
 from attnviz.models.catalogue import Entry
@@ -224,11 +225,11 @@ def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> 
     """What the model returns with the attention that transformers calls `eager`."""
     if custom_attention.has(network.config.model_type):
         return run(network, inputs)  # it was loaded so
-    network.set_attn_implementation("eager")
+    compute_with(network, "eager")
     try:
         return run(network, inputs, returning=True)
     finally:
-        network.set_attn_implementation(IMPLEMENTATION)
+        compute_with(network, IMPLEMENTATION)
 
 
 def _compare_all(

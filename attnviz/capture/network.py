@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import transformers
 from safetensors import SafetensorError
+from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -23,8 +24,12 @@ from transformers import (
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
     MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES,
+    MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
+    MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 from transformers.utils import logging
 
@@ -33,11 +38,18 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.config import shown_half
+from attnviz.models.config import encodes_alone, paired_family, shown_half
 from attnviz.models.limits import BYTES_OF_A_NUMBER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _SPOKEN: Mapping[str, str] = MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES
+_WITHOUT_WORDS: tuple[Mapping[str, str], ...] = (
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+    MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
+    MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+    MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
+)
+"""What encoder–decoders are saved as that write nothing."""
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
@@ -86,6 +98,8 @@ def open_network(
             f"Weights are missing in the model {quoted(name)}: {min(missing)}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Save or download it again."
         )
+    if encodes_alone(config):
+        network.config.is_encoder_decoder = False
     if custom_attention.has(network.config.model_type) and not weights_alone:
         custom_attention.listen(network)
     try:
@@ -96,6 +110,14 @@ def open_network(
             "out, and it runs on the processor."
         ) from error
     return network
+
+
+def compute_with(network: PreTrainedModel, attention: str) -> None:
+    """Let a model compute with this attention, by the name that transformers has for it."""
+    network.set_attn_implementation(attention)
+    for module in network.modules():  # those of an EncoderDecoderModel ask other configs than its own
+        if isinstance(own := getattr(module, "config", None), PreTrainedConfig):
+            own._attn_implementation = attention  # noqa: SLF001
 
 
 def implementation(family: str, *, weights_alone: bool) -> str:
@@ -140,9 +162,35 @@ def expects(network: PreTrainedModel) -> Expects | None:
     return "masked" if name == _MASKED.get(family) else None
 
 
+def begins_with(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int | None:
+    """Return the token before the text that a decoder reads again; None: the last one of the text.
+
+    Only for a model that nobody else uses yet.
+
+    Args:
+        inputs: the tokens of a text, the last of which begins no text.
+    """
+    read: list[Tensor] = []
+    base: Any = network.base_model
+    hook = base.get_decoder().register_forward_pre_hook(
+        lambda _module, _inputs, given: read.append(given["input_ids"]), with_kwargs=True
+    )
+    try:
+        with torch.inference_mode():
+            network(**inputs)
+    finally:
+        hook.remove()
+    first = int(read[0][0, 0])
+    return None if first == int(inputs["input_ids"][0, -1]) else first
+
+
 def _with_head(config: PreTrainedConfig) -> Any:
     """The Auto class of transformers for the model with the head that it was saved with."""
     family = config.model_type
+    if paired_family(config):
+        for classes in _WITHOUT_WORDS:
+            if (name := classes.get(family, "")) in (config.architectures or ()):
+                return getattr(transformers, name)
     if config.is_encoder_decoder and family in _PAIRED:
         return AutoModelForSeq2SeqLM
     if config.is_encoder_decoder and family in _SPOKEN:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
@@ -55,7 +55,8 @@ class Facts:
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
         part: what the names of its weights begin with, in a file that also holds those of another model.
         hears: whether it hears sounds.
-        joins: whether it is an encoder of text alone; with the right tokenizer it reads pairs of sentences.
+        joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
+            of sentences.
     """
 
     family: str
@@ -207,7 +208,8 @@ def facts_of(
         beside=beside if grid else (),
         part="",
         hears=hears,
-        joins=not (decoder_layers or grid or hears or config.model_type in families.TEXT_TOWERS),
+        joins=not (grid or hears or config.model_type in families.TEXT_TOWERS)
+        and (not decoder_layers or (layers > 0 and reads_twice(config.architectures or ()))),
     )
 
 
@@ -295,16 +297,37 @@ def _understood(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfi
     return config
 
 
+def reads_twice(architectures: Sequence[str]) -> bool:
+    """Whether the decoder of an encoder–decoder reads the text of its encoder, to sort it."""
+    return any(name.endswith(("ForSequenceClassification", "ForQuestionAnswering")) for name in architectures)
+
+
+def encodes_alone(config: PreTrainedConfig) -> bool:
+    """Whether the encoder of an encoder–decoder was saved without its decoder."""
+    encoders = ("EncoderModel", "ForTokenClassification")
+    return paired_family(config) and any(name.endswith(encoders) for name in config.architectures or ())
+
+
+def paired_family(config: PreTrainedConfig) -> bool:
+    """Whether models of this family have an encoder and a decoder, whether or not this one has both."""
+    with gate:
+        from transformers.models.auto import modeling_auto
+    paired = modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+    return config.is_encoder_decoder or config.model_type in paired
+
+
 def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     """(encoder layers, decoder layers)."""
     with gate:
         from transformers.models.auto import modeling_auto
     family, layers = config.model_type, _size(config, "num_hidden_layers", name)
-    if config.is_encoder_decoder:
+    if config.is_encoder_decoder and not encodes_alone(config):
         decoder = "decoder_layers" if hasattr(config, "decoder_layers") else "num_decoder_layers"
         return layers, _size(config, decoder, name)
     if getattr(config, "is_decoder", False):
         return 0, layers
+    if paired_family(config):
+        return layers, 0
     encoders = {*families.SEES, *families.HEARS, "siglip_text_model"}
     if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
@@ -348,7 +371,12 @@ def pair(config: PreTrainedConfig, attribute: str, name: str) -> tuple[int, int]
 
 
 def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
-    value = getattr(config, attribute, None)
+    value = getattr(config, attribute, {})
+    if isinstance(value, dict | list):
+        raise ModelNotSupported(
+            f"Models of the family {quoted(config.model_type)} are not shown: their configs have no "
+            f"{attribute}, or several."
+        )
     if type(value) is not int or value < 1:
         raise _senseless(attribute, name)
     return value

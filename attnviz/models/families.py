@@ -6,21 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 REFUSED: Mapping[str, tuple[str, ...]] = {
-    "models of this family have state-space or recurrent layers, which keep a running summary and look at no "
-    "token": (
-        *("mamba", "mamba2", "falcon_mamba", "falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h"),
-        "recurrent_gemma",
+    "it has state-space layers, which keep a running summary and have no attention weights": (
+        *("mamba", "mamba2", "falcon_mamba"),
     ),
-    "it keeps a running memory and looks at no token": ("xlstm",),
-    "it has linear-attention layers, which keep a running sum and have no weight for each pair of tokens": (
-        *("rwkv", "minimax", "qwen3_next", "kimi_linear"),
+    "some of its layers are state-space or recurrent layers, which have no attention weights": (
+        *("falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h", "recurrent_gemma"),
     ),
-    "it has layers of convolution, which mix neighbours and look at no token by itself": ("lfm2", "lfm2_moe"),
+    "it keeps a running memory and has no attention weights": ("xlstm",),
+    "it has linear attention, which keeps a running sum and has no weight for each pair of tokens": ("rwkv",),
+    "some of its layers have linear attention, without a weight for each pair of tokens": (
+        *("minimax", "qwen3_next", "kimi_linear"),
+    ),
+    "some of its layers are convolutions, which have no attention weights": ("lfm2", "lfm2_moe"),
+    "a part of each layer is a convolution, which has no attention weights": ("convbert",),
     "it mixes its tokens without attention": ("fnet",),
     "it was built to look at blocks or samples of the tokens, not at each pair of them": (
         *("big_bird", "bigbird_pegasus", "longformer", "led", "longt5", "reformer", "nystromformer", "yoso"),
     ),
     "it has two configs in one, each with sizes of its own": ("t5gemma",),
+    "it joins two models, each with a config of its own": (
+        *("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"),
+        *("vision-text-dual-encoder", "rag"),
+    ),
     "it cuts every picture into another number of patches, and fills them up": (
         "siglip2",
         "siglip2_vision_model",
@@ -31,6 +38,26 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it computes attention in a way of its own, which attnviz does not know": ("xlnet", "prophetnet"),
 }
 """The families that are refused by their name alone, transformers' `model_type`, by the reason."""
+
+_RETURN_WEIGHTS = frozenset(
+    {
+        *("bamba", "falcon_h1", "jamba", "nemotron_h", "recurrent_gemma", "zamba", "zamba2"),
+        *("convbert", "lfm2", "lfm2_moe", "qwen3_next", "xlnet"),
+    }
+)
+"""Those of them whose attention layers have weights, which transformers returns; without the other layers."""
+
+_WEIGHTS = (
+    'The weights of its attention can be shown alone: load it with attn_implementation="eager" and give '
+    "attnviz.Trace.from_weights(model(**inputs, output_attentions=True).attentions, tokens)."
+)
+_PARTS: Mapping[str, str] = {
+    "encoder-decoder": "attnviz.trace(text, model.encoder, tokenizer=…)",
+    "vision-encoder-decoder": "attnviz.look(picture, model.encoder, processor=…)",
+}
+"""How a part of a model that joins two is shown."""
+
+_LANGUAGE_MODEL = "attnviz.trace(text, model.model.language_model, tokenizer=…)"
 
 
 ONLY_SILENCED = frozenset(
@@ -79,10 +106,11 @@ HEARS: frozenset[str] = frozenset({"hubert", "wav2vec2", "whisper"})
 """The families that hear sounds."""
 
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
+_SEVERAL_SENSES = "it reads pictures or sounds together with text, and attnviz reads the one or the other"
 
 
-def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
-    """Why a model of this family cannot be shown exactly, in one sentence; None if nothing speaks against it.
+def refusal(model_type: str, config: Mapping[str, Any], part: str | None = None) -> str | None:
+    """Return why a model of this family cannot be shown exactly, and what can; None if nothing is against it.
 
     What a config does not tell is found when the model is loaded: it is checked against transformers' own
     attention, and `ModelNotSupported` is raised where the two differ.
@@ -90,13 +118,22 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
     Args:
         model_type: transformers' name of the family.
         config: what `config.json` holds.
+        part: of a model that is loaded, the call that shows a part of it; "" if there is none.
     """
     if config.get("quantization_config"):
         return (
             "The weights of this model are stored in a compressed form. Take the one that is not quantized."
         )
     reason = _reason(model_type, config)
-    return None if reason is None else f"A model of the family “{model_type}” cannot be shown: {reason}."
+    if reason is None:
+        return None
+    way_out = _WEIGHTS if model_type in _RETURN_WEIGHTS or _hybrid_layers(model_type, config) else ""
+    call = (
+        _PARTS.get(model_type, _LANGUAGE_MODEL if reason == _SEVERAL_SENSES else "") if part is None else part
+    )
+    if call:
+        way_out = f"{'Load it with transformers and give' if part is None else 'Give'} a part of it: {call}."
+    return f"A model of the family “{model_type}” cannot be shown: {reason}. {way_out}".rstrip()
 
 
 def weights_alone(model_type: str, config: Mapping[str, Any]) -> str | None:
@@ -121,10 +158,16 @@ def _reason(model_type: str, config: Mapping[str, Any]) -> str | None:
         return (
             "it adds ALiBi to its scores, in transformers twice if computed by `eager` and once if by `sdpa`"
         )
-    layers = config.get("layer_types")
-    others = sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS) if isinstance(layers, list) else []
-    if others:
+    if others := _hybrid_layers(model_type, config):
         return f"it has layers of the kind {', '.join(others)}, without a weight for each pair of tokens"
     if model_type not in TWO_TOWERS and any(config.get(part) for part in _MORE_THAN_TEXT):
-        return "it reads pictures or sounds together with text, and attnviz reads the one or the other"
+        return _SEVERAL_SENSES
     return None
+
+
+def _hybrid_layers(model_type: str, config: Mapping[str, Any]) -> list[str]:
+    """Return the kinds of layers without attention weights, of a family that is not refused by its name."""
+    layers = config.get("layer_types")
+    if not isinstance(layers, list) or any(model_type in families for families in REFUSED.values()):
+        return []
+    return sorted({str(layer) for layer in layers} - _ATTENTION_LAYERS)

@@ -1,0 +1,119 @@
+"""Encoders of encoder–decoders alone, and encoder–decoders that sort texts, compared with `eager`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from transformers import AutoConfig
+
+import attnviz
+from attnviz.errors import ModelNotSupported
+from attnviz.trace import Trace
+from tests.capture.by_transformers import own_tokenizer
+from tests.capture.tiny import SENTENCE, FolderOf
+
+OTHER = "The cat saw a fish ."
+
+
+def made(folder_of: FolderOf, family: str, name: str) -> tuple[Any, Any]:
+    """A model of this class with random weights, and its tokenizer."""
+    source = folder_of("bart" if "bart" in family else "t5")
+    sizes = AutoConfig.from_pretrained(source).to_dict()
+    config = AutoConfig.for_model(
+        family, **{key: value for key, value in sizes.items() if key != "model_type"}
+    )
+    network = getattr(transformers, name)(config).eval()
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        for parameter in network.parameters():
+            torch.nn.init.normal_(parameter, std=0.3)
+    network.set_attn_implementation("eager")
+    return network, own_tokenizer(source)
+
+
+def saved(network: Any, folder_of: FolderOf, family: str, folder: Path) -> Path:
+    network.save_pretrained(folder)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(folder_of("bart" if "bart" in family else "t5") / file, folder)
+    return folder
+
+
+def same(found: Trace, returned: Any, names: dict[str, str]) -> None:
+    assert {block.kind for block in found.blocks} == set(names)
+    for kind, name in names.items():
+        expected = torch.cat(getattr(returned, name)).numpy()
+        np.testing.assert_array_equal(found.stack(kind), expected)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("bart", "BartForSequenceClassification"),
+        ("mbart", "MBartForSequenceClassification"),
+        ("t5", "T5ForSequenceClassification"),
+        ("t5", "T5ForQuestionAnswering"),
+    ],
+)
+def test_a_decoder_that_reads_the_text_again(
+    folder_of: FolderOf, family: str, name: str, tmp_path: Path
+) -> None:
+    network, words = made(folder_of, family, name)
+    names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    for texts in ([SENTENCE], [SENTENCE, OTHER]):
+        inputs = words(*texts, return_tensors="pt")
+        with torch.inference_mode():
+            returned = network(**inputs, output_attentions=True)
+        ids = inputs["input_ids"][0].tolist()
+        second = texts[1] if len(texts) > 1 else None
+        found = attnviz.trace(SENTENCE, network, second=second, tokenizer=words)
+        same(found, returned, names)
+        start = ids[-1] if family == "mbart" else network.config.decoder_start_token_id
+        read = [token.id for token in found.block("decoder").query_tokens]
+        assert read == [start, *ids[:-1]]
+        same(attnviz.trace(ids, network), returned, names)
+        folder = saved(network, folder_of, family, tmp_path / name)
+        same(attnviz.trace(SENTENCE, folder, second=second), returned, names)
+    with pytest.raises(ModelNotSupported, match=r"reads the text of its encoder\. Leave out the target"):
+        attnviz.trace(SENTENCE, network, target=OTHER, tokenizer=words)
+    if name.endswith("Classification"):
+        with pytest.raises(ModelNotSupported, match=r"sorts by its end token, number \d+\. Add it"):
+            attnviz.trace([7, 9], network)
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("t5", "T5EncoderModel"),
+        ("umt5", "UMT5EncoderModel"),
+        ("t5", "T5ForTokenClassification"),
+        ("bart", ""),
+    ],
+)
+def test_an_encoder_alone(folder_of: FolderOf, family: str, name: str, tmp_path: Path) -> None:
+    network, words = made(folder_of, family, name or "BartForConditionalGeneration")
+    if not name:
+        network = network.get_encoder()
+    with torch.inference_mode():
+        returned = network(**words(SENTENCE, return_tensors="pt"), output_attentions=True)
+    same(attnviz.trace(SENTENCE, network, tokenizer=words), returned, {"encoder": "attentions"})
+    assert network.config.is_encoder_decoder == (family in ("bart", "umt5"))  # it is not changed
+    if name:
+        folder = saved(network, folder_of, family, tmp_path / name)
+        same(attnviz.trace(SENTENCE, folder), returned, {"encoder": "attentions"})
+        [one, _] = attnviz.trace_many([SENTENCE, OTHER], folder)
+        np.testing.assert_allclose(one.stack(), torch.cat(returned.attentions).numpy(), atol=1e-6)
+
+
+def test_a_decoder_alone_is_refused(folder_of: FolderOf) -> None:
+    for family, name in (("bart", "BartModel"), ("t5", "T5Model")):
+        network, words = made(folder_of, family, name)
+        with pytest.raises(
+            ModelNotSupported, match=r"is the decoder of an encoder–decoder.*Give the whole model"
+        ):
+            attnviz.trace(SENTENCE, network.decoder, tokenizer=words)
