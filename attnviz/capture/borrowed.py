@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -19,6 +19,7 @@ from transformers import (
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
+    ProcessorMixin,
 )
 
 from attnviz.capture import custom_attention
@@ -46,11 +47,10 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 _READS = {"pixel_values": "sees pictures", "input_values": "hears sounds", "input_features": "hears sounds"}
-_WRAPPERS: Mapping[str, type | tuple[type, ...]] = {
-    "tokenizer": PreTrainedTokenizerBase,
-    "processor": (BaseImageProcessor, FeatureExtractionMixin),
-}
-"""What prepares for a model, by the argument that takes it."""
+_TOKENIZER = (PreTrainedTokenizerBase,)
+_PROCESSORS = (ProcessorMixin, BaseImageProcessor, FeatureExtractionMixin)
+_PROPERTIES = ("auto_model", "model", "tokenizer")
+"""What other libraries document, whatever they call it inside."""
 _MAX_DEPTH = 3  # of a model inside of other objects
 
 
@@ -77,7 +77,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         theirs = getattr(theirs, half, theirs)
     _check(theirs, name, pictures=isinstance(wrapper, BaseImageProcessor))
-    sees = theirs.config.model_type in families.SEES
+    sees, hears = (theirs.config.model_type in each for each in (families.SEES, families.HEARS))
     if sees and isinstance(wrapper, BaseImageProcessor):
         return _seeing(theirs, name, wrapper)
     if sees or isinstance(wrapper, BaseImageProcessor):
@@ -85,10 +85,9 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
             f"{quoted(name)} sees pictures. Give it one, and its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
             if sees
-            else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
+            else f"{quoted(name)} sees no pictures. Give it a {'sound' if hears else 'text'}."
         )
     extractor = getattr(wrapper, "feature_extractor", wrapper)
-    hears = theirs.config.model_type in families.HEARS
     if hears and isinstance(extractor, FeatureExtractionMixin):
         return _hearing(theirs, name, extractor, getattr(wrapper, "tokenizer", None))
     if hears or isinstance(extractor, FeatureExtractionMixin):
@@ -184,11 +183,14 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
         pictures: whether a picture is to be shown.
     """
     family, reads = network.config.model_type, network.main_input_name
+    takes = inspect.signature(network.forward).parameters
+    reads = "pixel_values" if "pixel_values" in takes else reads
     # Compressed weights are no reason here: who holds the object has what runs them.
     said = {**network.config.to_dict(), "quantization_config": None}
     reason = families.refusal(family, said)
     if reason is not None:
-        part = _part(network, pictures=pictures or reads == "pixel_values")
+        pictures = pictures or "input_ids" not in takes
+        part = _part(network, pictures=pictures) or _part(network, pictures=not pictures)
         reason = families.refusal(family, said, part)
     elif reads != "input_ids" and family not in {*families.SEES, *families.HEARS}:
         does = _READS.get(reads, f"reads {reads}")
@@ -200,7 +202,7 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
     if reason is None and "meta" in devices:
         reason = (
             f"Some weights of {quoted(name)} are not in memory: they are offloaded, or on the device meta. "
-            "Load it again without device_map, and without offloading."
+            "Load it again with from_pretrained(…), without device_map and offloading."
         )
     elif reason is None and len(devices) > 1:
         where = f"The weights of {quoted(name)} are on {' and '.join(devices)}."
@@ -262,30 +264,41 @@ def _inner(model: object) -> Any:
 
 def _hint(holder: object) -> str:
     """Return where a pipeline, a SentenceTransformer and the like hold their model and its tokenizer."""
+    if isinstance(holder, type):
+        return f" This is the class: give an object, as {holder.__name__}.from_pretrained(…) returns one."
     called = "pipe" if isinstance(holder, Pipeline) else "model"
-    if not (path := _held(holder, PreTrainedModel)):
+    found = next(_held(holder, (PreTrainedModel,)), None)
+    if found is None:
         return ""
-    for argument, wrapper in _WRAPPERS.items():
-        if found := _held(holder, wrapper):
-            return f" Give what is inside: {called}{path}, with {argument}={called}{found}."
+    path, network = found
+    reads = network.main_input_name == "input_ids"
+    argument = "tokenizer" if reads else "processor"
+    for each, _ in _held(holder, _TOKENIZER if reads else _PROCESSORS):
+        return f" Give what is inside: {called}{path}, with {argument}={called}{each}."
     return f" Give what is inside: {called}{path}."
 
 
-def _held(holder: object, wanted: type | tuple[type, ...]) -> str | None:
-    """Return the path to an object of a type inside of another one, the shortest; None if there is none."""
+def _held(holder: object, wanted: tuple[type, ...]) -> Iterator[tuple[str, Any]]:
+    """Yield (path, object) of the objects of a type inside of another one, the shortest path first."""
     level, seen = [("", holder)], {id(holder)}
     for _ in range(_MAX_DEPTH):
-        inner = []
+        inner: list[tuple[str, object]] = []
         for path, each in level:
             members = dict(getattr(each, "__dict__", {}))
-            for name, value in {**members, **members.get("_modules", {})}.items():
-                if isinstance(value, wanted):
-                    return f"{path}{_path(name)}"
+            public = {name: _property(each, name) for name in _PROPERTIES}
+            for name, value in {**public, **members, **members.get("_modules", {})}.items():
                 if id(value) not in seen and not isinstance(value, type | ModuleType):
                     seen.add(id(value))
                     inner.append((f"{path}{_path(name)}", value))
+        yield from (found for found in inner if isinstance(found[1], wanted))
         level = inner
-    return None
+
+
+def _property(holder: object, name: str) -> object:
+    try:
+        return getattr(holder, name, None)
+    except Exception:  # noqa: BLE001 - a property of somebody's class may raise anything
+        return None
 
 
 def _copied(network: PreTrainedModel) -> PreTrainedModel:

@@ -331,7 +331,8 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     encoders = {*families.SEES, *families.HEARS, "siglip_text_model"}
     if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
-    if family == "clip_text_model" or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+    language_models = ("clip_text_model", "_text")  # of CLIP, and of models that read pictures, too
+    if family.endswith(language_models) or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return 0, layers  # each of its tokens sees those before it, as a decoder's do
     raise ModelNotSupported(
         f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "

@@ -11,6 +11,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     ),
     "some of its layers are state-space or recurrent layers, which have no attention weights": (
         *("falcon_h1", "jamba", "bamba", "zamba", "zamba2", "nemotron_h", "recurrent_gemma"),
+        "granitemoehybrid",
     ),
     "it keeps a running memory and has no attention weights": ("xlstm",),
     "it has linear attention, which keeps a running sum and has no weight for each pair of tokens": ("rwkv",),
@@ -41,7 +42,8 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
 
 _RETURN_WEIGHTS = frozenset(
     {
-        *("bamba", "falcon_h1", "jamba", "nemotron_h", "recurrent_gemma", "zamba", "zamba2"),
+        *("bamba", "falcon_h1", "granitemoehybrid", "jamba", "nemotron_h", "recurrent_gemma"),
+        *("zamba", "zamba2"),
         *("convbert", "lfm2", "lfm2_moe", "qwen3_next", "xlnet"),
     }
 )
