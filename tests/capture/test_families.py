@@ -305,7 +305,7 @@ def test_of_an_attention_of_its_own_that_nobody_reads_the_weights_are_shown(
 
 REASONS = {
     "mamba": "state-space",
-    "qwen3_next": "linear-attention",
+    "qwen3_next": "linear attention",
     "wavlm": "attnviz shows Whisper",
 }
 

@@ -130,7 +130,7 @@ def compare() -> None:
 
 def _roles(entry: Entry) -> Sequence[str]:
     """What the second box can be for this model."""
-    both_texts = "cross" in entry.kinds and entry.engine == "transformers"
+    both_texts = "cross" in entry.kinds and entry.engine == "transformers" and not entry.pairs
     return [COMPARE, *([TOGETHER] if entry.pairs else []), *([DECODER] if both_texts else [])]
 
 

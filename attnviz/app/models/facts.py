@@ -41,7 +41,7 @@ def shape(entry: Entry) -> str:
 
 def abilities(entry: Entry) -> tuple[str, ...]:
     """What it can do besides showing its attention."""
-    translates = bool(entry.reads and entry.layers and entry.decoder_layers)
+    translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
     told = (
         (translates, "answers one text with another"),
         (entry.reads and entry.expects == "next" and not translates, "writes on"),
