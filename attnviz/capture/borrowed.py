@@ -85,7 +85,9 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
             f"{quoted(name)} sees pictures. Give it one, and its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
             if sees
-            else f"{quoted(name)} sees no pictures. Give it a {'sound' if hears else 'text'}."
+            else f"{quoted(name)} hears sounds and sees no pictures. Give it a sound."
+            if hears
+            else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
         )
     extractor = getattr(wrapper, "feature_extractor", wrapper)
     if hears and isinstance(extractor, FeatureExtractionMixin):
@@ -124,6 +126,13 @@ def _hearing(
     from attnviz.capture.sounds import HearingModel
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name))
+    if entry.decoder_layers and "decoder_input_ids" not in inspect.signature(theirs.forward).parameters:
+        raise ModelNotSupported(f"{quoted(name)} is a half of an encoder–decoder. Give the whole model.")
+    if entry.decoder_layers and words is None:
+        raise ModelNotSupported(
+            f"{quoted(name)} writes words. Give its processor with its tokenizer in it, as "
+            "AutoProcessor.from_pretrained(…) returns it."
+        )
     reads = tokenizer.borrowed(words, entry.token_limit, None) if entry.decoder_layers else None
     return HearingModel(entry, _ready(theirs, name, weights_alone=False), extractor, reads)
 
@@ -138,7 +147,7 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     if not weights_alone:
         refuse_unreadable(theirs.config)
     network = _copied(theirs)
-    network.config = _as_built(network, name)
+    network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type
     own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families

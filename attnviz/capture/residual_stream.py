@@ -339,10 +339,13 @@ def _unembedding(heard: _Heard) -> _Unembedding | None:
     own, output = heard.network, heard.output
     if heard.logits is None:
         return None
+    last: Any
     if isinstance(own, DecoderOnly):
         last = own.table
     else:
         last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
+    if last is None:  # they are of classes
+        return None
     logits, weight = heard.logits.flatten(0, -2), last.weight.detach()
     if weight.shape != (logits.shape[-1], output.shape[-1]):
         return None

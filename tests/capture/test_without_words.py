@@ -79,6 +79,7 @@ def test_a_decoder_that_reads_the_text_again(
         same(attnviz.trace(ids, network), returned, names)
         folder = saved(network, folder_of, family, tmp_path / name)
         same(attnviz.trace(SENTENCE, folder, second=second), returned, names)
+    assert attnviz.decomposition(SENTENCE, network, 1, tokenizer=words).residual < 1e-4
     with pytest.raises(ModelNotSupported, match=r"reads the text of its encoder\. Leave out the target"):
         attnviz.trace(SENTENCE, network, target=OTHER, tokenizer=words)
     if name.endswith("Classification"):
