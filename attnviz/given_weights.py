@@ -88,7 +88,9 @@ def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
 
 def spelled(token: object) -> str:
     """Return a token as text; bytes, as tiktoken has them, in the spelling of GPT-2."""
-    return byte_spelling(token) if isinstance(token, bytes) else str(token)
+    if isinstance(token, bytes):
+        return byte_spelling(token)
+    return str(token.item() if hasattr(token, "item") else token)  # a tensor of ids has tensors
 
 
 def _is_step(given: Any) -> bool:

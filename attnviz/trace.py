@@ -667,7 +667,7 @@ def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Flo
     if weights.ndim != 3:
         raise InvalidTrace(
             f"The weights of {where} have the shape {weights.shape}; needed is [head, query, key] of one "
-            "text."
+            f"text.{' Give the matrix of one head as [[matrix]].' if weights.ndim < 3 else ''}"
         )
     if not weights.size:
         raise InvalidTrace(f"The weights of {where} are empty: their shape is {weights.shape}.")
@@ -677,7 +677,9 @@ def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Flo
     if (fault := _fault(weights, sink)) is not None:
         (head, row), told = fault
         hints = (
-            "Nothing makes shares of it."
+            "Give attentions: hidden states and scores are no weights."
+            if "holds -" in told
+            else "Nothing makes shares of it."
             if normalise
             else "Dropout in training mode leaves weights out: call model.eval() first. If the rest went to "
             "a sink that is no token, as in GPT-OSS, say Trace.from_weights(…, sink=True). If another sum is "

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import attnviz
 from attnviz.analysis.display_tokens import queries_and_keys
@@ -112,6 +113,7 @@ def test_what_is_no_generation_of_one_text(steps: Any, message: str) -> None:
         (["café", "Ġurnata", "naïve"], "café Ġurnata naïve", ["café", None, "naïve"]),
         (["æĪĳ"], "我", ["我"]),
         ([3, 17], "3 17", ["3", "17"]),
+        (torch.tensor([3, 17]), "3 17", ["3", "17"]),
     ],
 )
 def test_tokens_are_read_as_the_text_that_they_make(tokens: Any, text: str, labels: list[str | None]) -> None:

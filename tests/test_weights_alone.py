@@ -169,7 +169,8 @@ def test_what_rows_lack_may_have_gone_to_a_sink(tmp_path: Path) -> None:
             "Row 1 of encoder layer 1, head 1 holds numbers that are not finite",
         ),
         ({"last_hidden_state": 1}, "Of what transformers returns, give its attentions"),
-        (np.eye(5)[None, None] * 3 - 0.4, r"Row 1 of encoder layer 1, head 1 holds -0\.4"),
+        (np.eye(5)[None, None] * 3 - 0.4, r"Row 1 of encoder layer 1, head 1 holds -0\.4.*hidden states"),
+        (np.eye(5), r"shape \(5,\).* one head as \[\[matrix\]\]"),
         (random_weights(2, 0, 5, 5), r"The weights of encoder layer 1 are empty: their shape is \(0, 5, 5\)"),
         (
             [random_weights(1, 5, 5), random_weights(2, 5, 5)],
