@@ -102,13 +102,17 @@ class Drawing:
     def svg(self) -> str:
         """Return the SVG, for browsers as for LaTeX, Inkscape and the like."""
         colours, (width, height) = self.colours, (f"{self.width:g}", f"{self.height:g}")
+        lines = [shape for shape in self.shapes if isinstance(shape, Line)]
+        others = [shape for shape in self.shapes if not isinstance(shape, Line)]
         dark = "@media(prefers-color-scheme:dark){svg{filter:invert(1) hue-rotate(180deg)}}"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
             f'viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" fill="{colours.text}">'
             f"{f'<style>{dark}</style>' if self.theme == 'auto' else ''}"
             f'<rect width="100%" height="100%" fill="{colours.paper}"/>'
-            f"{''.join(_element(shape, colours) for shape in self.shapes)}</svg>"
+            f'<g fill="none" stroke="{colours.ink}">'  # once for all lines
+            f"{''.join(_element(shape, colours) for shape in lines)}</g>"
+            f"{''.join(_element(shape, colours) for shape in others)}</svg>"
         )
 
 
@@ -117,8 +121,8 @@ def _element(shape: Line | Cells | Text, colours: Colours) -> str:
         middle = f"{(shape.x + shape.end_x) / 2:g}"
         start, end = f"{shape.x:g} {shape.y:g}", f"{shape.end_x:g} {shape.end_y:g}"
         curve = f"M{start}C{middle} {shape.y:g} {middle} {shape.end_y:g} {end}"
-        look = f'stroke-opacity="{shape.strength:.3f}" stroke-width="{shape.width:.2f}"'
-        return f'<path d="{curve}" fill="none" stroke="{colours.ink}" {look}/>'
+        look = f'opacity="{shape.strength:.3f}" stroke-width="{shape.width:.2f}"'
+        return f'<path d="{curve}" {look}/>'
     if isinstance(shape, Cells):
         data = base64.b64encode(_png(shape.pixels(colours))).decode()
         place = " ".join(f'{name}="{getattr(shape, name):g}"' for name in ("x", "y", "width", "height"))

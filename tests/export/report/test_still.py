@@ -121,7 +121,7 @@ def test_no_text_breaks_out_of_the_picture(view: str) -> None:
     trace = Trace(model="<b>&", text="", blocks=(block("encoder", 0, read, read),))
     svg = ET.fromstring(drawing(trace, view=view).svg())  # noqa: S314 (our own)
     assert {part.tag.removeprefix(SVG) for part in svg.iter()} <= {
-        *("svg", "style", "rect", "path", "text", "image")
+        *("svg", "style", "g", "rect", "path", "text", "image")
     }
     written = [text.text for text in svg.iter(f"{SVG}text")]
     assert "</text><script>x▯…" in written
