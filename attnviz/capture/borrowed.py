@@ -8,8 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers import BaseImageProcessor, FeatureExtractionMixin, PreTrainedModel
 
 from attnviz.capture import custom_attention
@@ -35,12 +40,18 @@ if TYPE_CHECKING:
 
 _numbers = count(1)
 
+_ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, torch.dtype, torch.device)
+"""What holds no tensor of a model, or is not copied by `deepcopy`."""
+
+_MAX_COPIED = 2**20
+"""The most numbers of a buffer that is copied. Larger ones are weights: some quantized layers keep them so."""
+
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | HearingModel:
     """A model that somebody's program holds, ready to be recorded, in `eval` mode.
 
-    What runs is a second tree of the same modules, whose weights are the very same tensors: nothing is set,
-    hooked or put back on the object, so several threads may lend one, and train it on afterwards.
+    What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
+    the object, so several threads may lend one, and train it on afterwards.
 
     Args:
         model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
@@ -180,14 +191,9 @@ def _inner(model: object) -> Any:
 
 
 def _copied(network: PreTrainedModel) -> PreTrainedModel:
-    """A second tree of modules over the same weights and hooks, in `eval` mode."""
-    kept: list[Any] = [*network.parameters(), *network.buffers()]
-    for module in network.modules():
-        for name, hooks in vars(module).items():
-            if name.endswith("_hooks"):
-                kept += hooks.values() if isinstance(hooks, Mapping) else hooks
+    """Return a second tree of modules over the same weights and hooks, in `eval` mode."""
     try:
-        own = copy.deepcopy(network, {id(each): each for each in kept})
+        own = copy.deepcopy(network, _memo(network))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ModelNotSupported(
             f"{type(network).__name__} holds something that cannot be copied, so it cannot be shown and stay "
@@ -196,3 +202,50 @@ def _copied(network: PreTrainedModel) -> PreTrainedModel:
     own.config.return_dict = True
     own.eval()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     return own
+
+
+def _memo(network: PreTrainedModel) -> dict[int, Any]:
+    """Return what `deepcopy` must not copy: hooks as they are, and for each tensor a new one of its own.
+
+    A forward pass may set attributes of a parameter (bitsandbytes moves its 8-bit weights from the parameter
+    to the layer), replace its data, or write into a buffer (counters, observers of value ranges). So no
+    tensor object is shared, only the memory of large ones.
+    """
+    memo: dict[int, Any] = {}
+    attributed: list[Tensor] = []
+    parts: list[Any] = [network]
+    seen: set[int] = set()
+    while parts:
+        part = parts.pop()
+        if id(part) in seen or isinstance(part, _ATOMS):
+            continue
+        seen.add(id(part))
+        if isinstance(part, Tensor) and not is_lazy(part):
+            memo[id(part)] = _second(part)
+            if vars(part) and not is_traceable_wrapper_subclass(part):
+                attributed.append(part)
+        if isinstance(part, Mapping):
+            parts += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            parts += part
+        for name, value in getattr(part, "__dict__", {}).items():
+            if isinstance(part, nn.Module) and name.endswith("_hooks"):
+                hooks = value.values() if isinstance(value, Mapping) else value
+                memo.update((id(hook), hook) for hook in hooks)
+            else:
+                parts.append(value)
+    for tensor in attributed:
+        vars(memo[id(tensor)]).update(copy.deepcopy(vars(tensor), memo))
+    return memo
+
+
+def _second(tensor: Tensor) -> Tensor:
+    """Return a second object of a tensor's class over the same memory; of a small buffer, over a copy."""
+    if is_traceable_wrapper_subclass(tensor):  # a tensor made of others, as torchao's
+        again: Tensor = tensor.detach()
+        return nn.Parameter(again, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else again
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public way keeps a subclass
+        plain = tensor.detach()
+        if not isinstance(tensor, nn.Parameter) and tensor.numel() <= _MAX_COPIED:
+            plain = plain.clone()
+        return torch.Tensor._make_subclass(type(tensor), plain, tensor.requires_grad)  # noqa: SLF001
