@@ -81,6 +81,8 @@ class HuggingFaceModel(Model):
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = self._inspected()
+        if self.layers:
+            self.entry = entry.of_kind(self.layers[0].kind)
         forward.prepare(self.network, self.layers)
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
         self._lock = threading.Lock()  # held for moments only

@@ -24,6 +24,9 @@ from attnviz.trace import Floats, Kind
 TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
+_MAX_NOT_LINEAR = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
+"""How far W_O may be from what a layer computes, as a share of its largest output: rounding, and no more."""
+
 _MOST_QUOTED = 200  # characters of an error of torch that ours repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
@@ -45,6 +48,7 @@ class AttentionLayer:
         kind, layer: which one it is; the layer counts from 0.
         heads: how many it has.
         mixer: the linear layer with its W_O, or None where it was not found.
+        sample: what that layer was given when the model was inspected.
     """
 
     module: nn.Module
@@ -52,20 +56,40 @@ class AttentionLayer:
     layer: int
     heads: int
     mixer: nn.Module | None
+    sample: Tensor | None = None
 
     @cached_property
     def projection(self) -> Floats | None:
-        """W_O as its heads' slices [head, d_head, d_model], or None where it was not found."""
+        """W_O as its heads' slices [head, d_head, d_model], or None where it was not found or is no matrix."""
         if self.mixer is None:
             return None
-        weight = self.mixer.get_parameter("weight").detach()
-        inner = inner_layer(self.mixer)
-        rows = weight if isinstance(inner, Conv1D) else weight.T  # [head · d_head, d_model]
-        if inner is not self.mixer:  # the weight is the inner layer's: what is made of each unit vector?
-            with torch.inference_mode(), exactly(rows.device):
-                units = torch.eye(len(rows), dtype=rows.dtype, device=rows.device)
-                rows = self.mixer(units) - self.mixer(torch.zeros_like(units))
-        return owned(rows.reshape(self.heads, -1, rows.shape[1]))
+        weight = vars(self.mixer)["_parameters"].get("weight")
+        rows: Tensor | None
+        if type(self.mixer) in (nn.Linear, Conv1D) and type(weight) is nn.Parameter:
+            rows = weight.detach() if isinstance(self.mixer, Conv1D) else weight.detach().T
+        else:
+            rows = _evaluated(self.mixer, self.sample)
+        return None if rows is None else owned(rows.reshape(self.heads, -1, rows.shape[1]))
+
+
+def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
+    """W_O, [head · d_head, d_model], of a layer with adapters or with weights that are stored otherwise.
+
+    It is what the layer makes of unit vectors, if that explains what it makes of a sample. A layer that rounds
+    what it is given to 8 bits, for one, is no matrix.
+    """
+    if sample is None:
+        return None
+    try:
+        with torch.inference_mode(), exactly(sample.device):
+            units = torch.eye(sample.shape[-1], dtype=sample.dtype, device=sample.device)
+            bias = mixer(torch.zeros_like(units[:1])).float()
+            rows: Tensor = mixer(units).float() - bias
+            whole = mixer(sample).float()
+            off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
+    except Exception:  # noqa: BLE001 - whatever the code of a quantized layer raises for other inputs
+        return None
+    return rows if off <= _MAX_NOT_LINEAR.get(sample.dtype, 0) else None
 
 
 def inspected(
@@ -91,7 +115,7 @@ def inspected(
             )
         expected = _by_transformers(network, inputs)
         layers = tuple(
-            AttentionLayer(record.module, kind, layer, record.query.shape[1], mixer_of(record, calls))
+            AttentionLayer(record.module, kind, layer, record.query.shape[1], *mixer_of(record, calls))
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
@@ -137,7 +161,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     Raises:
         ModelNotSupported: they differ by more than `TOLERANCE`.
     """
-    with exactly(record.query.device):
+    with record.precision():
         steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
         _, formula = attend(*steps)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
@@ -189,10 +213,15 @@ def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Te
     Only for a model that nobody else uses yet: every thread's calls are collected.
     """
     calls: list[tuple[nn.Module, Tensor]] = []
+
+    def collect(layer: nn.Module, inputs: tuple[object, ...]) -> None:
+        if inputs and isinstance(inputs[0], Tensor):
+            calls.append((layer, inputs[0]))
+
     hooks = [
-        module.register_forward_pre_hook(lambda layer, inputs: calls.append((layer, inputs[0])))
+        module.register_forward_pre_hook(collect)
         for module in network.modules()
-        if isinstance(inner_layer(module), nn.Linear | Conv1D)
+        if isinstance(inner_layer(module), nn.Linear | Conv1D) or "Linear" in type(module).__name__
     ]
     try:
         yield calls
@@ -206,18 +235,23 @@ def inner_layer(module: nn.Module) -> object:
     return getattr(module, "base_layer", module)
 
 
-def mixer_of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Module | None:
-    """The linear layer that holds an attention's W_O, which mixes its heads again.
+def mixer_of(
+    record: Record, calls: Sequence[tuple[nn.Module, Tensor]]
+) -> tuple[nn.Module, Tensor] | tuple[None, None]:
+    """The linear layer that holds an attention's W_O, which mixes its heads again, and what it was given.
 
     It is the one whose input was the heads' outputs side by side (Vaswani et al. 2017, section 3.2.2), so no
     list of names is needed, and none can be wrong. None where no layer got exactly that: then the model does
     something else with them first.
     """
-    concatenated = record.concatenated()
+    concatenated = record.concatenated().float()
     for layer, given in calls:
-        if given.shape == concatenated.shape and torch.allclose(given, concatenated, atol=TOLERANCE, rtol=0):
-            return layer
-    return None
+        if given.shape != concatenated.shape:
+            continue
+        # An adapter's own layers may compute in other numbers than the model (LoRA: in float32).
+        if torch.allclose(given.float(), concatenated, atol=TOLERANCE, rtol=0):
+            return layer, given
+    return None, None
 
 
 def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
@@ -234,6 +268,7 @@ def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> 
 def _compare_all(
     name: str, layers: tuple[AttentionLayer, ...], records: list[Record], expected: object, entry: Entry
 ) -> None:
+    entry = entry.of_kind(layers[0].kind)
     for kind in dict.fromkeys((*entry.kinds, *(layer.kind for layer in layers))):
         returned = weights_of(expected, kind)
         ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]

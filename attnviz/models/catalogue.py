@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -204,6 +204,12 @@ class Entry:
         if not self.layers:
             return ("decoder",)
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
+
+    def of_kind(self, kind: Kind) -> Entry:
+        """The same model, if it has one stack, with this kind of attention: its masks tell, not its family."""
+        if kind in self.kinds:
+            return self
+        return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
 
     @property
     def sees(self) -> bool:

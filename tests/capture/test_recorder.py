@@ -127,9 +127,10 @@ def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder
     with recording() as records, linear_layers(network) as calls:
         run(network)
     for record in records:
-        mixer = mixer_of(record, calls)
+        mixer, given = mixer_of(record, calls)
         assert mixer is not None
+        assert given is not None
         projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
         assert projection is not None
         assert projection.shape == (3, 5, 15)
-        assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) is None
+        assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) == (None, None)
