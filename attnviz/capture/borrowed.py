@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers import BaseImageProcessor, FeatureExtractionMixin, PreTrainedModel
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -26,6 +28,7 @@ from attnviz.capture.network import (
     in_silence,
     refuse_rounding,
     refuse_unreadable,
+    vocabulary_rows,
 )
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import ModelNotSupported, quoted
@@ -93,8 +96,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         )
     facts = config.facts_of(theirs.config, name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
-        rows = len(theirs.get_input_embeddings().get_parameter("weight"))
-        reads = tokenizer.numbers(rows, facts.token_limit)
+        reads = tokenizer.numbers(vocabulary_rows(theirs), facts.token_limit)
     else:
         types = getattr(theirs.config, "type_vocab_size", None)
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
@@ -124,7 +126,19 @@ def _hearing(
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
     learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
-    return folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
+    origin = Borrowed(next(_numbers), _own_attention(theirs))
+    return folder.described(name, name, facts, learned, _dtype(theirs), origin)
+
+
+def _own_attention(network: PreTrainedModel) -> str | None:
+    """Return the name of the attention function that the model was set to, unless it is transformers'."""
+    name: str = network.config._attn_implementation  # noqa: SLF001 - transformers has no public name for it
+    for functions in (ALL_ATTENTION_FUNCTIONS, ALL_MASK_ATTENTION_FUNCTIONS):
+        function = functions.get(name)
+        home = getattr(function, "__module__", None) or type(function).__module__
+        if function is not None and not home.startswith(("transformers.", "attnviz.")):
+            return name
+    return None
 
 
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
@@ -134,12 +148,14 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     network = _copied(theirs)
     family = network.config.model_type
     own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
+    if weights_alone:
+        wanted = _own_attention(theirs) or wanted
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
         network.config._attn_implementation = wanted  # noqa: SLF001
     else:
         with in_silence(), in_our_words(Path(name), name):
             network.set_attn_implementation(wanted)
-    if weights_alone and network.config._attn_implementation != "eager":  # noqa: SLF001
+    if weights_alone and network.config._attn_implementation != wanted:  # noqa: SLF001
         raise ModelNotSupported(
             f"The attention implementation of {quoted(name)} cannot be changed once it is loaded. Load it "
             'with attn_implementation="eager".'
@@ -222,7 +238,7 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
         seen.add(id(part))
         if isinstance(part, Tensor) and not is_lazy(part):
             memo[id(part)] = _second(part)
-            if vars(part) and not is_traceable_wrapper_subclass(part):
+            if vars(part) and not _is_made_of_others(part):
                 attributed.append(part)
         if isinstance(part, Mapping):
             parts += part.values()
@@ -241,11 +257,16 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
 
 def _second(tensor: Tensor) -> Tensor:
     """Return a second object of a tensor's class over the same memory; of a small buffer, over a copy."""
-    if is_traceable_wrapper_subclass(tensor):  # a tensor made of others, as torchao's
-        again: Tensor = tensor.detach()
+    if _is_made_of_others(tensor):
+        again = tensor.detach()
         return nn.Parameter(again, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else again
     with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public way keeps a subclass
         plain = tensor.detach()
         if not isinstance(tensor, nn.Parameter) and tensor.numel() <= _MAX_COPIED:
             plain = plain.clone()
         return torch.Tensor._make_subclass(type(tensor), plain, tensor.requires_grad)  # noqa: SLF001
+
+
+def _is_made_of_others(tensor: Tensor) -> bool:
+    """Return whether a tensor wraps others, as torchao's quantized ones do."""
+    return bool(is_traceable_wrapper_subclass(tensor))

@@ -16,7 +16,7 @@ from attnviz.capture import forward
 from attnviz.capture.generation import habits_of, masked_tokens, next_tokens, write
 from attnviz.capture.inspection import AttentionLayer, inspected
 from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, numbers_of_variant
-from attnviz.capture.network import expects
+from attnviz.capture.network import expects, vocabulary_rows
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
@@ -240,13 +240,13 @@ class HuggingFaceModel(Model):
         taught = self.tokenizer.of_target.tokens(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
-        shifted = (self._start(), *(taught if end is None else taught[:-1]))
+        shifted = (self._start_of(taught), *(taught if end is None else taught[:-1]))
         read = replace(read, target=shifted, target_text=given.target, end=end)
         return read if given.writing is None else self._written(read, given.writing, edits)
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
         """Some tokenizers have got tokens after their model had learned its own."""
-        rows = len(self.network.get_input_embeddings().get_parameter("weight"))
+        rows = vocabulary_rows(self.network)
         unknown = next((token for token in tokens if token.id >= rows), None)
         if unknown is not None:
             raise ModelNotSupported(
@@ -295,6 +295,16 @@ class HuggingFaceModel(Model):
             f"{quoted(self.name)} does not say with which token its decoder begins "
             "(decoder_start_token_id in its config)."
         )
+
+    def _start_of(self, taught: tuple[Token, ...]) -> Token:
+        """The token that the model itself puts before a target; mBART's first puts the language's code there."""
+        shift = getattr(self.network, "prepare_decoder_input_ids_from_labels", None)
+        if shift is None:
+            return self._start()
+        try:
+            return self.tokenizer.special(int(shift(_ids(taught).to(self.network.device))[0, 0]))
+        except ValueError:  # its config has no such token
+            return self._start()
 
     def _arguments(self, read: TokenizedInput) -> Mapping[str, Tensor]:
         """What the network is called with."""

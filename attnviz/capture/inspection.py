@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -17,15 +18,15 @@ from transformers.pytorch_utils import Conv1D
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
-from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
-from attnviz.models.catalogue import Entry
+from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported, quoted
+from attnviz.models.catalogue import Borrowed, Entry
 from attnviz.trace import Floats, Kind
 
 TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
-_MAX_NOT_LINEAR = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
-"""How far W_O may be from what a layer computes, as a share of its largest output: rounding, and no more."""
+_MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
+"""How far two ways to compute one thing may be apart, as a share of its largest number."""
 
 _MOST_QUOTED = 200  # characters of an error of torch that ours repeats
 
@@ -60,7 +61,7 @@ class AttentionLayer:
 
     @cached_property
     def projection(self) -> Floats | None:
-        """W_O as its heads' slices [head, d_head, d_model], or None where it was not found or is no matrix."""
+        """W_O as its heads' slices [head, d_head, d_model], or None where it was not found."""
         if self.mixer is None:
             return None
         weight = vars(self.mixer)["_parameters"].get("weight")
@@ -75,8 +76,8 @@ class AttentionLayer:
 def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
     """W_O, [head · d_head, d_model], of a layer with adapters or with weights that are stored otherwise.
 
-    It is what the layer makes of unit vectors, if that explains what it makes of a sample. A layer that rounds
-    what it is given to 8 bits, for one, is no matrix.
+    It is what the layer makes of unit vectors, if that explains what it makes of a sample: a layer that
+    rounds its input to 8 bits is no matrix.
     """
     if sample is None:
         return None
@@ -89,7 +90,7 @@ def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
             off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
     except Exception:  # noqa: BLE001 - whatever the code of a quantized layer raises for other inputs
         return None
-    return rows if off <= _MAX_NOT_LINEAR.get(sample.dtype, 0) else None
+    return rows if off <= _MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
 def inspected(
@@ -119,6 +120,8 @@ def inspected(
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
+        if isinstance(entry.origin, Borrowed) and entry.origin.attention is not None:
+            _compare_with_own(network, inputs, entry.origin.attention, expected)
     return layers
 
 
@@ -254,15 +257,42 @@ def mixer_of(
     return None, None
 
 
-def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
-    """What the model returns with the attention that transformers calls `eager`."""
+def _by_transformers(
+    network: PreTrainedModel, inputs: Mapping[str, Tensor], attention: str = "eager"
+) -> object:
+    """What the model returns with the attention that transformers calls so."""
     if custom_attention.has(network.config.model_type):
         return run(network, inputs)  # it was loaded so
-    network.set_attn_implementation("eager")
+    network.set_attn_implementation(attention)
     try:
         return run(network, inputs, returning=True)
     finally:
         network.set_attn_implementation(IMPLEMENTATION)
+
+
+def _compare_with_own(
+    network: PreTrainedModel, inputs: Mapping[str, Tensor], attention: str, expected: object
+) -> None:
+    """Whether the attention function of a model's owner computes what `eager` does.
+
+    Raises:
+        AttentionNotRead: it does not.
+    """
+    returned: Any = _by_transformers(network, inputs, attention)
+    standard: Any = expected
+    pairs = [(returned[0], standard[0])]  # all that there is to compare, where it returns no weights
+    for kind in _RETURNED:
+        weights = zip(weights_of(returned, kind), weights_of(expected, kind), strict=False)
+        pairs += [(own, other) for own, other in weights if own is not None]
+    for number, (own, other) in enumerate(pairs):
+        rounding = _MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
+        most = TOLERANCE if number and own.dtype == torch.float32 else rounding
+        off = (own.float() - other.float()).abs().max() if own.shape == other.shape else math.inf
+        if not off <= most:
+            raise AttentionNotRead(
+                f"{type(network).__name__} computes attention by a function of its owner’s, "
+                f"{quoted(attention)}, which differs from transformers’ own."
+            )
 
 
 def _compare_all(

@@ -140,6 +140,12 @@ def expects(network: PreTrainedModel) -> Expects | None:
     return "masked" if name == _MASKED.get(family) else None
 
 
+def vocabulary_rows(network: PreTrainedModel) -> int:
+    """How many tokens the model has a vector for; adapters and quantized tables have no `weight` to count."""
+    rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
+    return rows if isinstance(rows, int) else int(network.config.vocab_size)
+
+
 def _with_head(config: PreTrainedConfig) -> Any:
     """The Auto class of transformers for the model with the head that it was saved with."""
     family = config.model_type

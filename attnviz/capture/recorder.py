@@ -162,7 +162,7 @@ def _recorded_attention(
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
     """The attention function that transformers calls; its signature is theirs."""
-    _refuse_what_is_not_understood(module, query, attention_mask, dropout, more)
+    _refuse_what_is_not_understood(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
     groups = query.shape[1] // key.shape[1]  # grouped-query attention: one key serves several heads
     if groups > 1:
@@ -175,7 +175,7 @@ def _recorded_attention(
 
 
 def _refuse_what_is_not_understood(
-    module: nn.Module, query: Tensor, mask: Tensor | None, dropout: float, more: dict[str, Any]
+    module: nn.Module, query: Tensor, dropout: float, more: dict[str, Any]
 ) -> None:
     name = type(module).__name__
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)

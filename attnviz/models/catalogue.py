@@ -134,9 +134,11 @@ class Borrowed:
 
     Attributes:
         number: which loan of an object it is.
+        attention: the name of the attention function that its owner has registered for it, or None.
     """
 
     number: int
+    attention: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -206,7 +208,7 @@ class Entry:
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     def of_kind(self, kind: Kind) -> Entry:
-        """The same model, if it has one stack, with this kind of attention: its masks tell, not its family."""
+        """The same model of one stack with this kind of attention, which its masks show."""
         if kind in self.kinds:
             return self
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)

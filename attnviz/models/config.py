@@ -308,9 +308,8 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     encoders = {*families.SEES, *families.HEARS, "siglip_text_model"}
     if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
-    if getattr(config, "is_causal", None) is False or getattr(config, "use_bidirectional_attention", 0) is True:
-        return layers, 0  # a decoder's family without its mask (EmbeddingGemma)
-    if family == "bert-generation":  # one class of it is the encoder, the other sets is_decoder
+    unmasked = getattr(config, "use_bidirectional_attention", None) is True  # EmbeddingGemma
+    if unmasked or getattr(config, "is_causal", None) is False or family == "bert-generation":
         return layers, 0
     if family == "clip_text_model" or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return 0, layers  # each of its tokens sees those before it, as a decoder's do

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,6 +25,7 @@ from attnviz.errors import (
 )
 from attnviz.importing import gate, need_extra
 from attnviz.models import catalogue, marian
+from attnviz.models.python_tokenizer import Encoded, PythonTokenizer, is_tokenizer, spans_of_steps
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
 
@@ -45,12 +47,26 @@ _MOST_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
 _MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
 _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
 
-_NO_OFFSETS = (
-    "No tokenizer can be made of this model's files that tells where in the text its tokens stand, so "
-    "nothing could be drawn over the text. Put a tokenizer.json beside the model: a fast tokenizer writes "
-    "one with tokenizer.save_pretrained(folder). Where there is no fast one, a program can give the tokens: "
+_NOT_BUILT = (
+    "transformers can make no tokenizer of this model's files. Put a tokenizer.json beside the model: a fast "
+    "tokenizer writes one with tokenizer.save_pretrained(folder). Or give the tokens from a program: "
     "attnviz.trace(tokenizer(text), model), with a model object."
 )
+_NO_TOKENIZER = (
+    "A model object reads a text with its tokenizer: say tokenizer=…. Without one it reads tokens, as "
+    "tokenizer(text) returns them."
+)
+_NO_LANGUAGE = (
+    "This tokenizer has no target language, so the target would begin with the code of the source language. "
+    'Set it: tokenizer.tgt_lang = "…".'
+)
+_SWITCH = "_switch_to_target_mode"
+"""The method by which tokenizers of transformers begin to read what a decoder is taught to write."""
+
+_SETTINGS = "tokenizer_config.json"
+
+Reads = Callable[..., Mapping[str, Any]]
+"""From a text or a pair to token ids, as a tokenizer of transformers makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +98,24 @@ def _panics_told() -> Iterator[None]:
 class TextTokenizer:
     """A model's tokenizer, with the checks that a visitor's text needs.
 
-    It works with the `tokenizers` library alone, without the state that transformers' wrapper changes on
-    every call, so any number of threads may share one.
+    It works with the `tokenizers` library alone, or with a tokenizer in Python that has its methods, so any
+    number of threads may share one.
 
     Args:
         tokenizer: the inner tokenizer, which nobody else uses.
-        types: how many sentences the model was taught to tell apart, if its config tells.
-        mask: how the masked token is typed, if somebody tells.
-        wrapper: transformers' tokenizer around it, where that is a caller's: both must agree on each text.
+        types: the number of sentences that the model distinguishes, if its config has it.
+        mask: the spelling of the masked token, if it is known.
+        reads: what transformers' tokenizer around it makes of a text or a pair, where that is a caller's:
+            both must agree on each text. Its `token_type_ids` are the model's; without them all are 0.
     """
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | PythonTokenizer,
         token_limit: int,
         types: object = None,
         mask: object = None,
-        wrapper: Any = None,
+        reads: Reads | None = None,
     ) -> None:
         self.token_limit = token_limit
         self._tokenizer = tokenizer
@@ -106,7 +123,8 @@ class TextTokenizer:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._types = types
-        self._wrapper = wrapper
+        self._reads = reads
+        self._lock = threading.Lock()  # transformers' tokenizers change on every call
         self.of_target: TextTokenizer = self
         """What reads an encoder–decoder's target."""
         self._special = {
@@ -117,7 +135,7 @@ class TextTokenizer:
         """How the masked token is typed; None if the vocabulary has none."""
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
-    def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding:
+    def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding | Encoded:
         with _panics_told():
             return self._tokenizer.encode(*texts)
 
@@ -148,7 +166,12 @@ class TextTokenizer:
         encoding = self._encoded(texts)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
-        if self._wrapper is not None and self._wrapper(*texts)["input_ids"] != encoding.ids:
+        type_ids = encoding.type_ids
+        if self._reads is not None:
+            with self._lock:
+                found = self._reads(*texts)
+            type_ids = found.get("token_type_ids", [0] * len(encoding))
+        if self._reads is not None and found["input_ids"] != encoding.ids:
             raise ModelNotSupported(
                 "The tokenizer makes other tokens of this text than the fast tokenizer inside of it, which "
                 "tells where they stand. Give the tokens, as tokenizer(text) returns them, and not the text."
@@ -162,7 +185,7 @@ class TextTokenizer:
                     "Type a sentence, for example: The dog is tired."
                 )
         learned = self._types if isinstance(self._types, int) else 2
-        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
+        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in type_ids))
 
     def of_ids(
         self, ids: Sequence[int], segments: Sequence[int] | None = None
@@ -217,7 +240,7 @@ class TextTokenizer:
         full = text + (steps[-1] if steps else "")
         word = next((token.word for token in reversed(tokens) if token.word is not None), 0)
         placed = []
-        for number, (start, end) in zip(ids, _spans_of_steps(steps), strict=True):
+        for number, (start, end) in zip(ids, spans_of_steps(steps), strict=True):
             if number in self._special:
                 placed.append(self.special(number))
             else:
@@ -259,7 +282,7 @@ class TextTokenizer:
         with _panics_told():
             return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
-    def _placed(self, encoding: Encoding, texts: tuple[str, ...]) -> tuple[Token, ...]:
+    def _placed(self, encoding: Encoding | Encoded, texts: tuple[str, ...]) -> tuple[Token, ...]:
         """The tokens with their spans, sentences and words; see `tokenized`."""
         spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
         placed: list[Token] = []
@@ -305,72 +328,100 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
         ModelFilesDamaged: the files are missing or cannot be read.
         ModelNotSupported: the tokenizer does not tell where in the text its tokens stand.
     """
-    mask = _settings(folder, "tokenizer_config.json").get("mask_token")
-    types = _settings(folder, "config.json").get("type_vocab_size")
+    settings = _settings(folder, _SETTINGS)
+    config = _settings(folder, "config.json")
+    types = config.get("type_vocab_size")
+    file = folder / FILE
+    if not file.is_file() or (config.get("is_encoder_decoder") and _switches_languages(settings)):
+        return borrowed(_built(folder), token_limit, types)
+    mask = settings.get("mask_token")
     mask = mask.get("content") if isinstance(mask, dict) else mask
-    found = _tokenizer(folder)
-    if marian.is_marian(found):
-        return _of_languages(found, token_limit)
-    return TextTokenizer(found, token_limit, types, mask)
+    names = settings.get("model_input_names")
+    if isinstance(names, list) and "token_type_ids" not in names:
+        types = 0  # the tokenizer does not tell the sentences of a pair apart
+    return TextTokenizer(_tokenizer(file), token_limit, types, mask)
+
+
+def _switches_languages(settings: dict[str, Any]) -> bool:
+    """Return whether the tokenizer reads a target otherwise than a source, as those of NLLB and mBART do."""
+    with gate:
+        import transformers
+
+        found = getattr(transformers, str(settings.get("tokenizer_class")).removesuffix("Fast"), None)
+    return hasattr(found, _SWITCH)
 
 
 def _of_languages(wrapper: object, token_limit: int) -> TextTokenizer:
     source, target = (
-        TextTokenizer(cuts, token_limit, wrapper=reads) for cuts, reads in marian.languages(wrapper)
+        TextTokenizer(cuts, token_limit, reads=reads) for cuts, reads in marian.languages(wrapper)
     )
     source.of_target = target
     return source
 
 
-def borrowed(wrapper: object, token_limit: int, types: object) -> TextTokenizer:
+def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
     """What reads texts as a tokenizer of transformers does, which stays as it is.
 
     Args:
+        wrapper: as transformers' are, or at least a function from a text to token ids with the method
+            `convert_ids_to_tokens`.
         token_limit, types: as `TextTokenizer` takes them.
 
     Raises:
-        TypeError: it is no tokenizer of transformers.
-        ModelNotSupported: it does not tell where in the text its tokens stand.
+        TypeError: it is no tokenizer.
     """
-    from tokenizers import Tokenizer
-
-    with gate:
-        from transformers import PreTrainedTokenizerBase
-    if not isinstance(wrapper, PreTrainedTokenizerBase):
+    if not is_tokenizer(wrapper):
         raise TypeError(
             "tokenizer must be one of transformers, as AutoTokenizer.from_pretrained returns it, not "
             f"{wrapper!r:.40}."
         )
     if marian.is_marian(wrapper):
         return _of_languages(wrapper, token_limit)
-    inner = getattr(wrapper, "backend_tokenizer", None)
-    if not isinstance(inner, Tokenizer):
-        raise ModelNotSupported(
-            "This tokenizer does not tell where in the text its tokens stand: it has no fast version. Give "
-            "the tokens in place of the text, as tokenizer(text) returns them."
+    reads = _reading(wrapper, token_limit, types, target=False)
+    if hasattr(wrapper, _SWITCH):
+        reads.of_target = (
+            _Refusing(_NO_LANGUAGE, {"0": 0}, token_limit)
+            if getattr(wrapper, "tgt_lang", "") is None
+            else _reading(wrapper, token_limit, types, target=True)
         )
+    return reads
+
+
+def _reading(wrapper: Any, token_limit: int, types: object, *, target: bool) -> TextTokenizer:
+    """Return what reads the source of a translator, or any other text, or its target."""
+    from tokenizers import Tokenizer
+
+    mask = getattr(wrapper, "mask_token", None)
+    if not isinstance(getattr(wrapper, "backend_tokenizer", None), Tokenizer):
+        return TextTokenizer(PythonTokenizer(wrapper, target=target), token_limit, types, mask)
     own = copy.deepcopy(wrapper)
-    return TextTokenizer(Tokenizer.from_str(inner.to_str()), token_limit, types, own.mask_token, own)
+    if not target:
+        inner = Tokenizer.from_str(own.backend_tokenizer.to_str())
+        return TextTokenizer(inner, token_limit, types, mask, own)
+    getattr(own, _SWITCH)()  # transformers has no public way that lasts
+    inner = Tokenizer.from_str(own.backend_tokenizer.to_str())
+    return TextTokenizer(inner, token_limit, types, mask, lambda text: own(text_target=text))
 
 
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
     """In place of a tokenizer, for a model that is given tokens without one: each is told by its number."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return _Numbers(tokenizer, token_limit)
+    return _Refusing(_NO_TOKENIZER, {str(row): row for row in range(rows)}, token_limit)
 
 
-class _Numbers(TextTokenizer):
-    """Of a model that came without its tokenizer."""
+class _Refusing(TextTokenizer):
+    """Reads no text: of a model without its tokenizer, or of a translator without its target language."""
+
+    def __init__(self, reason: str, vocabulary: dict[str, int], token_limit: int) -> None:
+        from tokenizers import Tokenizer, models, pre_tokenizers
+
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, "0"))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        super().__init__(tokenizer, token_limit)
+        self._reason = reason
 
     def tokenized(self, text: str, second: str | None = None) -> TokenizedText:  # noqa: ARG002 - it reads none
         """Raises ModelNotSupported, always."""
-        raise ModelNotSupported(
-            "A model object reads a text with its tokenizer: say tokenizer=…. Without one it reads tokens, "
-            "as tokenizer(text) returns them."
-        )
+        raise ModelNotSupported(self._reason)
 
 
 def check_files(files: Iterable[str], name: str) -> None:
@@ -379,7 +430,7 @@ def check_files(files: Iterable[str], name: str) -> None:
     Raises:
         ModelFilesDamaged: there is none.
     """
-    if not set(files) & set(FILES):
+    if not set(files) & {*FILES, _SETTINGS}:
         raise ModelFilesDamaged(
             f"There is no tokenizer in {quoted(name)}: no {FILE}. Save it there too: "
             "AutoTokenizer.from_pretrained(…).save_pretrained(folder)."
@@ -432,13 +483,9 @@ def span_of(frame: Token) -> tuple[float, float]:
     return float(start), float(end)
 
 
-def _tokenizer(folder: Path) -> Any:
-    """The inner tokenizer; of Marian's files, which have none, transformers' own."""
+def _tokenizer(file: Path) -> Tokenizer:
     from tokenizers import Tokenizer  # importing attnviz does without
 
-    file = folder / FILE
-    if not file.is_file():
-        return _built(folder)
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower
@@ -449,13 +496,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _built(folder: Path) -> Any:
-    """What transformers makes of a tokenizer's older files.
-
-    Only the inner tokenizer is kept, where there is one: the wrapper around it changes on every call, which
-    threads cannot share.
-    """
-    from tokenizers import Tokenizer
-
+    """What transformers makes of a tokenizer's files."""
     if (folder / marian.SOURCE).is_file():
         need_extra("sentencepiece")
     with gate:
@@ -464,19 +505,15 @@ def _built(folder: Path) -> Any:
         with marian.in_silence():
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its many tokenizers do
-        raise ModelNotSupported(_NO_OFFSETS) from error
-    if marian.is_marian(wrapper):
-        return wrapper
-    inner = getattr(wrapper, "backend_tokenizer", None)
-    if not isinstance(inner, Tokenizer):
-        raise ModelNotSupported(_NO_OFFSETS)
+        raise ModelNotSupported(_NOT_BUILT) from error
     # From a config alone transformers builds a tokenizer that knows no word at all.
-    if not any((folder / file).is_file() for file in wrapper.vocab_files_names.values()):
+    names = wrapper.vocab_files_names.values()
+    if names and not any((folder / file).is_file() for file in names):
         raise ModelFilesDamaged(
             "This model has no tokenizer: there is no tokenizer.json, and no older vocabulary file either. "
             "Save it beside the model: tokenizer.save_pretrained(folder)."
         )
-    return inner
+    return wrapper
 
 
 def _settings(folder: Path, name: str) -> dict[str, Any]:
@@ -561,35 +598,3 @@ def _sort(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
     if category.startswith("P") or letter in "$+<=>^`|~":
         return "punctuation"
     return "accent" if category == "Mn" else "letter"
-
-
-def _spans_of_steps(steps: Sequence[str]) -> list[tuple[int, int]]:
-    """The span of each token in the text that all of them make.
-
-    Args:
-        steps: what stands there after each token. Bytes that are no whole character yet are told by the sign
-            for broken ones; when the character is whole, all its tokens get its span.
-    """
-    spans: list[tuple[int, int]] = []
-    waiting: list[int] = []  # tokens whose last character is not whole
-    known = broken = 0  # characters that are whole before this token, and signs for broken ones behind them
-    for place, text in enumerate(steps):
-        whole = len(text.rstrip(BROKEN))
-        if whole > known:
-            start = known
-            if text[known] == BROKEN:  # it will never be whole
-                run = len(text[known:]) - len(text[known:].lstrip(BROKEN))
-                start += min(run, broken)
-            else:
-                for earlier in waiting:
-                    spans[earlier] = (min(spans[earlier][0], known), known + 1)
-            spans.append((start, min(whole + 1, len(text))))
-            known, waiting = whole, []
-        elif len(text) > known:
-            spans.append((len(text) - 1, len(text)))
-        else:
-            spans.append((known, known))
-        broken = len(text) - whole
-        if broken:
-            waiting.append(place)
-    return spans
