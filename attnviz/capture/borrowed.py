@@ -47,7 +47,7 @@ _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, to
 """What holds no tensor of a model, or is not copied by `deepcopy`."""
 
 _MAX_COPIED = 2**20
-"""The most numbers of a buffer that is copied. Larger ones are weights: some quantized layers keep them so."""
+"""The most numbers of a buffer that is copied. Larger ones are weights of quantized layers."""
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | HearingModel:

@@ -155,7 +155,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if facts.words:
-        tokenizer.check_files(sizes, name)
+        tokenizer.check_files(sizes, snapshot, name)
     tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(
         commit=commit,

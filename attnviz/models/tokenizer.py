@@ -65,6 +65,12 @@ _SWITCH = "_switch_to_target_mode"
 
 _SETTINGS = "tokenizer_config.json"
 
+_NO_FILES = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
+"""Classes of tokenizers that need no vocabulary: their tokens are bytes or characters."""
+
+_PLAIN = ("PreTrainedTokenizerFast", "TokenizersBackend")
+"""Classes of tokenizers that return no `token_type_ids` unless their settings say so."""
+
 Reads = Callable[..., Mapping[str, Any]]
 """From a text or a pair to token ids, as a tokenizer of transformers makes them."""
 
@@ -336,9 +342,9 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
         return borrowed(_built(folder), token_limit, types)
     mask = settings.get("mask_token")
     mask = mask.get("content") if isinstance(mask, dict) else mask
-    names = settings.get("model_input_names")
-    if isinstance(names, list) and "token_type_ids" not in names:
-        types = 0  # the tokenizer does not tell the sentences of a pair apart
+    plain = settings.get("tokenizer_class") in _PLAIN
+    if "token_type_ids" not in settings.get("model_input_names", () if plain else ("token_type_ids",)):
+        types = 0
     return TextTokenizer(_tokenizer(file), token_limit, types, mask)
 
 
@@ -424,13 +430,16 @@ class _Refusing(TextTokenizer):
         raise ModelNotSupported(self._reason)
 
 
-def check_files(files: Iterable[str], name: str) -> None:
+def check_files(files: Iterable[str], folder: Path, name: str) -> None:
     """Whether there is a tokenizer among the files of a model.
+
+    Args:
+        folder: where its settings are, if it has some.
 
     Raises:
         ModelFilesDamaged: there is none.
     """
-    if not set(files) & {*FILES, _SETTINGS}:
+    if not set(files) & set(FILES) and _settings(folder, _SETTINGS).get("tokenizer_class") not in _NO_FILES:
         raise ModelFilesDamaged(
             f"There is no tokenizer in {quoted(name)}: no {FILE}. Save it there too: "
             "AutoTokenizer.from_pretrained(…).save_pretrained(folder)."

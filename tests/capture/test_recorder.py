@@ -9,10 +9,11 @@ from transformers import AttentionMaskInterface
 
 from attnviz.capture import custom_attention
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import AttentionLayer, kinds_and_layers, linear_layers, mixer_of
+from attnviz.capture.inspection import AttentionLayer, inspected, kinds_and_layers, linear_layers, mixer_of
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, recording
-from attnviz.errors import ModelNotSupported
+from attnviz.errors import AttentionNotRead, ModelNotSupported
+from attnviz.models import resolve
 from attnviz.trace import Token
 from tests.capture.tiny import FolderOf
 
@@ -28,8 +29,9 @@ def run(network: Any, ids: Tensor = IDS) -> Any:
 def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
-    with pytest.raises(ModelNotSupported, match="only backwards"):
-        run(open_network(folder_of("gpt2")))
+    network, entry = open_network(folder_of("gpt2")), resolve.entry(str(folder_of("gpt2")))
+    with pytest.raises(AttentionNotRead, match="does not give the weights"):
+        inspected(network, {"input_ids": IDS}, entry)
 
 
 def test_what_changes_the_scores_is_refused_by_its_name(folder_of: FolderOf) -> None:
