@@ -297,7 +297,7 @@ class HuggingFaceModel(Model):
         )
 
     def _start_of(self, taught: tuple[Token, ...]) -> Token:
-        """Return the token that the model itself puts before a target; for mBART it is the language's code."""
+        """Return the token that the model itself puts before a target; for mBART, the language's code."""
         shift = getattr(self.network, "prepare_decoder_input_ids_from_labels", None)
         if shift is None:
             return self._start()
