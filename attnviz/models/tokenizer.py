@@ -68,9 +68,6 @@ _SETTINGS = "tokenizer_config.json"
 _NO_FILES = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
 """Classes of tokenizers that need no vocabulary: their tokens are bytes or characters."""
 
-_PLAIN = ("PreTrainedTokenizerFast", "TokenizersBackend")
-"""Classes of tokenizers that return no `token_type_ids` unless their settings say so."""
-
 Reads = Callable[..., Mapping[str, Any]]
 """From a text or a pair to token ids, as a tokenizer of transformers makes them."""
 
@@ -342,8 +339,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
         return borrowed(_built(folder), token_limit, types)
     mask = settings.get("mask_token")
     mask = mask.get("content") if isinstance(mask, dict) else mask
-    plain = settings.get("tokenizer_class") in _PLAIN
-    if "token_type_ids" not in settings.get("model_input_names", () if plain else ("token_type_ids",)):
+    if "token_type_ids" not in settings.get("model_input_names", ("token_type_ids",)):
         types = 0
     return TextTokenizer(_tokenizer(file), token_limit, types, mask)
 
