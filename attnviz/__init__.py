@@ -135,7 +135,8 @@ def trace(
         edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" silences
             head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
             the last one counts. The trace's weights are those that the model went on with.
-        tokenizer: of transformers, for a model object; None: the tokens are given.
+        tokenizer: of transformers, or any function from text to ids with `convert_ids_to_tokens`, for a model
+            object; None: the tokens are given.
         dtype: in which numbers a folder or an id runs: "float32", "bfloat16", "float16", or torch's own.
         device: where it runs: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A name may say both,
             wherever one is taken: "owner/name#bfloat16#cuda".

@@ -1,34 +1,44 @@
-"""Writing a file whole or not at all."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
+import os
+import secrets
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 
 @contextmanager
 def atomic_file(file: Path) -> Iterator[BinaryIO]:
-    """Opens what takes the place of a file when the block ends well; else what was there before stays.
+    """Open a temporary file that replaces `file` when the block succeeds; otherwise `file` is unchanged.
 
-    What is no ordinary file, such as a pipe, cannot be replaced, and gets what is written as it comes.
+    Each writer has a temporary file of its own, so concurrent writers do not disturb each other or any
+    reader. Special files, such as pipes, cannot be replaced and are written directly.
 
     Raises:
-        OSError: it cannot be written; the error says which file, a full disk's too.
+        OSError: the file cannot be written; its `filename` is `file`.
     """
-    place = file.resolve()  # a link stays a link, to what is new
-    beside = place.with_name(f".{place.name}.new")
+    target = file.resolve()  # a symbolic link is kept, and its target replaced
     try:
-        if place.exists() and not place.is_file():
-            with place.open("wb") as opened:
+        if target.exists() and not target.is_file():
+            with target.open("wb") as opened:
                 yield opened
-        else:
-            with beside.open("wb") as opened:
+            return
+        # `tempfile.mkstemp` would make it readable by its owner alone; "x" respects the umask.
+        temporary = target.with_name(f".attnviz-{secrets.token_hex(8)}.tmp")
+        try:
+            with temporary.open("xb") as opened:
                 yield opened
-            beside.replace(place)
+                opened.flush()
+                os.fsync(opened.fileno())
+            with suppress(FileNotFoundError):  # a new file
+                shutil.copymode(target, temporary)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         error.filename = str(file)
         raise
-    finally:
-        beside.unlink(missing_ok=True)

@@ -41,6 +41,15 @@ def _threads_stay_as_few() -> Iterator[None]:
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
+@pytest.fixture(autouse=True)
+def _tokenizers_work_in_this_process(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process for each of thousands of small models would take as long as all else together."""
+    if request.path.name != "test_tokenizer_client.py":
+        from attnviz.models import tokenizer
+
+        monkeypatch.setattr(tokenizer, "guarded_in_folder", tokenizer.in_folder)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _no_model_is_opened_yet() -> None:
     """Whatever files ran before in this process: pages list what was opened there."""

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,53 @@ def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
     finally:
         os.close(reading)
     assert pipe.is_fifo()
+
+
+def test_concurrent_writers_and_readers_see_whole_files(tmp_path: Path) -> None:
+    file = tmp_path / "table"
+    contents = [bytes([number]) * 100_000 for number in range(8)]
+
+    def write(content: bytes) -> None:
+        for _ in range(10):
+            with atomic_file(file) as opened:
+                opened.write(content[:50_000])
+                opened.flush()
+                opened.write(content[50_000:])
+
+    def read(_: bytes) -> list[bytes]:
+        return [file.read_bytes() for _ in range(10)]
+
+    write(contents[0])
+    with ThreadPoolExecutor(16) as pool:
+        writers = [pool.submit(write, content) for content in contents]
+        read_by_all = list(pool.map(read, contents))
+        for writer in writers:
+            writer.result()
+    assert {found for each in read_by_all for found in each} <= set(contents)
+    assert names(tmp_path) == ["table"]
+
+
+def test_writers_that_overlap_use_files_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "table"
+    with atomic_file(file) as first, atomic_file(file) as second:
+        first.write(b"first")
+        second.write(b"second")
+    assert file.read_bytes() == b"first"  # the one that ended last
+    assert names(tmp_path) == ["table"]
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    file = tmp_path / "table"
+    file.write_bytes(b"before")
+    file.chmod(0o640)
+    with atomic_file(file) as opened:
+        opened.write(b"after")
+    assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file_and_a_long_name(tmp_path: Path) -> None:
+    file, plain = tmp_path / ("x" * 255), tmp_path / "plain"
+    plain.write_bytes(b"")
+    with atomic_file(file) as opened:
+        opened.write(b"new")
+    assert file.stat().st_mode == plain.stat().st_mode

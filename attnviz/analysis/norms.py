@@ -32,8 +32,9 @@ def handed_over(block: Block, query: int) -> Floats:
     block.need_vectors()
     if block.projection is None:
         raise AttnvizError(
-            "The trace has no W_O, and the lengths cannot be computed: it was saved without, or the model "
-            "does something else with its heads’ outputs before it mixes them."
+            "The trace has no W_O, and the lengths cannot be computed: it was saved without, the model does "
+            "something else with its heads’ outputs before it mixes them, or the layer that mixes them is no "
+            "matrix (8-bit layers round what they are given)."
         )
     carried: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
     return carried

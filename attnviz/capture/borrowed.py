@@ -9,9 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+import torch
+from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers import (
     BaseImageProcessor,
     FeatureExtractionMixin,
@@ -21,6 +25,8 @@ from transformers import (
     PreTrainedTokenizerBase,
     ProcessorMixin,
 )
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
@@ -32,6 +38,7 @@ from attnviz.capture.network import (
     in_silence,
     refuse_rounding,
     refuse_unreadable,
+    vocabulary_rows,
 )
 from attnviz.capture.weights_alone import opened
 from attnviz.errors import AttnvizError, ModelNotSupported, quoted
@@ -53,12 +60,18 @@ _PROPERTIES = ("auto_model", "model", "tokenizer")
 """What other libraries document, whatever they call it inside."""
 _MAX_DEPTH = 3  # of a model inside of other objects
 
+_ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, torch.dtype, torch.device)
+"""What holds no tensor of a model, or is not copied by `deepcopy`."""
+
+_MAX_COPIED = 2**20
+"""The most numbers of a buffer that is copied. Larger ones are weights of quantized layers."""
+
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | HearingModel:
     """A model that somebody's program holds, ready to be recorded, in `eval` mode.
 
-    What runs is a second tree of the same modules, whose weights are the very same tensors: nothing is set,
-    hooked or put back on the object, so several threads may lend one, and train it on afterwards.
+    What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
+    the object, so several threads may lend one, and train it on afterwards.
 
     Args:
         model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
@@ -101,8 +114,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         )
     facts = config.facts_of(_as_built(theirs, name), name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
-        rows = len(theirs.get_input_embeddings().get_parameter("weight"))
-        reads = tokenizer.numbers(rows, facts.token_limit)
+        reads = tokenizer.numbers(vocabulary_rows(theirs), facts.token_limit)
     else:
         types = getattr(theirs.config, "type_vocab_size", None)
         reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
@@ -139,7 +151,19 @@ def _hearing(
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
     learned = Counter[str]({_dtype(theirs): sum(parameter.numel() for parameter in theirs.parameters())})
-    return folder.described(name, name, facts, learned, _dtype(theirs), Borrowed(next(_numbers)))
+    origin = Borrowed(next(_numbers), _own_attention(theirs))
+    return folder.described(name, name, facts, learned, _dtype(theirs), origin)
+
+
+def _own_attention(network: PreTrainedModel) -> str | None:
+    """Return the name of the attention function that the model was set to, unless it is transformers'."""
+    name: str = network.config._attn_implementation  # noqa: SLF001 - transformers has no public name for it
+    for functions in (ALL_ATTENTION_FUNCTIONS, ALL_MASK_ATTENTION_FUNCTIONS):
+        function = functions.get(name)
+        home = getattr(function, "__module__", None) or type(function).__module__
+        if function is not None and not home.startswith(("transformers.", "attnviz.")):
+            return name
+    return None
 
 
 def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
@@ -150,12 +174,14 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     network.config.is_encoder_decoder = _as_built(theirs, name).is_encoder_decoder
     family = network.config.model_type
     own, wanted = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
+    if weights_alone:
+        wanted = _own_attention(theirs) or wanted
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
         network.config._attn_implementation = wanted  # noqa: SLF001
     else:
         with in_silence(), in_our_words(Path(name), name):
             compute_with(network, wanted)
-    if weights_alone and network.config._attn_implementation != "eager":  # noqa: SLF001
+    if weights_alone and network.config._attn_implementation != wanted:  # noqa: SLF001
         raise ModelNotSupported(
             f"The attention implementation of {quoted(name)} cannot be changed once it is loaded. Load it "
             'with attn_implementation="eager".'
@@ -311,14 +337,9 @@ def _property(holder: object, name: str) -> object:
 
 
 def _copied(network: PreTrainedModel) -> PreTrainedModel:
-    """A second tree of modules over the same weights and hooks, in `eval` mode."""
-    kept: list[Any] = [*network.parameters(), *network.buffers()]
-    for module in network.modules():
-        for name, hooks in vars(module).items():
-            if name.endswith("_hooks"):
-                kept += hooks.values() if isinstance(hooks, Mapping) else hooks
+    """Return a second tree of modules over the same weights and hooks, in `eval` mode."""
     try:
-        own = copy.deepcopy(network, {id(each): each for each in kept})
+        own = copy.deepcopy(network, _memo(network))
     except (RuntimeError, TypeError, ValueError) as error:
         raise ModelNotSupported(
             f"{type(network).__name__} holds something that cannot be copied, so it cannot be shown and stay "
@@ -327,3 +348,55 @@ def _copied(network: PreTrainedModel) -> PreTrainedModel:
     own.config.return_dict = True
     own.eval()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     return own
+
+
+def _memo(network: PreTrainedModel) -> dict[int, Any]:
+    """Return what `deepcopy` must not copy: hooks as they are, and for each tensor a new one of its own.
+
+    A forward pass may set attributes of a parameter (bitsandbytes moves its 8-bit weights from the parameter
+    to the layer), replace its data, or write into a buffer (counters, observers of value ranges). So no
+    tensor object is shared, only the memory of large ones.
+    """
+    memo: dict[int, Any] = {}
+    attributed: list[Tensor] = []
+    parts: list[Any] = [network]
+    seen: set[int] = set()
+    while parts:
+        part = parts.pop()
+        if id(part) in seen or isinstance(part, _ATOMS):
+            continue
+        seen.add(id(part))
+        if isinstance(part, Tensor) and not is_lazy(part):
+            memo[id(part)] = _second(part)
+            if vars(part) and not _is_made_of_others(part):
+                attributed.append(part)
+        if isinstance(part, Mapping):
+            parts += part.values()
+        elif isinstance(part, list | tuple | set | frozenset):
+            parts += part
+        for name, value in getattr(part, "__dict__", {}).items():
+            if isinstance(part, nn.Module) and name.endswith("_hooks"):
+                hooks = value.values() if isinstance(value, Mapping) else value
+                memo.update((id(hook), hook) for hook in hooks)
+            else:
+                parts.append(value)
+    for tensor in attributed:
+        vars(memo[id(tensor)]).update(copy.deepcopy(vars(tensor), memo))
+    return memo
+
+
+def _second(tensor: Tensor) -> Tensor:
+    """Return a second object of a tensor's class over the same memory; of a small buffer, over a copy."""
+    if _is_made_of_others(tensor):
+        again = tensor.detach()
+        return nn.Parameter(again, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else again
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public way keeps a subclass
+        plain = tensor.detach()
+        if not isinstance(tensor, nn.Parameter) and tensor.numel() <= _MAX_COPIED:
+            plain = plain.clone()
+        return torch.Tensor._make_subclass(type(tensor), plain, tensor.requires_grad)  # noqa: SLF001
+
+
+def _is_made_of_others(tensor: Tensor) -> bool:
+    """Return whether a tensor wraps others, as torchao's quantized ones do."""
+    return bool(is_traceable_wrapper_subclass(tensor))

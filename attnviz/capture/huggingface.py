@@ -24,7 +24,7 @@ from attnviz.capture.model import (
     as_model_input,
     numbers_of_variant,
 )
-from attnviz.capture.network import begins_with, expects
+from attnviz.capture.network import begins_with, expects, vocabulary_rows
 from attnviz.errors import ModelNotSupported, quoted
 from attnviz.interventions.edit import Edit, Edits, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
@@ -91,6 +91,8 @@ class HuggingFaceModel(Model):
         self._reads_twice = self._paired and reads_twice([type(self.network).__name__])
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = self._inspected()
+        if self.layers:
+            self.entry = entry.of_kind(self.layers[0].kind)
         self._begins_with = begins_with(self.network, self._sample()) if self._reads_twice else None
         forward.prepare(self.network, self.layers)
         self._inputs: dict[tuple[ModelInput, Edits], TokenizedInput] = {}
@@ -255,7 +257,7 @@ class HuggingFaceModel(Model):
         taught = self.tokenizer.of_target.tokens(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None
-        shifted = (self._start(), *(taught if end is None else taught[:-1]))
+        shifted = (self._start_of(taught), *(taught if end is None else taught[:-1]))
         read = replace(read, target=shifted, target_text=given.target, end=end)
         return read if given.writing is None else self._written(read, given.writing, edits)
 
@@ -273,7 +275,7 @@ class HuggingFaceModel(Model):
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
         """Some tokenizers have got tokens after their model had learned its own."""
-        rows = len(self.network.get_input_embeddings().get_parameter("weight"))
+        rows = vocabulary_rows(self.network)
         unknown = next((token for token in tokens if token.id >= rows), None)
         if unknown is not None:
             raise ModelNotSupported(
@@ -322,6 +324,16 @@ class HuggingFaceModel(Model):
             f"{quoted(self.name)} does not say with which token its decoder begins "
             "(decoder_start_token_id in its config)."
         )
+
+    def _start_of(self, taught: tuple[Token, ...]) -> Token:
+        """Return the token that the model itself puts before a target; for mBART, the language's code."""
+        shift = getattr(self.network, "prepare_decoder_input_ids_from_labels", None)
+        if shift is None:
+            return self._start()
+        try:
+            return self.tokenizer.special(int(shift(_ids(taught).to(self.network.device))[0, 0]))
+        except ValueError:  # its config has no such token
+            return self._start()
 
     def _arguments(self, read: TokenizedInput) -> Mapping[str, Tensor]:
         """What the network is called with."""

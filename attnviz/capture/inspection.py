@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +19,15 @@ from attnviz.capture import custom_attention
 from attnviz.capture.arrays import owned
 from attnviz.capture.network import compute_with
 from attnviz.capture.recorder import IMPLEMENTATION, Enough, Record, attend, recording
-from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
-from attnviz.models.catalogue import Entry
+from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported, quoted
+from attnviz.models.catalogue import Borrowed, Entry
 from attnviz.trace import Floats, Kind
 
 TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
+
+_MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
+"""How far two ways to compute one thing may be apart, as a share of its largest number."""
 
 _MOST_QUOTED = 200  # characters of an error of torch that ours repeats
 
@@ -46,6 +50,7 @@ class AttentionLayer:
         kind, layer: which one it is; the layer counts from 0.
         heads: how many it has.
         mixer: the linear layer with its W_O, or None where it was not found.
+        sample: what that layer was given when the model was inspected.
     """
 
     module: nn.Module
@@ -53,20 +58,40 @@ class AttentionLayer:
     layer: int
     heads: int
     mixer: nn.Module | None
+    sample: Tensor | None = None
 
     @cached_property
     def projection(self) -> Floats | None:
         """W_O as its heads' slices [head, d_head, d_model], or None where it was not found."""
         if self.mixer is None:
             return None
-        weight = self.mixer.get_parameter("weight").detach()
-        inner = inner_layer(self.mixer)
-        rows = weight if isinstance(inner, Conv1D) else weight.T  # [head · d_head, d_model]
-        if inner is not self.mixer:  # the weight is the inner layer's: what is made of each unit vector?
-            with torch.inference_mode(), exactly(rows.device):
-                units = torch.eye(len(rows), dtype=rows.dtype, device=rows.device)
-                rows = self.mixer(units) - self.mixer(torch.zeros_like(units))
-        return owned(rows.reshape(self.heads, -1, rows.shape[1]))
+        weight = vars(self.mixer)["_parameters"].get("weight")
+        rows: Tensor | None
+        if type(self.mixer) in (nn.Linear, Conv1D) and type(weight) is nn.Parameter:
+            rows = weight.detach() if isinstance(self.mixer, Conv1D) else weight.detach().T
+        else:
+            rows = _evaluated(self.mixer, self.sample)
+        return None if rows is None else owned(rows.reshape(self.heads, -1, rows.shape[1]))
+
+
+def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
+    """W_O, [head · d_head, d_model], of a layer with adapters or with weights that are stored otherwise.
+
+    It is what the layer makes of unit vectors, if that explains what it makes of a sample: a layer that
+    rounds its input to 8 bits is no matrix.
+    """
+    if sample is None:
+        return None
+    try:
+        with torch.inference_mode(), exactly(sample.device):
+            units = torch.eye(sample.shape[-1], dtype=sample.dtype, device=sample.device)
+            bias = mixer(torch.zeros_like(units[:1])).float()
+            rows: Tensor = mixer(units).float() - bias
+            whole = mixer(sample).float()
+            off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
+    except Exception:  # noqa: BLE001 - whatever the code of a quantized layer raises for other inputs
+        return None
+    return rows if off <= _MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
 def inspected(
@@ -92,10 +117,12 @@ def inspected(
             )
         expected = _by_transformers(network, inputs)
         layers = tuple(
-            AttentionLayer(record.module, kind, layer, record.query.shape[1], mixer_of(record, calls))
+            AttentionLayer(record.module, kind, layer, record.query.shape[1], *mixer_of(record, calls))
             for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
         )
         _compare_all(type(network).__name__, layers, records, expected, entry)
+        if isinstance(entry.origin, Borrowed) and entry.origin.attention is not None:
+            _compare_with_own(network, inputs, entry.origin.attention, expected)
     return layers
 
 
@@ -138,7 +165,7 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     Raises:
         ModelNotSupported: they differ by more than `TOLERANCE`.
     """
-    with exactly(record.query.device):
+    with record.precision():
         steps = (record.query, record.key, record.mask, record.scale, record.bias, record.cap, record.sinks)
         _, formula = attend(*steps)
     off = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
@@ -190,10 +217,15 @@ def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Te
     Only for a model that nobody else uses yet: every thread's calls are collected.
     """
     calls: list[tuple[nn.Module, Tensor]] = []
+
+    def collect(layer: nn.Module, inputs: tuple[object, ...]) -> None:
+        if inputs and isinstance(inputs[0], Tensor):
+            calls.append((layer, inputs[0]))
+
     hooks = [
-        module.register_forward_pre_hook(lambda layer, inputs: calls.append((layer, inputs[0])))
+        module.register_forward_pre_hook(collect)
         for module in network.modules()
-        if isinstance(inner_layer(module), nn.Linear | Conv1D)
+        if isinstance(inner_layer(module), nn.Linear | Conv1D) or "Linear" in type(module).__name__
     ]
     try:
         yield calls
@@ -207,34 +239,67 @@ def inner_layer(module: nn.Module) -> object:
     return getattr(module, "base_layer", module)
 
 
-def mixer_of(record: Record, calls: Sequence[tuple[nn.Module, Tensor]]) -> nn.Module | None:
-    """The linear layer that holds an attention's W_O, which mixes its heads again.
+def mixer_of(
+    record: Record, calls: Sequence[tuple[nn.Module, Tensor]]
+) -> tuple[nn.Module, Tensor] | tuple[None, None]:
+    """The linear layer that holds an attention's W_O, which mixes its heads again, and what it was given.
 
     It is the one whose input was the heads' outputs side by side (Vaswani et al. 2017, section 3.2.2), so no
     list of names is needed, and none can be wrong. None where no layer got exactly that: then the model does
     something else with them first.
     """
-    concatenated = record.concatenated()
+    concatenated = record.concatenated().float()
     for layer, given in calls:
-        if given.shape == concatenated.shape and torch.allclose(given, concatenated, atol=TOLERANCE, rtol=0):
-            return layer
-    return None
+        if given.shape != concatenated.shape:
+            continue
+        # An adapter's own layers may compute in other numbers than the model (LoRA: in float32).
+        if torch.allclose(given.float(), concatenated, atol=TOLERANCE, rtol=0):
+            return layer, given
+    return None, None
 
 
-def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
-    """What the model returns with the attention that transformers calls `eager`."""
+def _by_transformers(
+    network: PreTrainedModel, inputs: Mapping[str, Tensor], attention: str = "eager"
+) -> object:
+    """What the model returns with the attention that transformers calls so."""
     if custom_attention.has(network.config.model_type):
         return run(network, inputs)  # it was loaded so
-    compute_with(network, "eager")
+    compute_with(network, attention)
     try:
         return run(network, inputs, returning=True)
     finally:
         compute_with(network, IMPLEMENTATION)
 
 
+def _compare_with_own(
+    network: PreTrainedModel, inputs: Mapping[str, Tensor], attention: str, expected: object
+) -> None:
+    """Whether the attention function of a model's owner computes what `eager` does.
+
+    Raises:
+        AttentionNotRead: it does not.
+    """
+    returned: Any = _by_transformers(network, inputs, attention)
+    standard: Any = expected
+    pairs = [(returned[0], standard[0])]  # all that there is to compare, where it returns no weights
+    for kind in _RETURNED:
+        weights = zip(weights_of(returned, kind), weights_of(expected, kind), strict=False)
+        pairs += [(own, other) for own, other in weights if own is not None]
+    for number, (own, other) in enumerate(pairs):
+        rounding = _MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
+        most = TOLERANCE if number and own.dtype == torch.float32 else rounding
+        off = (own.float() - other.float()).abs().max() if own.shape == other.shape else math.inf
+        if not off <= most:
+            raise AttentionNotRead(
+                f"{type(network).__name__} computes attention by a function of its owner’s, "
+                f"{quoted(attention)}, which differs from transformers’ own."
+            )
+
+
 def _compare_all(
     name: str, layers: tuple[AttentionLayer, ...], records: list[Record], expected: object, entry: Entry
 ) -> None:
+    entry = entry.of_kind(layers[0].kind)
     for kind in dict.fromkeys((*entry.kinds, *(layer.kind for layer in layers))):
         returned = weights_of(expected, kind)
         ours = [record for record, layer in zip(records, layers, strict=True) if layer.kind == kind]

@@ -184,6 +184,12 @@ def begins_with(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int |
     return None if first == int(inputs["input_ids"][0, -1]) else first
 
 
+def vocabulary_rows(network: PreTrainedModel) -> int:
+    """How many tokens the model has a vector for; adapters and quantized tables have no `weight` to count."""
+    rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
+    return rows if isinstance(rows, int) else int(network.config.vocab_size)
+
+
 def _with_head(config: PreTrainedConfig) -> Any:
     """The Auto class of transformers for the model with the head that it was saved with."""
     family = config.model_type
@@ -255,7 +261,7 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
         raise AttentionNotRead(
             f"{quoted(name)} computes attention in a way of its own, which attnviz cannot read."
         ) from error
-    except (ValueError, ImportError, AttributeError, TypeError) as error:
+    except Exception as error:  # what a model class raises differs by family
         raise ModelNotSupported(
             f"transformers cannot build the model {quoted(name)}: {_first_line(error, folder)}"
         ) from error

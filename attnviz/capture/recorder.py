@@ -39,6 +39,7 @@ class Record(NamedTuple):
         weights: [batch, head, query, key], with which the module went on.
         cap: what the scores are squeezed between before the mask is added, −cap and cap, or None.
         sinks: [head], a score of each head that belongs to no token, or None.
+        autocast: the dtype of the automatic mixed precision in which it ran, or None.
     """
 
     module: nn.Module
@@ -51,10 +52,16 @@ class Record(NamedTuple):
     weights: Tensor
     cap: float | None = None
     sinks: Tensor | None = None
+    autocast: torch.dtype | None = None
+
+    def precision(self) -> torch.autocast:
+        """In this block numbers have the precision in which the attention ran."""
+        return torch.autocast(self.query.device.type, self.autocast, enabled=self.autocast is not None)
 
     def concatenated(self) -> Tensor:
         """[batch, token, head · d_head]: what the heads read, side by side."""
-        return (self.weights @ self.value).transpose(1, 2).flatten(2)
+        with self.precision():
+            return (self.weights @ self.value.to(self.weights.dtype)).transpose(1, 2).flatten(2)
 
 
 class Enough(Exception):
@@ -91,6 +98,9 @@ def listening() -> bool:
 def keep(record: Record) -> None:
     """Adds a record, if this thread is recording."""
     records, weights_of = _recording.get() or ([], None)
+    device = record.query.device.type
+    if torch.is_autocast_enabled(device):  # by the model itself, as Accelerate wraps it
+        record = record._replace(autocast=torch.get_autocast_dtype(device))
     if weights_of is not None:
         nothing = record.weights.new_empty(0)
         record = record._replace(query=nothing, key=nothing, value=nothing, bias=None)
@@ -152,7 +162,7 @@ def _recorded_attention(
     **more: Any,
 ) -> tuple[Tensor, Tensor]:
     """The attention function that transformers calls; its signature is theirs."""
-    _refuse_what_is_not_understood(module, query, attention_mask, dropout, more)
+    _refuse_what_is_not_understood(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
     groups = query.shape[1] // key.shape[1]  # grouped-query attention: one key serves several heads
     if groups > 1:
@@ -165,7 +175,7 @@ def _recorded_attention(
 
 
 def _refuse_what_is_not_understood(
-    module: nn.Module, query: Tensor, mask: Tensor | None, dropout: float, more: dict[str, Any]
+    module: nn.Module, query: Tensor, dropout: float, more: dict[str, Any]
 ) -> None:
     name = type(module).__name__
     unknown = sorted(key for key, given in more.items() if given is not None and key not in _HARMLESS)
@@ -181,8 +191,6 @@ def _refuse_what_is_not_understood(
         raise ModelNotSupported(
             f"{name} computes in {query.dtype}; attnviz keeps float32. Load it with that dtype."
         )
-    if mask is None and getattr(module, "is_causal", False) and query.shape[2] > 1:
-        raise ModelNotSupported(f"{name} looks only backwards, but was given no mask that says so.")
 
 
 AttentionInterface.register(IMPLEMENTATION, _recorded_attention)

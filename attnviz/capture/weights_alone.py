@@ -91,6 +91,9 @@ class WeightsModel(HuggingFaceModel):
         lengths = [ids.shape[1] for ids in sample.values()]
         with torch.inference_mode():
             returned = run(self.network, sample, returning=True)
+        if not self._paired:
+            forwards = (layer.triu(1).any() for layer in weights_of(returned, "encoder") if layer is not None)
+            self.entry = self.entry.of_kind("encoder" if any(forwards) else "decoder")
         for kind in self.entry.kinds:
             shape = (1, self.entry.heads, *forward.sides(lengths[0], lengths[-1])[kind])
             layers = weights_of(returned, kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -134,9 +134,11 @@ class Borrowed:
 
     Attributes:
         number: which loan of an object it is.
+        attention: the name of the attention function that its owner has registered for it, or None.
     """
 
     number: int
+    attention: str | None = None
 
     @property
     def folder(self) -> Path:
@@ -204,6 +206,12 @@ class Entry:
         if not self.layers:
             return ("decoder",)
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
+
+    def of_kind(self, kind: Kind) -> Entry:
+        """The same model of one stack with this kind of attention, which its masks show."""
+        if kind in self.kinds:
+            return self
+        return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
 
     @property
     def sees(self) -> bool:

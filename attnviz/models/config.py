@@ -331,6 +331,9 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     encoders = {*families.SEES, *families.HEARS, "siglip_text_model"}
     if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
+    unmasked = getattr(config, "use_bidirectional_attention", None) is True  # EmbeddingGemma
+    if unmasked or getattr(config, "is_causal", None) is False or family == "bert-generation":
+        return layers, 0
     language_models = ("clip_text_model", "_text")  # of CLIP, and of models that read pictures, too
     if family.endswith(language_models) or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return 0, layers  # each of its tokens sees those before it, as a decoder's do

@@ -107,7 +107,7 @@ def _entry(folder: Path, name: str, of_files: str, dtype: DType) -> Entry:
         learned += weights.learned_numbers(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, learned, dtype, Folder(folder, of_files))
     if facts.words:
-        tokenizer.check_files(files, name)
+        tokenizer.check_files(files, folder, name)
     if found.reads:
         found = replace(found, pairs=facts.joins and joins(tokenizer.tokenizer_of(found)))
     return found
@@ -125,11 +125,18 @@ def _check_place(folder: Path, file: str, name: str) -> None:
 
 def joins(reads: tokenizer.TextTokenizer) -> bool:
     """Whether the tokenizer sets special tokens of its own around a second sentence, as BERT's does."""
-    try:
-        one, two = (sum(token.special for token in reads.tokens("a", second)) for second in (None, "a"))
-    except AttnvizError:
-        return False  # a tokenizer of its own kind, which drops letters
-    return two > one > 0
+    for sample in (
+        "a",
+        "ACGTACGT",
+    ):  # the second for tokenizers of DNA and proteins, which drop small letters
+        try:
+            one, two = (
+                sum(token.special for token in reads.tokens(sample, second)) for second in (None, sample)
+            )
+        except (AttnvizError, TypeError, ValueError):
+            continue
+        return two > one > 0
+    return False
 
 
 def _description(facts: Facts, parameters: int, stored: str, dtype: DType) -> str:

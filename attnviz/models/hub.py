@@ -119,7 +119,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
             told(0)
             if (file, size) == listing.weights[0] and listing.facts.words:
                 # Before gigabytes come for nothing: can the model's texts be read?
-                tokenizer.in_folder(listing.snapshot, listing.facts.token_limit)
+                tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
             hub_files.fetched(repository, file, listing.commit, name, told)
             before += size
         told(0)
@@ -155,7 +155,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_OF_A_NUMBER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if facts.words:
-        tokenizer.check_files(sizes, name)
+        tokenizer.check_files(sizes, snapshot, name)
     tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(
         commit=commit,

@@ -20,9 +20,6 @@ PATIENCE_SECONDS = 5.0
 Came = Callable[[int], None]
 """Told how many bytes of a file have come; what it raises ends the download."""
 
-MOST_HEADER_BYTES = 25_000_000
-"""The longest header of a file of weights that is read; those of common models have less than 1 MB."""
-
 _LOG_IN = "log in on this machine with “hf auth login”"
 _WHO_ASKS = "attnviz"
 _FIRST_BYTES = 100_000  # of a weights file, asked for at once: most headers are shorter
@@ -92,7 +89,7 @@ def learned_numbers(repository: str, file: str, size: int, commit: str, name: st
     `weights.learned_numbers` checks it as it checks a whole file.
 
     Raises:
-        ModelFilesDamaged: as `weights.learned_numbers` says.
+        ModelFilesDamaged, ModelNotSupported: as `weights.learned_numbers` says.
         UnknownModel, ModelNotReachable: see `in_our_words`.
     """
     from huggingface_hub import hf_hub_url
@@ -101,10 +98,12 @@ def learned_numbers(repository: str, file: str, size: int, commit: str, name: st
         url = hf_hub_url(repository, file, revision=commit, endpoint=endpoint())
         start = _read_part(url, 0, min(size, _FIRST_BYTES))
         end = 8 + int.from_bytes(start[:8], "little")  # a header begins with its own length
-        if end > min(size, MOST_HEADER_BYTES):
+        if end > size:
             raise ModelFilesDamaged(
                 f"{file} of {quoted(name)} is damaged: its header claims {end:,} bytes. Download it again."
             )
+        if end > weights.MAX_HEADER_BYTES:
+            raise weights.too_many_tensors(f"{file} of {quoted(name)}")
         if end > len(start):
             start += _read_part(url, len(start), end)
         copy = Path(folder) / "model.safetensors"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -24,11 +25,15 @@ from attnviz.errors import (
 )
 from attnviz.importing import gate, need_extra
 from attnviz.models import catalogue, marian
+from attnviz.models.python_tokenizer import Encoded, PythonTokenizer, is_tokenizer, spans_of_steps
+from attnviz.models.tokenizer_client import Client, RemoteTokenizer, Side
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
 from attnviz.trace import Token
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
+
+    from attnviz.models.tokenizer_client import Encoding as RemoteEncoding
 
 FILE = "tokenizer.json"
 
@@ -45,12 +50,29 @@ _MOST_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
 _MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
 _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
 
-_NO_OFFSETS = (
-    "No tokenizer can be made of this model's files that tells where in the text its tokens stand, so "
-    "nothing could be drawn over the text. Put a tokenizer.json beside the model: a fast tokenizer writes "
-    "one with tokenizer.save_pretrained(folder). Where there is no fast one, a program can give the tokens: "
+_NOT_BUILT = (
+    "transformers can make no tokenizer of this model's files. Put a tokenizer.json beside the model: a fast "
+    "tokenizer writes one with tokenizer.save_pretrained(folder). Or give the tokens from a program: "
     "attnviz.trace(tokenizer(text), model), with a model object."
 )
+_NO_TOKENIZER = (
+    "A model object reads a text with its tokenizer: say tokenizer=…. Without one it reads tokens, as "
+    "tokenizer(text) returns them."
+)
+_NO_LANGUAGE = (
+    "This tokenizer has no target language, so the target would begin with the code of the source language. "
+    'Set it: tokenizer.tgt_lang = "…".'
+)
+_SWITCH = "_switch_to_target_mode"
+"""The method by which tokenizers of transformers begin to read what a decoder is taught to write."""
+
+_SETTINGS = "tokenizer_config.json"
+
+_NO_FILES = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
+"""Classes of tokenizers that need no vocabulary: their tokens are bytes or characters."""
+
+Reads = Callable[..., Mapping[str, Any]]
+"""From a text or a pair to token ids, as a tokenizer of transformers makes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,42 +104,53 @@ def _panics_told() -> Iterator[None]:
 class TextTokenizer:
     """A model's tokenizer, with the checks that a visitor's text needs.
 
-    It works with the `tokenizers` library alone, without the state that transformers' wrapper changes on
-    every call, so any number of threads may share one.
+    It works with the `tokenizers` library alone, or with a tokenizer in Python that has its methods, so any
+    number of threads may share one.
 
     Args:
-        tokenizer: the inner tokenizer, which nobody else uses.
-        types: how many sentences the model was taught to tell apart, if its config tells.
-        mask: how the masked token is typed, if somebody tells.
-        wrapper: transformers' tokenizer around it, where that is a caller's: both must agree on each text.
+        tokenizer: the inner tokenizer, which nobody else uses, or one in a process of its own.
+        types: the number of sentences that the model distinguishes, if its config has it.
+        mask: the spelling of the masked token, if it is known.
+        reads: what transformers' tokenizer around it makes of a text or a pair, where that is a caller's:
+            both must agree on each text. Its `token_type_ids` are the model's; without them all are 0.
     """
 
     def __init__(
         self,
-        tokenizer: Tokenizer,
+        tokenizer: Tokenizer | PythonTokenizer | RemoteTokenizer,
         token_limit: int,
         types: object = None,
         mask: object = None,
-        wrapper: Any = None,
+        reads: Reads | None = None,
     ) -> None:
         self.token_limit = token_limit
         self._tokenizer = tokenizer
-        # The published file truncates and pads for its training batches; here nothing is cut in silence.
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
         self._types = types
-        self._wrapper = wrapper
+        self._reads = reads
+        self._lock = threading.Lock()  # transformers' tokenizers change on every call
         self.of_target: TextTokenizer = self
         """What reads an encoder–decoder's target."""
-        self._special = {
-            number for number, added in self._tokenizer.get_added_tokens_decoder().items() if added.special
-        }
+        self._special = special_ids(tokenizer)
         masks = (each for each in (mask, *_MASKS) if isinstance(each, str) and self.id_of(each) is not None)
         self.mask: str | None = next(masks, None)
         """How the masked token is typed; None if the vocabulary has none."""
         self.mask_id = None if self.mask is None else self.id_of(self.mask)
 
-    def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding:
+    def side(self) -> Side:
+        """Describe it to a process that applies it from outside."""
+        return Side(sorted(self._special), self.mask, self._types, self._reads is not None)
+
+    @property
+    def inner(self) -> Any:
+        """The inner tokenizer."""
+        return self._tokenizer
+
+    @property
+    def reads(self) -> Reads | None:
+        """As the argument."""
+        return self._reads
+
+    def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding | Encoded | RemoteEncoding:
         with _panics_told():
             return self._tokenizer.encode(*texts)
 
@@ -148,7 +181,12 @@ class TextTokenizer:
         encoding = self._encoded(texts)
         if len(encoding) > self.token_limit:
             raise TextTooLong(len(encoding), self.token_limit, together=second is not None)
-        if self._wrapper is not None and self._wrapper(*texts)["input_ids"] != encoding.ids:
+        type_ids = encoding.type_ids
+        if self._reads is not None:
+            with self._lock:
+                found = self._reads(*texts)
+            type_ids = found.get("token_type_ids", [0] * len(encoding))
+        if self._reads is not None and found["input_ids"] != encoding.ids:
             raise ModelNotSupported(
                 "The tokenizer makes other tokens of this text than the fast tokenizer inside of it, which "
                 "tells where they stand. Give the tokens, as tokenizer(text) returns them, and not the text."
@@ -162,7 +200,7 @@ class TextTokenizer:
                     "Type a sentence, for example: The dog is tired."
                 )
         learned = self._types if isinstance(self._types, int) else 2
-        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in encoding.type_ids))
+        return TokenizedText(tokens, tuple(number if number < learned else 0 for number in type_ids))
 
     def of_ids(
         self, ids: Sequence[int], segments: Sequence[int] | None = None
@@ -217,7 +255,7 @@ class TextTokenizer:
         full = text + (steps[-1] if steps else "")
         word = next((token.word for token in reversed(tokens) if token.word is not None), 0)
         placed = []
-        for number, (start, end) in zip(ids, _spans_of_steps(steps), strict=True):
+        for number, (start, end) in zip(ids, spans_of_steps(steps), strict=True):
             if number in self._special:
                 placed.append(self.special(number))
             else:
@@ -259,7 +297,9 @@ class TextTokenizer:
         with _panics_told():
             return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
-    def _placed(self, encoding: Encoding, texts: tuple[str, ...]) -> tuple[Token, ...]:
+    def _placed(
+        self, encoding: Encoding | Encoded | RemoteEncoding, texts: tuple[str, ...]
+    ) -> tuple[Token, ...]:
         """The tokens with their spans, sentences and words; see `tokenized`."""
         spans, words, sentences = encoding.offsets, encoding.word_ids, encoding.sequence_ids
         placed: list[Token] = []
@@ -287,12 +327,34 @@ def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
         ModelFilesDamaged, ModelNotSupported: as `TextTokenizer` does.
     """
     assert not isinstance(entry.origin, catalogue.Trained)  # noqa: S101 - it has none; for the type checker
-    return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint)
+    guarded = isinstance(entry.origin, catalogue.Folder)
+    return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint, guarded=guarded)
 
 
 @lru_cache(_MOST_TOKENIZERS)
-def _cached(folder: Path, token_limit: int, of_files: str) -> TextTokenizer:  # noqa: ARG001 - the cache's key
-    return in_folder(folder, token_limit)
+def _cached(folder: Path, token_limit: int, of_files: str, *, guarded: bool) -> TextTokenizer:  # noqa: ARG001 - the cache's key
+    return guarded_in_folder(folder, token_limit) if guarded else in_folder(folder, token_limit)
+
+
+def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
+    """Return the tokenizer of somebody else's files, which works in a process with limits.
+
+    Raises:
+        ModelFilesDamaged, ModelNotSupported: as `in_folder` says, or it needs too much time or memory.
+    """
+    client = Client(folder, token_limit)
+    found = [_remote(client, number, token_limit) for number in range(len(client.sides))]
+    found[0].of_target = found[-1]
+    return found[0]
+
+
+def _remote(client: Client, number: int, token_limit: int) -> TextTokenizer:
+    """One side of a tokenizer in a process: it reads every text, or the source or the target."""
+    side = client.sides[number]
+    if side.refusal:
+        return _Refusing(side.refusal, {"0": 0}, token_limit)
+    remote = RemoteTokenizer(client, number)
+    return TextTokenizer(remote, token_limit, side.types, side.mask, remote.reference if side.reads else None)
 
 
 def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
@@ -305,81 +367,136 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
         ModelFilesDamaged: the files are missing or cannot be read.
         ModelNotSupported: the tokenizer does not tell where in the text its tokens stand.
     """
-    mask = _settings(folder, "tokenizer_config.json").get("mask_token")
-    types = _settings(folder, "config.json").get("type_vocab_size")
+    settings = _settings(folder, _SETTINGS)
+    config = _settings(folder, "config.json")
+    types = config.get("type_vocab_size")
+    file = folder / FILE
+    if not file.is_file() or (config.get("is_encoder_decoder") and _switches_languages(settings)):
+        return borrowed(_built(folder), token_limit, types)
+    mask = settings.get("mask_token")
     mask = mask.get("content") if isinstance(mask, dict) else mask
-    found = _tokenizer(folder)
-    if marian.is_marian(found):
-        return _of_languages(found, token_limit)
-    return TextTokenizer(found, token_limit, types, mask)
+    if "token_type_ids" not in settings.get("model_input_names", ("token_type_ids",)):
+        types = 0
+    return TextTokenizer(_tokenizer(file), token_limit, types, mask)
+
+
+def _switches_languages(settings: dict[str, Any]) -> bool:
+    """Return whether the tokenizer reads a target otherwise than a source, as those of NLLB and mBART do."""
+    with gate:
+        import transformers
+
+        found = getattr(transformers, str(settings.get("tokenizer_class")).removesuffix("Fast"), None)
+    return hasattr(found, _SWITCH)
 
 
 def _of_languages(wrapper: object, token_limit: int) -> TextTokenizer:
     source, target = (
-        TextTokenizer(cuts, token_limit, wrapper=reads) for cuts, reads in marian.languages(wrapper)
+        TextTokenizer(cuts, token_limit, reads=reads) for cuts, reads in marian.languages(wrapper)
     )
     source.of_target = target
     return source
 
 
-def borrowed(wrapper: object, token_limit: int, types: object) -> TextTokenizer:
+def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
     """What reads texts as a tokenizer of transformers does, which stays as it is.
 
     Args:
+        wrapper: as transformers' are, or at least a function from a text to token ids with the method
+            `convert_ids_to_tokens`.
         token_limit, types: as `TextTokenizer` takes them.
 
     Raises:
-        TypeError: it is no tokenizer of transformers.
-        ModelNotSupported: it does not tell where in the text its tokens stand.
+        TypeError: it is no tokenizer.
     """
-    from tokenizers import Tokenizer
-
-    with gate:
-        from transformers import PreTrainedTokenizerBase
-    if not isinstance(wrapper, PreTrainedTokenizerBase):
+    if not is_tokenizer(wrapper):
         raise TypeError(
             "tokenizer must be one of transformers, as AutoTokenizer.from_pretrained returns it, not "
             f"{wrapper!r:.40}."
         )
     if marian.is_marian(wrapper):
         return _of_languages(wrapper, token_limit)
-    inner = getattr(wrapper, "backend_tokenizer", None)
-    if not isinstance(inner, Tokenizer):
-        raise ModelNotSupported(
-            "This tokenizer does not tell where in the text its tokens stand: it has no fast version. Give "
-            "the tokens in place of the text, as tokenizer(text) returns them."
+    reads = _reading(wrapper, token_limit, types, target=False)
+    if hasattr(wrapper, _SWITCH):
+        reads.of_target = (
+            _Refusing(_NO_LANGUAGE, {"0": 0}, token_limit)
+            if getattr(wrapper, "tgt_lang", "") is None
+            else _reading(wrapper, token_limit, types, target=True)
         )
+    return reads
+
+
+def _reading(wrapper: Any, token_limit: int, types: object, *, target: bool) -> TextTokenizer:
+    """Return what reads the source of a translator, or any other text, or its target."""
+    from tokenizers import Tokenizer
+
+    mask = getattr(wrapper, "mask_token", None)
+    if not isinstance(getattr(wrapper, "backend_tokenizer", None), Tokenizer):
+        return TextTokenizer(PythonTokenizer(wrapper, target=target), token_limit, types, mask)
     own = copy.deepcopy(wrapper)
-    return TextTokenizer(Tokenizer.from_str(inner.to_str()), token_limit, types, own.mask_token, own)
+    if not target:
+        inner = Tokenizer.from_str(own.backend_tokenizer.to_str())
+        return TextTokenizer(inner, token_limit, types, mask, own)
+    getattr(own, _SWITCH)()  # transformers has no public way that lasts
+    inner = Tokenizer.from_str(own.backend_tokenizer.to_str())
+    return TextTokenizer(inner, token_limit, types, mask, lambda text: own(text_target=text))
 
 
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
     """In place of a tokenizer, for a model that is given tokens without one: each is told by its number."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return _Numbers(tokenizer, token_limit)
+    return _Refusing(_NO_TOKENIZER, {str(row): row for row in range(rows)}, token_limit)
 
 
-class _Numbers(TextTokenizer):
-    """Of a model that came without its tokenizer."""
+class _Refusing(TextTokenizer):
+    """Reads no text: of a model without its tokenizer, or of a translator without its target language."""
+
+    def __init__(self, reason: str, vocabulary: dict[str, int], token_limit: int) -> None:
+        from tokenizers import Tokenizer, models, pre_tokenizers
+
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, "0"))
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        super().__init__(tokenizer, token_limit)
+        self._reason = reason
+
+    def side(self) -> Side:
+        return super().side()._replace(refusal=self._reason)
 
     def tokenized(self, text: str, second: str | None = None) -> TokenizedText:  # noqa: ARG002 - it reads none
         """Raises ModelNotSupported, always."""
-        raise ModelNotSupported(
-            "A model object reads a text with its tokenizer: say tokenizer=…. Without one it reads tokens, "
-            "as tokenizer(text) returns them."
-        )
+        raise ModelNotSupported(self._reason)
 
 
-def check_files(files: Iterable[str], name: str) -> None:
+def special_ids(tokenizer: Tokenizer | PythonTokenizer | RemoteTokenizer) -> frozenset[int]:
+    """Switch truncation and padding off, and return the ids of the special tokens.
+
+    A published file truncates and pads for its training batches; here nothing is truncated silently.
+    """
+    if isinstance(tokenizer, RemoteTokenizer):
+        return frozenset(tokenizer.special_ids)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    added = tokenizer.get_added_tokens_decoder().items()
+    return frozenset(number for number, token in added if token.special)
+
+
+def import_for(folder: Path) -> None:
+    """Import what `in_folder` needs, before memory is limited."""
+    import tokenizers  # noqa: F401
+
+    if not (folder / FILE).is_file() or _settings(folder, "config.json").get("is_encoder_decoder"):
+        with gate:
+            from transformers import AutoTokenizer  # noqa: F401
+
+
+def check_files(files: Iterable[str], folder: Path, name: str) -> None:
     """Whether there is a tokenizer among the files of a model.
+
+    Args:
+        folder: where its settings are, if it has some.
 
     Raises:
         ModelFilesDamaged: there is none.
     """
-    if not set(files) & set(FILES):
+    if not set(files) & set(FILES) and _settings(folder, _SETTINGS).get("tokenizer_class") not in _NO_FILES:
         raise ModelFilesDamaged(
             f"There is no tokenizer in {quoted(name)}: no {FILE}. Save it there too: "
             "AutoTokenizer.from_pretrained(…).save_pretrained(folder)."
@@ -432,13 +549,9 @@ def span_of(frame: Token) -> tuple[float, float]:
     return float(start), float(end)
 
 
-def _tokenizer(folder: Path) -> Any:
-    """The inner tokenizer; of Marian's files, which have none, transformers' own."""
+def _tokenizer(file: Path) -> Tokenizer:
     from tokenizers import Tokenizer  # importing attnviz does without
 
-    file = folder / FILE
-    if not file.is_file():
-        return _built(folder)
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower
@@ -449,13 +562,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _built(folder: Path) -> Any:
-    """What transformers makes of a tokenizer's older files.
-
-    Only the inner tokenizer is kept, where there is one: the wrapper around it changes on every call, which
-    threads cannot share.
-    """
-    from tokenizers import Tokenizer
-
+    """What transformers makes of a tokenizer's files."""
     if (folder / marian.SOURCE).is_file():
         need_extra("sentencepiece")
     with gate:
@@ -464,26 +571,22 @@ def _built(folder: Path) -> Any:
         with marian.in_silence():
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its many tokenizers do
-        raise ModelNotSupported(_NO_OFFSETS) from error
-    if marian.is_marian(wrapper):
-        return wrapper
-    inner = getattr(wrapper, "backend_tokenizer", None)
-    if not isinstance(inner, Tokenizer):
-        raise ModelNotSupported(_NO_OFFSETS)
+        raise ModelNotSupported(_NOT_BUILT) from error
     # From a config alone transformers builds a tokenizer that knows no word at all.
-    if not any((folder / file).is_file() for file in wrapper.vocab_files_names.values()):
+    names = wrapper.vocab_files_names.values()
+    if names and not any((folder / file).is_file() for file in names):
         raise ModelFilesDamaged(
             "This model has no tokenizer: there is no tokenizer.json, and no older vocabulary file either. "
             "Save it beside the model: tokenizer.save_pretrained(folder)."
         )
-    return inner
+    return wrapper
 
 
 def _settings(folder: Path, name: str) -> dict[str, Any]:
-    """What stands in one of the model's files; nothing if it is missing or says something else."""
+    """The values in one of the model's files; none if it is missing or damaged."""
     try:
         found = json.loads((folder / name).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -561,35 +664,3 @@ def _sort(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
     if category.startswith("P") or letter in "$+<=>^`|~":
         return "punctuation"
     return "accent" if category == "Mn" else "letter"
-
-
-def _spans_of_steps(steps: Sequence[str]) -> list[tuple[int, int]]:
-    """The span of each token in the text that all of them make.
-
-    Args:
-        steps: what stands there after each token. Bytes that are no whole character yet are told by the sign
-            for broken ones; when the character is whole, all its tokens get its span.
-    """
-    spans: list[tuple[int, int]] = []
-    waiting: list[int] = []  # tokens whose last character is not whole
-    known = broken = 0  # characters that are whole before this token, and signs for broken ones behind them
-    for place, text in enumerate(steps):
-        whole = len(text.rstrip(BROKEN))
-        if whole > known:
-            start = known
-            if text[known] == BROKEN:  # it will never be whole
-                run = len(text[known:]) - len(text[known:].lstrip(BROKEN))
-                start += min(run, broken)
-            else:
-                for earlier in waiting:
-                    spans[earlier] = (min(spans[earlier][0], known), known + 1)
-            spans.append((start, min(whole + 1, len(text))))
-            known, waiting = whole, []
-        elif len(text) > known:
-            spans.append((len(text) - 1, len(text)))
-        else:
-            spans.append((known, known))
-        broken = len(text) - whole
-        if broken:
-            waiting.append(place)
-    return spans

@@ -19,6 +19,12 @@ INDEX = "model.safetensors.index.json"
 ADAPTER = "adapter_config.json"
 """Beside weights that only change those of another model."""
 
+MAX_TENSORS = 20_000
+"""The number of tensors of one file; thousands of names take seconds to read."""
+
+MAX_HEADER_BYTES = 10_000_000
+"""The size of the list of tensors at the beginning of a file."""
+
 _PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
 
 # Weights that attnviz does not read, by the ends of their files' names.
@@ -41,12 +47,20 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
 
     Raises:
         ModelFilesDamaged: it cannot be read, its header does not fit it, or it holds other kinds of numbers.
+        ModelNotSupported: it lists too many tensors.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
+        with file.open("rb") as opened:
+            size = int.from_bytes(opened.read(8), "little")
+        if MAX_HEADER_BYTES < size < file.stat().st_size:
+            raise too_many_tensors(name)
         with safe_open(file, framework="numpy") as opened:
-            arrays = {array: opened.get_slice(array) for array in opened.keys()}  # noqa: SIM118 - it is no dict
+            names = opened.keys()
+            if len(names) > MAX_TENSORS:
+                raise too_many_tensors(name)
+            arrays = {array: opened.get_slice(array) for array in names}
             kinds = {array: part.get_dtype() for array, part in arrays.items()}
             counts = {array: math.prod(part.get_shape()) for array, part in arrays.items()}
     except OSError as error:  # its own message tells the path
@@ -64,6 +78,15 @@ def learned_numbers(file: Path, name: str, part: str = "") -> Counter[str]:
         if kinds[array] in _LEARNED and array.startswith(part):
             learned[_LEARNED[kinds[array]]] += count
     return learned
+
+
+def too_many_tensors(name: str) -> ModelNotSupported:
+    """Return the refusal of a file that lists more than `MAX_TENSORS`.
+
+    Args:
+        name: what the message calls the file.
+    """
+    return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} of a file.")
 
 
 def files_of_weights(

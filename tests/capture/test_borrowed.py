@@ -412,6 +412,7 @@ PAIR = (SENTENCE, "The cat saw a fish .")
 
 @pytest.mark.parametrize("tokenizer", [True, False])
 def test_tokens_of_a_pair_are_the_pair(network: Any, reads: Any, tokenizer: bool) -> None:
+    reads.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     expected = attnviz.trace(PAIR[0], network, second=PAIR[1], tokenizer=reads)
     reads.pad_token, long = "[PAD]", {"padding": "max_length", "max_length": 30}
     for how in ({}, {"return_tensors": "pt"}, long):
@@ -458,9 +459,23 @@ def test_pairs_among_many_are_as_each_alone(
 
 
 def test_what_a_tokenizer_returns_for_pairs_is_read_as_pairs(network: Any, reads: Any) -> None:
+    reads.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     reads.pad_token, pairs = "[PAD]", (PAIR, (PAIR[1], "The dog was tired ."))
     encoded = reads([list(pair) for pair in pairs], padding=True, return_token_type_ids=True)
     for one, pair in zip(attnviz.trace_many(encoded, network, tokenizer=reads), pairs, strict=True):
         expected = attnviz.trace(pair[0], network, second=pair[1], tokenizer=reads)
         assert [token.sentence for token in one.tokens] == [token.sentence for token in expected.tokens]
         np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("names", [["input_ids", "token_type_ids"], ["input_ids"]])
+def test_the_model_gets_the_token_type_ids_that_its_tokenizer_returns(
+    network: Any, reads: Any, names: list[str]
+) -> None:
+    reads.model_input_names = names
+    with torch.inference_mode():
+        own = network(**reads(*PAIR, return_tensors="pt"), output_attentions=True).attentions
+    found = attnviz.trace(PAIR[0], network, second=PAIR[1], tokenizer=reads)
+    assert [token.sentence for token in found.tokens].count(1) > 1
+    for block, weights in zip(found.blocks, own, strict=True):
+        assert np.array_equal(block.weights, weights[0].numpy())

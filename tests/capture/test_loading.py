@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 import threading
@@ -53,6 +54,16 @@ def test_a_model_that_is_first_asked_for_in_inference_mode_can_be_used_out_of_it
     with torch.inference_mode():
         stack = stack_of(loading.load(name), "The dog was tired.")
     assert stack_of(loading.load(name), "The dog was tired.").words.shape == stack.words.shape
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [("pad_token_id", 10**9), ("pad_token_id", 10**30), ("vocab_size", 0)]
+)
+def test_a_config_that_no_model_can_have_is_refused(name: str, number: int, bert: Path) -> None:
+    config = json.loads((bert / "config.json").read_text("utf-8"))
+    (bert / "config.json").write_text(json.dumps(config | {name: number}), "utf-8")
+    with pytest.raises(ModelNotSupported, match="transformers cannot build the model"):
+        loading.load(str(bert))
 
 
 def test_ready_tells_without_loading(opened: list[str]) -> None:

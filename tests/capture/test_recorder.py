@@ -9,10 +9,11 @@ from transformers import AttentionMaskInterface
 
 from attnviz.capture import custom_attention
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import AttentionLayer, kinds_and_layers, linear_layers, mixer_of
+from attnviz.capture.inspection import AttentionLayer, inspected, kinds_and_layers, linear_layers, mixer_of
 from attnviz.capture.network import open_network
 from attnviz.capture.recorder import IMPLEMENTATION, recording
-from attnviz.errors import ModelNotSupported
+from attnviz.errors import AttentionNotRead, ModelNotSupported
+from attnviz.models import resolve
 from attnviz.trace import Token
 from tests.capture.tiny import FolderOf
 
@@ -28,8 +29,9 @@ def run(network: Any, ids: Tensor = IDS) -> Any:
 def test_a_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
-    with pytest.raises(ModelNotSupported, match="only backwards"):
-        run(open_network(folder_of("gpt2")))
+    network, entry = open_network(folder_of("gpt2")), resolve.entry(str(folder_of("gpt2")))
+    with pytest.raises(AttentionNotRead, match="does not give the weights"):
+        inspected(network, {"input_ids": IDS}, entry)
 
 
 def test_what_changes_the_scores_is_refused_by_its_name(folder_of: FolderOf) -> None:
@@ -127,9 +129,10 @@ def test_where_no_layer_is_given_the_heads_outputs_there_is_no_projection(folder
     with recording() as records, linear_layers(network) as calls:
         run(network)
     for record in records:
-        mixer = mixer_of(record, calls)
+        mixer, given = mixer_of(record, calls)
         assert mixer is not None
+        assert given is not None
         projection = AttentionLayer(record.module, "encoder", 0, 3, mixer).projection
         assert projection is not None
         assert projection.shape == (3, 5, 15)
-        assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) is None
+        assert mixer_of(record, [(layer, given + 1) for layer, given in calls]) == (None, None)

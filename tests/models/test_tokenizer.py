@@ -442,13 +442,13 @@ def test_a_folder_without_a_tokenizer_is_refused_although_transformers_makes_one
             in_folder(tmp_path, 512)
 
 
-def test_a_tokenizer_without_offsets_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_files_of_which_no_tokenizer_can_be_made_are_refused_with_the_remedy(tmp_path: Path) -> None:
     MarianConfig().save_pretrained(tmp_path)
     for name in ("source.spm", "target.spm"):
         (tmp_path / name).write_bytes(b"sentencepiece")
     (tmp_path / "vocab.json").write_text(json.dumps({"</s>": 0, "<unk>": 1}))
     with pytest.raises(
-        ModelNotSupported, match=r"where in the text.*tokenizer\.json beside the model.*save_pretrained"
+        ModelNotSupported, match=r"no tokenizer of this.*tokenizer\.json beside the model.*save_pretrained"
     ):
         in_folder(tmp_path, 512)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from attnviz.errors import ModelFilesDamaged
+from attnviz.errors import ModelFilesDamaged, ModelNotSupported
 from attnviz.models import weights
 
 SAVED = {
@@ -65,6 +65,15 @@ def test_a_header_that_claims_another_length_is_refused(length: int, file: Path)
     file.write_bytes(length.to_bytes(8, "little") + file.read_bytes()[8:])
     with pytest.raises(ModelFilesDamaged, match="is damaged"):
         count(file)
+
+
+def test_a_file_with_too_many_tensors_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert count(file)
+    for limit, value in (("MAX_TENSORS", len(SAVED) - 1), ("MAX_HEADER_BYTES", 100)):
+        with monkeypatch.context() as patch:
+            patch.setattr(weights, limit, value)
+            with pytest.raises(ModelNotSupported, match="too many tensors"):
+                count(file)
 
 
 @given(st.data())

@@ -1,0 +1,242 @@
+"""Model objects with quantized, wrapped or replaced parts: traced exactly, and left as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import peft
+import pytest
+import torch
+from accelerate import Accelerator  # type: ignore[import-untyped]  # it has no py.typed
+from torch import Tensor, nn
+from torch.nn.utils import parametrizations
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    AutoModelForCausalLM,
+    BertGenerationEncoder,
+    Gemma3TextModel,
+    LlamaModel,
+)
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask
+
+import attnviz
+from attnviz.analysis.norms import handed_over
+from attnviz.errors import AttnvizError
+from tests.capture.tiny import untrained
+
+IDS = [1, 7, 9, 30, 5]
+SIZES = {
+    "vocab_size": 60,
+    "hidden_size": 32,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+    "intermediate_size": 48,
+    "initializer_range": 0.3,
+}
+
+
+def llama() -> Any:
+    torch.manual_seed(0)
+    return untrained("llama", AutoModelForCausalLM, **SIZES)
+
+
+def own_weights(model: Any) -> list[Tensor]:
+    with torch.inference_mode():
+        returned = model(input_ids=torch.tensor([IDS]), output_attentions=True, use_cache=False)
+    return [layer[0].float() for layer in returned.attentions]
+
+
+def snapshot(part: Any, seen: dict[int, Any]) -> Any:
+    """All that can be reached from an object: identities, classes, values, versions of tensors."""
+    if id(part) in seen:
+        return id(part)
+    if isinstance(part, str | int | float | type | None | torch.dtype):
+        return repr(part)
+    seen[id(part)] = part  # so that no other object gets its id
+    found: list[Any] = [id(part), type(part)]
+    if isinstance(part, Tensor):
+        found += [part._version, part.requires_grad, part.grad is None, part.data_ptr(), part.sum().item()]
+    elif isinstance(part, dict):
+        return [*found, [(repr(key), snapshot(value, seen)) for key, value in part.items()]]
+    elif isinstance(part, list | tuple):
+        return [*found, [snapshot(value, seen) for value in part]]
+    return [*found, [(key, snapshot(value, seen)) for key, value in getattr(part, "__dict__", {}).items()]]
+
+
+class Codes(nn.Parameter):
+    """Weights in 8 bits, with scales that the layer takes from the parameter when it first runs."""
+
+    scales: Tensor | None
+
+
+class Int8Linear(nn.Linear):
+    """As bitsandbytes' Linear8bitLt: the first run moves a part of the parameter to the layer."""
+
+    def __init__(self, replaced: nn.Linear) -> None:
+        super().__init__(replaced.in_features, replaced.out_features, bias=False)
+        scales = replaced.weight.detach().abs().amax(1, keepdim=True) / 127
+        codes = (replaced.weight.detach() / scales).round().to(torch.int8)
+        self.weight = Codes(codes, requires_grad=False)
+        self.weight.scales = scales
+        self.state: dict[str, Tensor] = {}
+        self.register_buffer("runs", torch.zeros(1))
+
+    def forward(self, given: Tensor) -> Tensor:
+        assert isinstance(self.weight, Codes)
+        assert isinstance(self.runs, Tensor)
+        self.runs += 1
+        if self.weight.scales is not None:
+            self.state["scales"] = self.weight.scales
+            self.weight.scales = None
+            self.weight.data = self.weight.data.flip(0)  # another order, as kernels want it
+        given = (given * 32).round() / 32
+        return nn.functional.linear(given, self.weight.flip(0) * self.state["scales"])
+
+
+def with_int8(model: Any) -> Any:
+    for layer in model.model.layers:
+        for name in ("q_proj", "o_proj"):
+            setattr(layer.self_attn, name, Int8Linear(getattr(layer.self_attn, name)))
+    return model
+
+
+def with_weight_norm(model: Any) -> Any:
+    for layer in model.model.layers:
+        parametrizations.weight_norm(layer.self_attn.o_proj)
+        nn.utils.spectral_norm(layer.self_attn.q_proj)  # the older kind, which counts on in training
+    return model
+
+
+def with_adapter(model: Any, config: Any = None) -> Any:
+    config = config or peft.LoraConfig(r=4, target_modules=["q_proj", "o_proj", "embed_tokens"])
+    adapted: Any = peft.get_peft_model(model, config)
+    for name, parameter in adapted.named_parameters():
+        if parameter.requires_grad:
+            nn.init.normal_(parameter, float("ia3" in name), 0.2)
+    return adapted.eval()
+
+
+IA3 = peft.IA3Config(target_modules=["k_proj", "o_proj"], feedforward_modules=["o_proj"])
+
+MADE: dict[str, Callable[[], Any]] = {
+    "8 bits": lambda: with_int8(llama()),
+    "weight norm": lambda: with_weight_norm(llama()),
+    "LoRA in float32 on bfloat16": lambda: with_adapter(llama().bfloat16()),
+    "IA3 on float16": lambda: with_adapter(llama().half(), IA3),
+    "autocast": lambda: Accelerator(cpu=True, mixed_precision="bf16").prepare(llama()),
+}
+
+
+@pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing` is deprecated:FutureWarning")
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.*spectral_norm` is deprecated:FutureWarning")
+@pytest.mark.parametrize("kind", MADE)
+def test_a_trace_shows_what_the_object_computes_and_changes_nothing_of_it(kind: str) -> None:
+    expected = own_weights(MADE[kind]())
+    model, seen = MADE[kind](), dict[int, Any]()
+    before, random = snapshot(model, seen), torch.get_rng_state()
+    found = [attnviz.trace(IDS, model) for _ in range(2)]
+    assert torch.equal(torch.get_rng_state(), random)
+    assert snapshot(model, {}) == before
+    for trace in found:
+        assert np.array_equal(trace.stack(), torch.stack(expected).numpy())
+    for weights, once_more in zip(own_weights(model), expected, strict=True):
+        assert torch.equal(weights, once_more)
+    block = found[0].blocks[1]
+    if kind == "8 bits":
+        assert block.projection is None
+        with pytest.raises(AttnvizError, match=r"no W_O.*8-bit"):
+            handed_over(block, 1)
+        return
+    mixer: Any = next(
+        module for name, module in model.named_modules() if name.endswith("layers.1.self_attn.o_proj")
+    )
+    assert block.projection is not None
+    outputs = torch.tensor(block.output).transpose(0, 1).flatten(1).to(next(model.parameters()).dtype)
+    with torch.inference_mode():
+        added = mixer(outputs).float()
+    sums = np.einsum("hqd,hdm->qm", block.output, block.projection)
+    np.testing.assert_allclose(sums, added, atol=0.02 * float(added.abs().max()))
+
+
+def sharp(
+    _: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **_more: Any
+) -> tuple[Tensor, Tensor]:
+    scores = 3 * query @ key.repeat_interleave(query.shape[1] // key.shape[1], 1).transpose(-1, -2)
+    weights = (scores if mask is None else scores + mask).softmax(-1)
+    return (weights @ value.repeat_interleave(query.shape[1] // key.shape[1], 1)).transpose(1, 2), weights
+
+
+def as_eager(
+    _: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **_more: Any
+) -> tuple[Tensor, None]:
+    weights = (query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5 + mask).softmax(-1)
+    return (weights @ value).transpose(1, 2), None
+
+
+def silent(*given: Any, **more: Any) -> tuple[Tensor, None]:
+    return sharp(*given, **more)[0], None
+
+
+@pytest.mark.parametrize("function", [sharp, as_eager, silent, sdpa_attention_forward])
+def test_an_attention_function_of_the_owners_is_not_replaced_in_silence(
+    function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def backwards(*given: Any, **more: Any) -> Any:  # nothing is masked, but it is transformers' function
+        found = eager_mask(*given, **more)
+        return None if found is None else torch.zeros_like(found)
+
+    masks = {"test": backwards if function is sdpa_attention_forward else eager_mask}
+    for interface, mapping in ((AttentionInterface, {"test": function}), (AttentionMaskInterface, masks)):
+        known = interface._global_mapping
+        monkeypatch.setattr(interface, "_global_mapping", {**known, **mapping})
+    model = llama()
+    model.set_attn_implementation("test")
+    if function is as_eager:
+        found = attnviz.trace(IDS, model)
+        assert not found.blocks[0].weights_alone
+        model.set_attn_implementation("eager")
+        assert np.array_equal(found.stack(), torch.stack(own_weights(model)).numpy())
+    elif function is sharp:
+        with pytest.warns(UserWarning, match="by a function of its owner’s, “test”"):
+            found = attnviz.trace(IDS, model)
+        assert np.array_equal(found.stack(), torch.stack(own_weights(model)).numpy())
+        assert model.config._attn_implementation == "test"
+    else:
+        with pytest.raises(AttnvizError, match=r"by a function of its owner’s, “test”.*Nor does"):
+            attnviz.trace(IDS, model)
+
+
+BOTH_WAYS: dict[str, Callable[[], Any]] = {
+    "EmbeddingGemma": lambda: untrained(
+        "gemma3_text",
+        **SIZES,
+        num_key_value_heads=2,
+        head_dim=8,
+        use_bidirectional_attention=True,
+        layer_types=["sliding_attention", "full_attention"],
+    ),
+    "BertGenerationEncoder": lambda: untrained("bert-generation", **SIZES),
+    "Llama": lambda: untrained("llama", **SIZES, is_causal=False),
+}
+
+
+@pytest.mark.parametrize("name", BOTH_WAYS)
+def test_the_masks_show_an_encoder_of_a_decoders_family(name: str) -> None:
+    model = BOTH_WAYS[name]()
+    assert isinstance(model, Gemma3TextModel | BertGenerationEncoder | LlamaModel)
+    with attnviz.borrowed(model) as borrowed:
+        found = attnviz.trace(IDS, borrowed)
+    assert {(block.kind, block.query.shape[-1]) for block in found.blocks} == {("encoder", 8)}
+    assert np.array_equal(found.stack("encoder"), torch.stack(own_weights(model)).numpy())
+
+
+def test_a_mask_that_no_config_shows_makes_an_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = llama()
+    monkeypatch.setattr("transformers.models.llama.modeling_llama.create_causal_mask", lambda **_given: None)
+    found = attnviz.trace(IDS, model)
+    assert {block.kind for block in found.blocks} == {"encoder"}
+    assert np.array_equal(found.stack(), torch.stack(own_weights(model)).numpy())

@@ -1,0 +1,240 @@
+"""Tokenizers written in Python, and those that read a target in another language than the source."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+import torch
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    ByT5Tokenizer,
+    CanineTokenizer,
+    EsmTokenizer,
+    M2M100Tokenizer,
+    MBart50Tokenizer,
+    MBartTokenizer,
+    NllbTokenizer,
+    PreTrainedTokenizer,
+)
+
+import attnviz
+from attnviz.errors import ModelNotSupported
+from attnviz.models import tokenizer
+from tests.capture.tiny import untrained
+
+SIZES = {
+    "hidden_size": 32,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+    "intermediate_size": 48,
+    "initializer_range": 0.3,
+}
+PROTEIN = ["<cls>", "<pad>", "<eos>", "<unk>", *"LAGVSERTIDPKQNFYMHWCXBUZO.-", "<null_1>", "<mask>"]
+
+
+class Kmers(PreTrainedTokenizer):
+    """Overlapping triples of DNA."""
+
+    model_input_names = ("input_ids", "attention_mask")  # type: ignore[assignment]  # a list there
+
+    def __init__(self, **more: Any) -> None:
+        triples = map("".join, itertools.product("ACGT", repeat=3))
+        self.spellings = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *triples]
+        named = dict(
+            zip(
+                ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
+                self.spellings,
+                strict=False,
+            )
+        )
+        super().__init__(**named, **more)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+
+    @property
+    def vocab_size(self) -> int:
+        return len(self.spellings)
+
+    def get_vocab(self) -> dict[str, int]:
+        return {spelling: number for number, spelling in enumerate(self.spellings)}
+
+    def _tokenize(self, text: str, **_: Any) -> list[str]:
+        return [text[start : start + 3] for start in range(len(text) - 2)]
+
+    def _convert_token_to_id(self, token: str) -> int:
+        return self.get_vocab().get(token, 1)
+
+    def _convert_id_to_token(self, index: int) -> str:
+        return self.spellings[index]
+
+    def build_inputs_with_special_tokens(self, first: list[int], second: Any = None) -> list[int]:
+        return [2, *first, 3, *([] if second is None else [*second, 3])]
+
+
+class Least:
+    """No more than ids and their spellings."""
+
+    def __call__(self, text: str) -> dict[str, list[int]]:
+        return {"input_ids": ["ACGT".index(letter) for letter in text]}
+
+    def convert_ids_to_tokens(self, ids: list[int]) -> list[str]:
+        return ["ACGT"[number] for number in ids]
+
+
+def spans(reads: tokenizer.TextTokenizer, text: str) -> list[tuple[str, str]]:
+    return [(token.text, text[token.start : token.end]) for token in reads.tokens(text) if not token.special]
+
+
+def test_tokens_in_python_are_found_in_the_text() -> None:
+    kmers = tokenizer.borrowed(Kmers(), 99, None)
+    triples = ["AAA", "AAA", "AAT", "ATG"]
+    assert spans(kmers, "AAAATG") == [(triple, triple) for triple in triples]
+    assert [token.text for token in kmers.tokens("AAAATG")] == ["[CLS]", *triples, "[SEP]"]
+    assert spans(kmers, "AAAN") == [("AAA", "AAA"), ("[UNK]", "N")]
+    two = kmers.tokenized("AAAA", "AAA")
+    assert [token.sentence for token in two.tokens if not token.special] == [0, 0, 1]
+    assert {*two.type_ids} == {0}
+    byte = spans(tokenizer.borrowed(ByT5Tokenizer(), 99, None), "é 5€")
+    assert [part for _, part in byte] == ["é", "é", " ", "5", "€", "€", "€"]
+    canine: Any = CanineTokenizer
+    letters = spans(tokenizer.borrowed(canine(), 99, None), "hi é")
+    assert letters == [(letter, letter) for letter in "hi é"]
+    least = tokenizer.borrowed(Least(), 99, None)
+    assert spans(least, "GATT") == [(letter, letter) for letter in "GATT"]
+    assert least.mask is None
+
+
+def test_tokens_that_do_not_spell_the_text_have_no_place_in_it() -> None:
+    class Backwards(Least):
+        def __call__(self, text: str) -> dict[str, list[int]]:
+            return super().__call__(text[::-1])
+
+    found = tokenizer.borrowed(Backwards(), 99, None).tokens("GATC")
+    assert [token.text for token in found] == list("CTAG")
+    assert {(token.start, token.end) for token in found} == {(0, 0)}
+    assert [token.word for token in found] == [0, 1, 2, 3]
+
+
+def test_a_text_its_tokens_and_a_folder_are_read_by_a_tokenizer_in_python(tmp_path: Path) -> None:
+    (tmp_path / "vocab.txt").write_text("\n".join(PROTEIN))
+    esm: Any = EsmTokenizer
+    reads = esm(str(tmp_path / "vocab.txt"))
+    model = untrained("esm", AutoModelForMaskedLM, **SIZES, vocab_size=33, pad_token_id=1, mask_token_id=32)
+    model.save_pretrained(tmp_path)
+    reads.save_pretrained(tmp_path)
+    with torch.inference_mode():
+        own = model(**reads("MK<mask>Y", return_tensors="pt"), output_attentions=True).attentions
+    ways = (("MK<mask>Y", model, reads), (reads("MK<mask>Y"), model, reads), ("MK<mask>Y", tmp_path, None))
+    for text, of, its in ways:
+        found = attnviz.trace(text, of, tokenizer=its)
+        assert [token.text for token in found.tokens] == ["<cls>", "M", "K", "<mask>", "Y", "<eos>"]
+        for block, weights in zip(found.blocks, own, strict=True):
+            assert np.array_equal(block.weights, weights[0].numpy())
+    assert attnviz.predictions("MK<mask>Y", model, tokenizer=reads)[0].position == 3
+
+
+def test_pairs_of_a_tokenizer_in_python_are_what_the_model_reads() -> None:
+    model, reads = untrained("bert", **SIZES, vocab_size=80), Kmers()
+    with torch.inference_mode():
+        own = model(**reads("AAAATG", "CGTA", return_tensors="pt"), output_attentions=True).attentions
+    found = attnviz.trace("AAAATG", model, second="CGTA", tokenizer=reads)
+    for block, weights in zip(found.blocks, own, strict=True):
+        assert np.array_equal(block.weights, weights[0].numpy())
+
+
+def test_a_folder_whose_tokenizer_needs_no_vocabulary(tmp_path: Path) -> None:
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4}
+    untrained("t5", AutoModelForSeq2SeqLM, **sizes, vocab_size=384, decoder_start_token_id=0).save_pretrained(
+        tmp_path
+    )
+    ByT5Tokenizer().save_pretrained(tmp_path)
+    found = attnviz.trace("Né", tmp_path, target="Hé")
+    assert [(token.start, token.end) for token in found.tokens] == [(0, 1), (1, 2), (1, 2), (0, 0)]
+    assert [token.id for token in found.block("decoder").query_tokens] == [0, 75, 198, 172]
+
+
+LINES = ["The dog did not cross the road.", "Mon chien dort bien.", "It was a nice day, was it?"] * 20
+
+
+def translators(folder: Path, target: str | None) -> dict[str, Any]:
+    """Tokenizers of translators of many languages; the target's is set, or the tokenizer's default."""
+    made = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(LINES),
+        model_writer=made,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        unk_id=0,
+        bos_id=1,
+        eos_id=2,
+        pad_id=3,
+    )
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=made.getvalue())
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    spellings = dict.fromkeys([*special, *map(pieces.id_to_piece, range(pieces.get_piece_size()))])
+    numbers = {piece: number for number, piece in enumerate(spellings)}
+    (folder / "sentencepiece.bpe.model").write_bytes(made.getvalue())
+    (folder / "numbers.json").write_text(json.dumps(numbers))
+    letters = {letter: number for number, letter in enumerate([*special, *"▁TheMoncidg"])}
+    languages: dict[str, Any] = {"src_lang": "en_XX", "tgt_lang": target and "fr_XX"}
+    return {
+        "mBART": MBartTokenizer.from_pretrained(folder, **languages),
+        "mBART-50": MBart50Tokenizer.from_pretrained(folder, **languages),
+        "NLLB": NllbTokenizer(vocab=letters, merges=[], src_lang="eng_Latn", tgt_lang=target and "fra_Latn"),
+        "M2M100": M2M100Tokenizer(
+            str(folder / "numbers.json"),
+            str(folder / "sentencepiece.bpe.model"),
+            src_lang="en",
+            tgt_lang=target and "fr",
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["mBART", "mBART-50", "NLLB", "M2M100"])
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_target_is_read_in_the_target_language(name: str, saved: bool, tmp_path: Path) -> None:
+    reads = translators(tmp_path, "French")[name]
+    torch.manual_seed(0)
+    model = untrained(
+        "mbart" if "mBART" in name else "m2m_100",
+        AutoModelForSeq2SeqLM,
+        vocab_size=400,
+        d_model=32,
+        **{f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")},
+        **{f"{side}_ffn_dim": 48 for side in ("encoder", "decoder")},
+        init_std=0.3,
+        decoder_start_token_id=None if name == "mBART" else 2,
+    )
+    labels = reads(text_target="Mon chien").input_ids
+    # mBART begins with the code of the language, which ends its labels; the others with </s>.
+    read = [labels[-1], *labels[:-1]] if name == "mBART" else [2, *labels[:-1]]
+    french = reads.convert_tokens_to_ids({"NLLB": "fra_Latn", "M2M100": "__fr__"}.get(name, "fr_XX"))
+    assert french == read[0 if name == "mBART" else 1]
+    before = reads("The dog").input_ids
+    model.save_pretrained(tmp_path / "saved")
+    reads.save_pretrained(tmp_path / "saved")
+    with torch.inference_mode():
+        inputs = reads("The dog", return_tensors="pt")
+        own = model(**inputs, decoder_input_ids=torch.tensor([read]), output_attentions=True)
+    of = tmp_path / "saved" if saved else model
+    found = attnviz.trace("The dog", of, tokenizer=None if saved else reads, target="Mon chien")
+    assert [token.id for token in found.block("decoder").query_tokens] == read
+    assert [token.id for token in found.tokens] == before == reads("The dog").input_ids
+    for block, weights in zip(found.of_kind("cross"), own.cross_attentions, strict=True):
+        assert np.array_equal(block.weights, weights[0].numpy())
+
+
+def test_a_target_without_a_language_is_refused(tmp_path: Path) -> None:
+    for reads in translators(tmp_path, None).values():
+        if getattr(reads, "tgt_lang", None) is None:
+            of_target = tokenizer.borrowed(reads, 99, None).of_target
+            with pytest.raises(ModelNotSupported, match="has no target language"):
+                of_target.tokens("Mon chien")
+            assert reads.tgt_lang is None
