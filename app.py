@@ -1,11 +1,10 @@
-"""The frame around every page: settings and navigation."""
+"""The app: Streamlit runs this file for each visit, and its server imports it once."""
 
-from attnviz.app import frame, garbage
-from attnviz.app.classroom import bar
-from attnviz.app.state import memory
+import streamlit as st
 
-frame.configure()
-garbage.collect_when_idle()
-page = frame.navigation()
-with memory.drawing(), bar.after(page):
-    page.run()
+from attnviz.app import frame, serve
+
+if __name__ == "__main__":
+    frame.run()
+else:
+    app = st.App(__file__, **serve.options())

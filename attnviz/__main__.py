@@ -95,7 +95,8 @@ def serve_app(
 ) -> None:
     """Serve the app: all pages, in a browser.
 
-    Streamlit's environment variables say the rest, such as STREAMLIT_SERVER_BASE_URL_PATH.
+    It is `streamlit run` for this app: the rest is set by Streamlit's own environment variables, such as
+    STREAMLIT_SERVER_BASE_URL_PATH, and by .streamlit/config.toml.
     """
     importing.need_extra("app")
     importing.need_extra("pictures")

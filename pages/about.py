@@ -2,10 +2,8 @@
 
 import streamlit as st
 
-from attnviz.app import frame
 from attnviz.app.about import limits, models, reading_a_picture, sources, what_a_weight_says
 
-frame.require()
 with st.container(width=800):
     st.title("About", anchor=False)
     st.header("How to read a picture", anchor=False)

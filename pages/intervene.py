@@ -1,12 +1,10 @@
 """What if a head were silent, or looked elsewhere?"""
 
-from attnviz.app import frame
 from attnviz.app.folded import NOT_SHOWN, folded, section
 from attnviz.app.heads.intervene import choices, effect, logits, mending, patched, picture, together
 from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_INTO, PATCHED_WITH, RANKED_BY
 
-frame.require()
 mending.drop_what_is_no_edit()
 with tool("intervene"):
     chosen, figure, telling = choices.choose()

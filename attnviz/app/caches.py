@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import wraps
 from itertools import chain
@@ -52,8 +52,8 @@ from attnviz.models.tokenizer import tokenizer_of
 from attnviz.text import decimal, percent, signed_percent
 from attnviz.trace import Floats, Kind, Mask, Trace
 
-MOST_BYTES = 5 * 2**28
-"""The most that the server keeps of everything that pages compute: 1.3 GB.
+MOST_BYTES = 3 * 2**28
+"""The most that the server keeps of everything that pages compute: 0.8 GB.
 
 The models themselves are not counted (see `loading.MOST_MODELS`), nor what long computations have found (see
 `jobs.MOST_JOBS`).
@@ -61,10 +61,6 @@ The models themselves are not counted (see `loading.MOST_MODELS`), nor what long
 
 _FRESH_SECONDS = 30.0  # how long a look at a model's files holds
 _PROBLEM_SECONDS = 300.0  # and a reason why it cannot be used: to find it may mean to wait for a network
-
-# Sentences that are read at a time. `turns` alone does not bound them, nor their memory: who has waited for a
-# second begins beside the others.
-_passes = threading.BoundedSemaphore(2)
 
 _SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share
 
@@ -78,6 +74,12 @@ MOST_WEIGHTS = 2**25
 
 A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
 """
+
+MOST_WEIGHTS_OF_A_GUEST = MOST_WEIGHTS // 4
+"""The same for a visitor who may not open models: on a server for others, each holds less."""
+
+MOST_WAITING_TOKENS = 4096
+"""The tokens of all texts that may wait to be read; beyond that, a text is refused until some are read."""
 
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
@@ -148,6 +150,43 @@ def size_of(value: object) -> int:
         return own + sum(map(size, parts))
 
     return size(value)
+
+
+class _Readings:
+    """Where texts wait to be read by a model, so many at a time.
+
+    Args:
+        at_once: how many are read at a time; that bounds their memory, too.
+        most_waiting: the tokens of all that wait.
+    """
+
+    def __init__(self, at_once: int, most_waiting: int) -> None:
+        self._places = threading.BoundedSemaphore(at_once)
+        self._lock = threading.Lock()
+        self._most_waiting = most_waiting
+        self._waiting = 0
+
+    @contextmanager
+    def turn(self, tokens: int) -> Iterator[None]:
+        """Wait for a place; in here, a text of so many tokens is read.
+
+        Raises:
+            AttnvizError: too much waits already.
+        """
+        with self._lock:
+            if self._waiting and self._waiting + tokens > self._most_waiting:
+                raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
+            self._waiting += tokens
+        self._places.acquire()
+        with self._lock:
+            self._waiting -= tokens
+        try:
+            yield
+        finally:
+            self._places.release()
+
+
+_readings = _Readings(2, MOST_WAITING_TOKENS)
 
 
 class _Sized(NamedTuple):
@@ -312,7 +351,7 @@ def called(model: str) -> str:
     """What captions and files call a model: a folder by its own name, not by where it lies."""
     known = entry(model)
     in_a_folder = isinstance(known.origin, Folder) and not isinstance(known.origin, Downloaded)
-    return known.title if in_a_folder and not on_list.public() else model
+    return known.title if in_a_folder and on_list.may_open() else model
 
 
 def mask_token(model: str) -> str | None:
@@ -345,7 +384,7 @@ def trace(model: str, given: ModelInput) -> Trace:
         size, tokens = entry(model), len(loading.tokens(model, given))
         # What is known to be too much is not even begun.
         _check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
-        with _passes, metrics.FORWARDS.time():
+        with _readings.turn(tokens), metrics.FORWARDS.time():
             read = engine.trace(model, given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
@@ -587,9 +626,10 @@ def _stored(model: str, given: ModelInput) -> Trace | None:
 
 
 def _check_size(heads: int, queries: int, keys: int) -> None:
-    if heads * queries * keys > MOST_WEIGHTS:
+    most = MOST_WEIGHTS if on_list.may_open() else MOST_WEIGHTS_OF_A_GUEST
+    if heads * queries * keys > most:
         raise AttnvizError(
             f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more than "
-            f"this page can show ({MOST_WEIGHTS:,}). Shorten the text: with {heads} heads it may have "
-            f"{isqrt(MOST_WEIGHTS // heads)} tokens."
+            f"this page can show ({most:,}). Shorten the text: with {heads} heads it may have "
+            f"{isqrt(most // heads)} tokens."
         )

@@ -1,75 +1,95 @@
-"""By which names the server is found, and what each of its answers forbids the browser."""
+"""What every answer of the server forbids the browser, and which requests are no requests at all."""
 
 from __future__ import annotations
 
-import ipaddress
 import os
-from urllib.parse import quote, urlsplit
+import re
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from attnviz.app import address
-from attnviz.models import allowed
+from attnviz.errors import WrongSetting
 
-HEADERS = {
+SETTING = "ATTNVIZ_FRAME_ANCESTORS"
+"""The environment variable with the sites whose pages may show the app in a frame, separated by spaces."""
+
+_SITE = re.compile(r"\*|'self'|(https?://)?(\*\.)?[\w.-]+(:(\d+|\*))?", re.ASCII)
+_POLICY = (
     # Streamlit's own pages need inline code and `eval`, and our widgets modules from blobs; all from here.
-    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
-    "media-src 'self' data: blob:; connect-src 'self' data: blob: ws: wss:; worker-src 'self' blob:; "
-    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
+    "media-src 'self' data: blob:; connect-src 'self' data: blob:; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors "
+)
+
+
+def frame_ancestors() -> str:
+    """Whose pages may show the app in a frame, as a Content-Security-Policy names them.
+
+    Raises:
+        WrongSetting: the operator has set something that is no list of sites.
+    """
+    sites = os.environ.get(SETTING, "").split()
+    if not all(map(_SITE.fullmatch, sites)):
+        raise WrongSetting(f"{SETTING} should be sites, for example {SETTING}='https://lms.school.example'.")
+    return " ".join(dict.fromkeys(["'self'", *sites]))
+
+
+def headers() -> dict[str, str]:
+    """The headers of every answer."""
+    return {
+        "Content-Security-Policy": _POLICY + frame_ancestors(),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "same-origin",
+    }
 
 
 class Door:
-    """Stands before the app. Where visitors may open folders, another site may not make their browsers come.
-
-    Another site can have its own name point at this machine (DNS rebinding), so that a browser takes the two
-    for one. Nobody can do so with an address of numbers or a name without a dot.
+    """Middleware before the app: answers what is no request, and adds headers to each answer.
 
     Args:
-        app: what answers those who are let in.
+        app: what answers the rest.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._headers = headers()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, as ASGI has it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        if not is_known(Headers(scope=scope).get("host", "")):
-            refusal = PlainTextResponse(
-                f"attnviz does not answer by this name. Whoever runs it can name it: {address.SETTING}=https://"
-                f"{quote(Headers(scope=scope).get('host', ''), safe=':')}\n",
-                421,
-            )
-            await (WebSocketClose() if scope["type"] == "websocket" else refusal)(scope, receive, send)
-            return
-
-        if scope["path"].endswith("/_stcore/metrics"):  # of Streamlit; our own are the operator's alone
-            await PlainTextResponse("Not found\n", 404)(scope, receive, send)
-            return
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                MutableHeaders(scope=message).update(self._headers)
             await send(message)
 
-        await self._app(scope, receive, with_headers)
+        asked = Headers(scope=scope)
+        if not (_is_host(asked.get("host", "")) and _is_origin(asked.get("origin", ""))):
+            refusal = PlainTextResponse("This is no host or origin.\n", 400)
+            await (WebSocketClose() if scope["type"] == "websocket" else refusal)(scope, receive, with_headers)
+        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's figures; ours are the operator's alone
+            await PlainTextResponse("Not found\n", 404)(scope, receive, with_headers)
+        else:
+            await self._app(scope, receive, with_headers)
 
 
-def is_known(host: str) -> bool:
-    """Whether somebody may come by a name ("school.example:8501"): any, where there is a list of models."""
+def _is_host(host: str) -> bool:
+    return _can_be_split(f"//{host}")
+
+
+def _is_origin(origin: str) -> bool:
+    return _can_be_split(origin)
+
+
+def _can_be_split(address: str) -> bool:
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        ipaddress.ip_address(name)
+        parts = urlsplit(address)
+        return parts.port is None or bool(parts.hostname)
     except ValueError:
-        own = urlsplit(os.environ.get(address.SETTING, "")).hostname
-        return allowed.public() or "." not in name or name.endswith(".local") or name == own
-    return True
+        return False

@@ -1,22 +1,22 @@
-"""The pages of the app, and the guarantee that each of them opens inside the frame."""
+"""The frame around every page: settings, navigation, styles and the bar of a live room."""
 
-import logging
 from copy import copy
 from functools import cache
+from pathlib import Path
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import address, caches, cards, crowd, patches
+from attnviz.app import caches, cards, metrics, patches
+from attnviz.app.classroom import bar
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.state import memory
-from attnviz.errors import WrongSetting
-from attnviz.models import allowed, limits
 from attnviz.widgets.code import LOOK
 
-_FRAMED = "frame has run"
+ICON = Path(__file__).with_name("icon.png")
+"""What stands before a page's name in the browser's tab."""
 
 _BELOW = {
     "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"} | {"assignment"},
@@ -97,68 +97,73 @@ _STYLE = """
 """
 
 
+_MENU = {
+    "explore": ("Explore", "grid_view"),
+    "learn": ("Learn", "school"),
+    "heads": ("Heads", "psychology"),
+    "translate": ("Translate", "translate"),
+    "pictures": ("Pictures", "image"),
+    "sounds": ("Sounds", "graphic_eq"),
+    "classroom": ("Classroom", "groups"),
+    "models": ("Models", "deployed_code"),
+    "about": ("About", "info"),
+}
+"""The pages of the menu, each with its title and its icon.
+
+The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with sections,
+Streamlit makes a list on phones that screen readers cannot read. One lesson is in the menu itself: many
+come for it alone.
+"""
+
+TITLES = (
+    {name: title for name, (title, _) in _MENU.items()}
+    | {lesson.name: lesson.title for lesson in LESSONS if lesson.name != "translate"}
+    | {tool.name: tool.label for tool in TOOLS}
+    | {"assignment": "Assignment", "references": "References"}
+)
+"""Every page's title, by the name of its file."""
+
+
 def pages() -> list[StreamlitPage]:
     """Every page, for one run: Streamlit marks the one that may be drawn."""
     usable = caches.usable()
-    return list(map(copy, _pages(any(entry.sees for entry in usable), any(entry.hears for entry in usable))))
+    hidden = {
+        *(() if any(entry.sees for entry in usable) else ["pictures"]),
+        *(() if any(entry.hears for entry in usable) else ["sounds"]),
+    }
+    return list(map(copy, _pages(frozenset(_MENU.keys() - hidden))))
 
 
 @cache
-def _pages(pictures: bool, sounds: bool) -> list[StreamlitPage]:
-    """Every page; a page's file name is its address, and the first one lives at "/".
+def _pages(shown: frozenset[str]) -> list[StreamlitPage]:
+    """Every page, of which the menu shows these; a page's file name is its address, and the first one's "/".
 
     Kept, since Streamlit looks for each page's file: a tenth of a rerun's processor time.
-
-    The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with
-    sections, Streamlit makes a list on phones that screen readers cannot read. One lesson stands in the menu
-    itself: many come for it alone.
     """
     return [
-        st.Page("pages/explore.py", title="Explore", icon=":material/grid_view:", default=True),
-        st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
-        st.Page("pages/heads.py", title="Heads", icon=":material/psychology:"),
-        st.Page("pages/translate.py", title="Translate", icon=":material/translate:"),
         st.Page(
-            "pages/pictures.py",
-            title="Pictures",
-            icon=":material/image:",
-            visibility="visible" if pictures else "hidden",
-        ),
-        st.Page(
-            "pages/sounds.py",
-            title="Sounds",
-            icon=":material/graphic_eq:",
-            visibility="visible" if sounds else "hidden",
-        ),
-        st.Page("pages/classroom.py", title="Classroom", icon=":material/groups:"),
-        st.Page("pages/models.py", title="Models", icon=":material/deployed_code:"),
-        st.Page("pages/about.py", title="About", icon=":material/info:"),
-        *(
-            st.Page(f"pages/{lesson.name}.py", title=lesson.title, visibility="hidden")
-            for lesson in LESSONS
-            if lesson.name != "translate"
-        ),
-        *(st.Page(f"pages/{tool.name}.py", title=tool.label, visibility="hidden") for tool in TOOLS),
-        st.Page("pages/assignment.py", title="Assignment", visibility="hidden"),
-        st.Page("pages/references.py", title="References", visibility="hidden"),
+            f"pages/{name}.py",
+            title=title,
+            icon=f":material/{_MENU[name][1]}:" if name in _MENU else None,
+            default=name == "explore",
+            visibility="visible" if name in shown else "hidden",
+        )
+        for name, title in TITLES.items()
     ]
 
 
-def configure() -> None:
-    """Mend Streamlit, and name the app in the tab; without an icon here, a page's would come from outside."""
+@metrics.RERUNS.time()
+def run() -> None:
+    """Draw the page that the visitor asked for, inside the frame."""
     patches.apply()
-    st.set_page_config(page_title="attnviz", page_icon="🔍", layout="wide")
-
-
-def navigation() -> StreamlitPage:
-    """Draw the menu and return the page that the visitor asked for; only app.py calls this."""
-    _check_settings()
+    # Without an icon before the navigation, the browser would fetch the page's own from outside.
+    st.set_page_config(page_icon=str(ICON), layout="wide")
     page = st.navigation(pages(), position="top")
-    memory.put(_FRAMED, True)
-    crowd.let_in()
+    st.set_page_config(page_title=f"{page.title} · attnviz")
     st.html(f"<style>{LOOK}</style>{_STYLE}{cards.STYLE}{_marked(page)}")
     send_code()
-    return page
+    with memory.drawing(), bar.after(page):
+        page.run()
 
 
 def _marked(page: StreamlitPage) -> str:
@@ -168,32 +173,3 @@ def _marked(page: StreamlitPage) -> str:
         return ""
     links = ", ".join(f'[data-testid="st{kind}NavLink"][href$="/{entry}"]' for kind in ("Top", "Sidebar"))
     return f"<style>:is({links}) {{ background-color: rgb(141 157 206 / 25%); font-weight: 600; }}</style>"
-
-
-def require() -> None:
-    """Run app.py first if it has not run in this session; every page begins so.
-
-    Streamlit runs a file of a folder called `pages` on its own, without app.py, when its address is the
-    very first that a new server is asked for. Naming the real pages and running again mends it.
-    """
-    if not memory.get(_FRAMED):
-        configure()
-        st.navigation(pages(), position="hidden")
-        st.rerun()
-
-
-def _check_settings() -> None:
-    """Stop kindly where the operator's settings cannot be read; the reason may name folders: it is logged."""
-    try:
-        allowed.names()
-        limits.most_bytes()
-        crowd.most()
-        address.from_setting()
-    except WrongSetting as error:
-        logging.getLogger(__name__).warning("%s", error)
-        st.error(
-            "This server is set up wrongly, and shows nothing until that is mended. Whoever runs it finds "
-            "the reason in its log.",
-            icon=":material/settings:",
-        )
-        st.stop()

@@ -6,11 +6,10 @@ import atexit
 import logging
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
@@ -39,121 +38,53 @@ _UNFORESEEN = (
 )
 
 
-Visitor = tuple[Hashable, ...]
-"""Who wants a job: the address that they come from, and which visit it is; (): nobody in particular."""
-
-
-class _Step(NamedTuple):
-    """A step that waits: what begins it, for whom, and when its job was started."""
-
-    future: Future[None]
-    begin: Callable[[], None]
-    visitor: Visitor
-    since: float
+Visitor = Hashable
+"""Who wants a job: one visit; None: nobody in particular."""
 
 
 class Lane:
-    """Where steps wait, of which so many run at once.
+    """Where steps wait, of which so many run at once: next is the one that has waited longest.
 
-    Next is the address whose last turn is longest ago; of an address, such a visitor; of a visitor, the job
-    that was started first. So who wants many jobs keeps themselves waiting, and nobody else.
+    Each step of a job waits anew, so that jobs take turns.
 
     Python waits at its end for the threads of a ThreadPoolExecutor, even for one in the midst of a download.
     These threads are left behind.
 
     Args:
         at_once: how many steps run at once.
-        apart: whether, of an address, only one of them does.
     """
 
-    def __init__(self, at_once: int, *, apart: bool = False) -> None:
+    def __init__(self, at_once: int) -> None:
         self._lock = threading.Lock()
-        self._waiting: list[_Step] = []
-        self._turns = 0
-        self._last_turn: dict[Visitor, int] = {}
-        self._at_once = self._free = at_once
-        self._apart = apart
-        self._busy = set[Visitor]()
+        self._queue: deque[tuple[Future[None], Callable[[], None]]] = deque()
+        self._free = at_once
 
-    def submit(self, step: Callable[[], None], visitor: Visitor = (), since: float = 0.0) -> Future[None]:
+    def submit(self, step: Callable[[], None]) -> Future[None]:
         """Queue a step, which raises nothing. Its future can be cancelled until the step begins."""
-
-        def run() -> None:
-            step()
-            self._end(place)
-
-        place = _Step(Future(), threading.Thread(target=run, daemon=True).start, visitor, since)
-        self._queue(place)
-        return place.future
-
-    @contextmanager
-    def turn(
-        self, visitor: Visitor, patience: float, rest: Callable[[], float] = lambda: 0
-    ) -> Iterator[None]:
-        """Wait for a turn, but for no more seconds than `patience`; in here it lasts.
-
-        `rest` is asked at its end: after so many seconds the next turn of the same address may begin.
-        """
-        begun = threading.Event()
-        place = _Step(Future(), begun.set, visitor, 0.0)
-        self._queue(place)
-        try:
-            if not begun.wait(patience):
-                place.future.cancel()
-            yield
-        finally:
-            if not place.future.cancelled():
-                self._end(place, rest())
+        future = Future[None]()
+        with self._lock:
+            self._queue.append((future, step))
+            self._begin()
+        return future
 
     def waiting(self) -> int:
         """How many steps wait."""
-        return len(self._waiting)
-
-    def _queue(self, step: _Step) -> None:
-        with self._lock:
-            self._waiting.append(step)
-            self._begin()
+        return len(self._queue)
 
     def _begin(self) -> None:
         """Begin all that may run now; whoever calls it holds the lock."""
-        while self._free:
-            may = [step for step in self._waiting if step.visitor[:1] not in self._busy]
-            if not may:
-                return
-            step = min(may, key=self._turn)
-            self._waiting.remove(step)
-            if not step.future.set_running_or_notify_cancel():
-                continue
-            address = step.visitor[:1]
-            self._turns += 1
-            self._last_turn[address] = self._last_turn[step.visitor] = self._turns
-            self._free -= 1
-            if self._apart:
-                self._busy.add(address)
-            step.begin()
+        while self._free and self._queue:
+            future, step = self._queue.popleft()
+            if future.set_running_or_notify_cancel():
+                self._free -= 1
+                threading.Thread(target=self._run, args=(future, step), daemon=True).start()
 
-    def _end(self, step: _Step, rest: float = 0) -> None:
-        step.future.set_result(None)
+    def _run(self, future: Future[None], step: Callable[[], None]) -> None:
+        step()
+        future.set_result(None)
         with self._lock:
             self._free += 1
-            if rest:
-                timer = threading.Timer(rest, self._rested, [step.visitor[:1]])
-                timer.daemon = True  # a server that ends does not wait for it
-                timer.start()
-            else:
-                self._busy.discard(step.visitor[:1])
             self._begin()
-            if self._free == self._at_once and not self._waiting:  # no turn counts any more
-                self._last_turn.clear()
-
-    def _rested(self, address: Visitor) -> None:
-        with self._lock:
-            self._busy.discard(address)
-            self._begin()
-
-    def _turn(self, step: _Step) -> tuple[int, int, float]:
-        address = self._last_turn.get(step.visitor[:1], 0)
-        return address, self._last_turn.get(step.visitor, 0), step.since
 
 
 COMPUTING = Lane(1)
@@ -226,7 +157,7 @@ class Job(Generic[Found]):
         with self._changed:
             return (time.monotonic() if self._state in RUNNING else self._ended) - self._began
 
-    def start(self, visitor: Visitor = ()) -> None:
+    def start(self, visitor: Visitor = None) -> None:
         """Begin, or go on where it stopped; nothing if it runs or is finished. Refused, it begins anew.
 
         `visitor` is who wants it: each stops it for themselves alone.
@@ -243,7 +174,7 @@ class Job(Generic[Found]):
                 self._state, self.problem, self._began = "queued", "", time.monotonic()
                 self._queue_step()
 
-    def stop(self, visitor: Visitor = ()) -> None:
+    def stop(self, visitor: Visitor = None) -> None:
         """Stop after the present step, unless somebody else wants it; what was found stays."""
         with self._changed:
             self._wanted_by.pop(visitor, None)
@@ -335,7 +266,7 @@ class Job(Generic[Found]):
         self._go_on_or_rest()  # it may have been started meanwhile
 
     def _queue_step(self) -> None:
-        self._queued = self._lane.submit(self._step, next(iter(self._wanted_by)), self._began)
+        self._queued = self._lane.submit(self._step)
 
     def _why_to_rest(self) -> State | None:
         if not self._wanted_by:
@@ -374,7 +305,7 @@ class Jobs:
         with self._lock:
             return self._put(key, self._jobs.get(key) or Job(steps))
 
-    def begin(self, key: Hashable, job: Job[Found], visitor: Visitor = ()) -> Job[Found]:
+    def begin(self, key: Hashable, job: Job[Found], visitor: Visitor = None) -> Job[Found]:
         """The job of this key if it runs, or else this one in its place; it is started for this visitor."""
         with self._lock:
             running = self._jobs.get(key)
@@ -388,8 +319,8 @@ class Jobs:
             job = self._jobs.get(key)
             return job if job is not None and job.running else None
 
-    def close(self) -> None:
-        """Stop all jobs, and wait for the step in which each of them is.
+    def close(self, seconds: float = _LAST_STEP_SECONDS) -> None:
+        """Stop all jobs, and wait so many seconds for the steps in which they are.
 
         A thread in the midst of a model's pass, when Python ends, would not end but abort it.
         """
@@ -397,8 +328,9 @@ class Jobs:
             jobs = list(self._jobs.values())
         for job in jobs:
             job.end(0)
+        until = time.monotonic() + seconds
         for job in jobs:
-            job.end(_LAST_STEP_SECONDS)
+            job.end(max(0.0, until - time.monotonic()))
 
     def _put(self, key: Hashable, job: Job[Found]) -> Job[Found]:
         self._jobs[key] = job

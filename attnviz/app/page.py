@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
-from attnviz.app import controls, frame, markdown, trail
+from attnviz.app import controls, markdown, trail
 from attnviz.app.classroom import bar as room_bar
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.state import link, memory
@@ -92,7 +92,6 @@ def page(
         beside: draws what stands beside the title, in front of "Copy link"; None for neither.
         drop_undrawn: whether the address forgets what the page has at times and does not draw now.
     """
-    frame.require()
     link.arrive(name)
     trail.draw()
     place = _title_row(title, beside) if beside else None

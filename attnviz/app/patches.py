@@ -18,6 +18,7 @@ from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
@@ -32,6 +33,9 @@ from attnviz.app import head_names, references
 
 MOST_UPLOADS = 8
 """The most files of one visit; a page has one box for one file."""
+
+MOST_UPLOADED_BYTES = 100_000_000
+"""The most that the files of all visits take; the oldest goes first."""
 
 _GATHERED_SECONDS = 0.01  # how long an element of a page waits for those behind it
 
@@ -50,6 +54,8 @@ _all_values: Callable[[SafeSessionState], dict[str, Any]] = vars(SafeSessionStat
 
 def apply() -> None:
     """Change the Streamlit of this process; doing it again changes nothing."""
+    # Streamlit would run a file of the folder `pages` on its own, without app.py, for the first visitor.
+    PagesManager.uses_pages_directory = False
     setattr(markdown, "clean_text", _finished)  # noqa: B010 - for the type checker: it is imported there
     # When another site's page opens a websocket to this server, Streamlit asks an outside host for this
     # machine's address before it refuses. The whole server waits for the answer: 5 to 20 s without a network.
@@ -90,10 +96,16 @@ def _bind_without_delay(address: str, port: int, backlog: int) -> socket.socket:
 
 
 def _add_one_of_few(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
-    """Keep a file that a browser sent, under whatever name it chose, and forget the visit's oldest."""
+    """Keep a file that a browser sent, under whatever name it chose, and forget the oldest beyond the bounds."""
     others = [name for name in self.file_storage.get(session_id, {}) if name != file.file_id]
     for oldest in others[: 1 - MOST_UPLOADS]:
         self.remove_file(session_id, oldest)
+    kept = [(visit, each) for visit, files in self.file_storage.items() for each in files.values()]
+    held = sum(len(each.data) for _, each in kept) + len(file.data)
+    for visit, each in kept:
+        if held > MOST_UPLOADED_BYTES:
+            self.remove_file(visit, each.file_id)
+            held -= len(each.data)
     _add_file(self, session_id, file)
 
 

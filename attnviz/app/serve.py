@@ -1,81 +1,92 @@
-"""Serves the app as `streamlit run app.py` does, corrected before anybody comes, and with live rooms."""
+"""The server around the app: the same for `streamlit run app.py`, `make app` and `attnviz app`."""
 
-import asyncio
+from __future__ import annotations
+
 import os
 import signal
 import sys
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import FrameType
+from typing import Any
 
-import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
+from streamlit.runtime import get_instance
+from streamlit.web import cli
 
-from attnviz.app import caches, crowd, logs, metrics, patches, turns, warm_up
+from attnviz.app import address, caches, door, index_page, logs, metrics, patches, visitor, warm_up
 from attnviz.app.classroom.socket import Rooms, limits_from_settings
 from attnviz.app.classroom.store import from_setting
-from attnviz.app.door import Door
 from attnviz.app.home import APP
-from attnviz.app.jobs import COMPUTING
-from attnviz.errors import WrongSetting
+from attnviz.app.jobs import COMPUTING, JOBS
+from attnviz.errors import AttnvizError
+from attnviz.models import allowed, limits
 
-LEAVE_SETTING = "ATTNVIZ_LEAVE_SECONDS"
-"""The environment variable that says for how long a server that is told to end goes on, and is not ready."""
-
-_MOST_SECONDS = 600
+END_SECONDS = 4.0
+"""A server that is asked to end has ended after so many seconds, whatever computes."""
 
 
 def run(port: int, host: str | None) -> None:
-    """Serve it until the process is told to stop.
+    """Serve the app as `streamlit run` does, until the process is asked to end.
 
     Args:
         port: where it answers.
-        host: the address that it listens at; None: all of this machine.
-
-    Raises:
-        AttnvizError: something cannot be as the operator wants it.
+        host: the address at which it listens; None: Streamlit's own setting, or all of this machine.
     """
+    flags = [f"--server.port={port}", *([f"--server.address={host}"] if host else [])]
+    cli.main(["run", str(APP), *flags], prog_name="attnviz")
+
+
+def options() -> dict[str, Any]:
+    """The arguments of `st.App` beside the script; with them, the server of this process is set up.
+
+    A setting that cannot be used ends the process with a sentence and the status 2.
+    """
+    try:
+        return _options()
+    except AttnvizError as error:
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)
+
+
+def _options() -> dict[str, Any]:
     logs.apply()
-    seconds = _leave_seconds()
+    allowed.restrict(visitor.is_local)
+    allowed.names()
+    limits.most_bytes()
+    address.from_setting()
+    door.frame_ancestors()
     rooms = Rooms(from_setting(), *limits_from_settings())
     patches.apply()
-    turns.apply(metrics.RERUNS.time())
     metrics.start(
         {
-            "visitors": ("Visits that are open.", lambda: len(crowd.here())),
+            "visitors": ("Visits that are open.", lambda: len(get_instance()._session_mgr.list_active_sessions())),  # noqa: SLF001 - nothing public counts them
             "jobs_waiting": ("Long computations whose next step waits for its turn.", COMPUTING.waiting),
             "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
         }
     )
-    # Rooms count wrong codes by the address they come from. uvicorn would let whoever sits behind a proxy of
-    # this machine choose that address in a header.
-    os.environ.setdefault("FORWARDED_ALLOW_IPS", "")
-    # At its end, uvicorn raises the signal that it was sent once more. Python then ends as usual, and with it
-    # the jobs that run; by the signal alone it would end at once.
-    for ends in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(ends, lambda *_: sys.exit())
-    # Streamlit looks for .streamlit/config.toml, and for pages, beside what Python was started with.
-    sys.argv = [str(APP)]
-    settings: dict[str, int | str] = {"server.port": port} | ({"server.address": host} if host else {})
+    _end_soon_after_signals()
     warm_up.start()
+
+    @asynccontextmanager
+    async def lifespan(app: object) -> AsyncIterator[None]:
+        async with rooms.lifespan(app):
+            yield
+        JOBS.close(seconds=1)
+        _end()
+
     routes = [
         rooms.route,
         Route("/{below:path}explore", _to_first_page),
         Route("/ready", warm_up.ready),
         Route("/metrics", metrics.answer),
+        *index_page.routes(),
     ]
-
-    @asynccontextmanager
-    async def lifespan(app: object) -> AsyncIterator[None]:
-        _leave_after(seconds)
-        async with rooms.lifespan(app):
-            yield
-
-    app = st.App(APP, routes=routes, lifespan=lifespan, middleware=[Middleware(Door)])
-    app.run(config=settings)
+    return {"routes": routes, "lifespan": lifespan, "middleware": [Middleware(door.Door)]}
 
 
 async def _to_first_page(request: Request) -> RedirectResponse:
@@ -83,24 +94,26 @@ async def _to_first_page(request: Request) -> RedirectResponse:
     return RedirectResponse(f"./?{request.url.query}".rstrip("?"))
 
 
-def _leave_seconds() -> int:
-    given = os.environ.get(LEAVE_SETTING, "0")
-    if not given.isdecimal() or int(given) > _MOST_SECONDS:
-        raise WrongSetting(f"{LEAVE_SETTING} should be from 0 to {_MOST_SECONDS} seconds, and is “{given}”.")
-    return int(given)
+def _end_soon_after_signals() -> None:
+    """Let the process end within `END_SECONDS` after SIGTERM or Ctrl-C, with status 0.
 
-
-def _leave_after(seconds: int) -> None:
-    """Once told to end, stay so long, that a proxy has sent the visitors to another server before.
-
-    uvicorn has set its own handler by now, and would close all connections at once.
+    uvicorn, whose handlers these are, would wait for every open request, and then raise the signal anew.
     """
-    loop, end = asyncio.get_running_loop(), signal.getsignal(signal.SIGTERM)
-    if not seconds or not callable(end):
-        return
+    for number in (signal.SIGTERM, signal.SIGINT):
+        handler = signal.getsignal(number)
 
-    def leave(number: int, frame: FrameType | None) -> None:
-        warm_up.leave()
-        loop.call_soon_threadsafe(loop.call_later, seconds, end, number, frame)
+        def end(number: int, at: FrameType | None, handler: Any = handler) -> None:
+            timer = threading.Timer(END_SECONDS, _end)
+            timer.daemon = True
+            timer.start()
+            if callable(handler):
+                handler(number, at)
 
-    signal.signal(signal.SIGTERM, leave)
+        signal.signal(number, end)
+
+
+def _end() -> None:
+    """End without Python's own way out: a thread amid a model's pass would abort the process there."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

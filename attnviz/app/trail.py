@@ -31,10 +31,9 @@ def draw() -> None:
         memory.put(_TRAIL, way)
     if len(way) == 1 or bar.seat().room:
         return
-    titles = {each.url_path or "explore": each.title for each in frame.pages()}
     with st.container(horizontal=True, gap="small", key="trail"):
         for stop in way[:-1]:
-            name = f"{titles[stop.page]} {stop.head}".strip()
+            name = f"{frame.TITLES[stop.page]} {stop.head}".strip()
             st.page_link(f"pages/{stop.page}.py", label=f"{name} ›", query_params=stop.query)
 
 

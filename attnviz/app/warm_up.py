@@ -19,7 +19,6 @@ os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1)
 _SENTENCE = "The dog is tired."
 
 _warm = threading.Event()
-_leaving = threading.Event()
 
 
 def start() -> None:
@@ -28,18 +27,8 @@ def start() -> None:
 
 
 async def ready(_: Request) -> Response:
-    """What answers at /ready: 200 if a visitor's own sentence need not wait for a model, and 503 if it must.
-
-    A server that is about to end says 503, too.
-    """
-    if _leaving.is_set():
-        return PlainTextResponse("leaving\n", 503)
+    """What answers at /ready: 200 if a visitor's own sentence need not wait for a model, and 503 if it must."""
     return PlainTextResponse("ready\n") if _warm.is_set() else PlainTextResponse("loading\n", 503)
-
-
-def leave() -> None:
-    """Let `ready` say from now on that visitors should go to another server."""
-    _leaving.set()
 
 
 def model(name: str) -> Model:

@@ -1,11 +1,11 @@
-"""Which models visitors may choose: the operator's list, or whatever somebody opens on this server."""
+"""Which models visitors may choose: the operator's list, or those that come with attnviz and their own."""
 
 from __future__ import annotations
 
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,8 +16,12 @@ SETTING = "ATTNVIZ_MODELS"
 """The environment variable with the operator's list: catalogue names, folders and Hugging Face ids.
 
 They are separated by commas; `name=` before one says what visitors call it. A folder is otherwise called
-by its last part, so that no visitor learns where it lies. Where there is no list, all may be opened.
+by its last part, so that no visitor learns where it lies. `*` in place of a list: everybody may open any
+model. Without the variable, a server lets only visitors at its own machine do that.
 """
+
+EVERYTHING = "*"
+"""What the variable says where everybody may open any model."""
 
 MOST_OPENED = 32
 """How many opened models the choice on the page lists; the one that was opened longest ago goes first."""
@@ -26,16 +30,18 @@ _NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
 
 _opened: dict[str, None] = {}
 _lock = threading.Lock()
+_may_open: Callable[[], bool] = lambda: True  # of the library, there are no visitors
 
 
-def public() -> bool:
-    """Whether the operator has made a list: visitors choose from it, and can open nothing else."""
-    return bool(os.environ.get(SETTING, "").strip())
+def restrict(may_open: Callable[[], bool]) -> None:
+    """Let a function decide, where the operator has set nothing, who may open models of their own."""
+    global _may_open  # noqa: PLW0603 - one server a process
+    _may_open = may_open
 
 
 def may_open() -> bool:
-    """Whether visitors may open models of their own."""
-    return not public()
+    """Whether whoever asks may open models of their own: folders, and ids of the Hugging Face hub."""
+    return _setting() == EVERYTHING or (not _setting() and _may_open())
 
 
 def names() -> tuple[str, ...]:
@@ -44,18 +50,20 @@ def names() -> tuple[str, ...]:
     Raises:
         WrongSetting: the operator's list cannot be read.
     """
-    return tuple(_listed()) if public() else (*catalogue.names(), *opened())
+    if may_open():
+        return (*catalogue.names(), *opened())
+    return tuple(_listed())
 
 
 def check(name: str) -> None:
     """Whether a visitor may have this model. Looks at the list only: at no file, and into no network.
 
     Raises:
-        UnknownModel: the operator has made a list, and the name is not on it. The sentence is the same for
-            whatever else was typed, so that nobody learns from it what there is on this machine.
+        UnknownModel: the visitor may not. The sentence is the same for whatever else was typed, so that
+            nobody learns from it what there is on this machine.
         WrongSetting: the operator's list cannot be read.
     """
-    if public() and name not in _listed():
+    if not may_open() and name not in _listed():
         raise _not_listed()
 
 
@@ -68,7 +76,7 @@ def target(name: str) -> str:
     Raises:
         UnknownModel, WrongSetting: as `check` says.
     """
-    if not public() or name in catalogue.names():
+    if name in catalogue.names() or may_open():
         return name
     behind = _listed().get(name)
     if behind is None:
@@ -97,8 +105,13 @@ def _not_listed() -> UnknownModel:
     return UnknownModel(f"This server offers these models and no others: {', '.join(_listed())}.")
 
 
+def _setting() -> str:
+    return os.environ.get(SETTING, "").strip()
+
+
 def _listed() -> Mapping[str, str]:
-    return _read(os.environ.get(SETTING, ""))
+    """What visitors call each model that everybody may have, and what stands behind it."""
+    return _read(_setting()) if _setting() else {name: name for name in catalogue.names()}
 
 
 @lru_cache(maxsize=1)
@@ -126,7 +139,7 @@ def _read(setting: str) -> Mapping[str, str]:
             )
         listed[name] = behind
     if not listed:
-        raise WrongSetting(f"{SETTING} names no model. Leave it empty, and every model may be opened.")
+        raise WrongSetting(f"{SETTING} names no model. Set it to *, and every model may be opened.")
     return listed
 
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import unwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.pages_manager import PagesManager
 
 from attnviz.app.heads.intervene import patched
 from attnviz.app.heads.pronouns import computing
@@ -23,6 +25,20 @@ def _packages_are_looked_through_once() -> Iterator[None]:
     once = cache(manifest_scanner.scan_component_manifests)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", once)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _app_py_runs_first() -> Iterator[None]:
+    """AppTest forgets what `patches.apply` has set, and would run a page on its own, without app.py."""
+    begin = PagesManager.__init__
+
+    def begin_with_app_py(self: PagesManager, *arguments: Any, **more: Any) -> None:
+        PagesManager.uses_pages_directory = False
+        begin(self, *arguments, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PagesManager, "__init__", begin_with_app_py)
         yield
 
 

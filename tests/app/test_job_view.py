@@ -22,11 +22,11 @@ class Held(Job[str]):
         self.asked: list[str] = []
         self.pages = 0  # how often a page that shows it was drawn
 
-    def start(self, visitor: Visitor = ()) -> None:
+    def start(self, visitor: Visitor = None) -> None:
         assert visitor
         self.asked.append("start")
 
-    def stop(self, visitor: Visitor = ()) -> None:
+    def stop(self, visitor: Visitor = None) -> None:
         assert visitor
         self.asked.append("stop")
 

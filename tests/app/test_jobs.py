@@ -215,15 +215,7 @@ def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped(counting: Cou
     assert other.begun == 1
 
 
-@pytest.mark.parametrize(
-    ("visitors", "expected"),
-    [
-        ([("a", 1), ("a", 2), ("b", 3)], "acb" + "cacbcacb" + "abab"),  # addresses take turns, then visits
-        ([("a", 1), ("a", 1), ("a", 1)], "aaaaabbbbbccccc"),  # of one visitor, one after the other
-        ([("a", 1), ("a", 1), ("a", 2)], "acacacacacbbbbb"),
-    ],
-)
-def test_visitors_take_turns_step_by_step(visitors: list[tuple[str, int]], expected: str) -> None:
+def test_jobs_take_turns_step_by_step() -> None:
     order: list[str] = []
 
     def named(name: str, begin: threading.Event) -> Iterator[Progress[None]]:
@@ -234,52 +226,11 @@ def test_visitors_take_turns_step_by_step(visitors: list[tuple[str, int]], expec
 
     begin = threading.Event()
     jobs = [Job(lambda name=name: named(name, begin)) for name in "abc"]  # type: ignore[misc]  # of lambdas
-    for job, visitor in zip(jobs, visitors, strict=True):
-        job.start(visitor)
+    for job in jobs:
+        job.start()
     begin.set()
     assert [job.wait(SECONDS) for job in jobs] == ["finished"] * 3
-    assert "".join(order) == expected
-
-
-def test_a_turn_counts_although_nobody_waited_when_it_began() -> None:
-    lane, order, goes = Lane(1), list[str](), (threading.Event(), threading.Event())
-
-    def step(name: str, go: threading.Event | None = None) -> None:
-        assert go is None or go.wait(SECONDS)
-        order.append(name)
-
-    lane.submit(lambda: step("a", goes[0]), ("a",), 1)
-    lane.submit(lambda: step("b", goes[1]), ("b",), 2)
-    goes[0].set()
-    until(lambda: not lane.waiting())
-    again = lane.submit(lambda: step("b again"), ("b",), 2)
-    other = lane.submit(lambda: step("c"), ("c",), 3)
-    goes[1].set()
-    again.result(SECONDS)
-    other.result(SECONDS)
-    assert order == ["a", "b", "c", "b again"]
-
-
-def test_a_visitor_with_many_jobs_keeps_nobody_else_waiting(counting: Counting) -> None:
-    order: list[int] = []
-
-    def steps(visitor: int) -> Iterator[Progress[None]]:
-        for number in range(STEPS):
-            order.append(visitor)
-            yield Progress(number + 1, STEPS, None)
-
-    hostile = [("there", tab) for tab in range(10)]  # ten tabs, each with three jobs
-    first = Job(counting)
-    first.start(("there", 0))
-    assert counting.asked.wait(SECONDS)
-    for visitor in hostile * 3:
-        Job(lambda: steps(0)).start(visitor)
-    kind = Job(lambda: steps(1))
-    kind.start(("here", 0))
-    counting.let_go(STEPS)
-    assert kind.wait(SECONDS) == "finished"
-    assert len(order[: order.index(1)]) <= 1
-    assert len(order[: len(order) - order[::-1].index(1)]) <= 2 * STEPS
+    assert "".join(order) == "abc" * 5
 
 
 def test_a_lane_runs_so_many_steps_at_once() -> None:

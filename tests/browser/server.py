@@ -16,10 +16,8 @@ from pathlib import Path
 from websockets import Origin, Subprotocol
 from websockets.sync.client import ClientConnection, connect
 
-from tests.browser.forgetful import FORGET, FORGOTTEN
-
 ROOT = Path(__file__).parents[2]
-FORGETFUL = (sys.executable, "-m", "tests.browser.forgetful")
+COMMAND = (sys.executable, "-m", "attnviz", "app")
 START_SECONDS = 60
 STOP_SECONDS = 10
 
@@ -64,24 +62,11 @@ class Server:
             source_address=(address, 0),
         )
 
-    def forget_visitors(self) -> None:
-        """Make the next visit the very first: `frame.require` has to do what it does on a new server."""
-        before = self._forgotten()
-        self.process.send_signal(FORGET)
-        end = time.monotonic() + STOP_SECONDS
-        while self._forgotten() == before:
-            if time.monotonic() > end:
-                raise RuntimeError("The server does not hear that it should forget its visitors.")
-            time.sleep(0.01)
-
-    def _forgotten(self) -> int:
-        return self.log.read_text("utf-8").count(FORGOTTEN)
-
 
 @contextmanager
 def running(
     home: Path,
-    command: Sequence[str | Path] = FORGETFUL,
+    command: Sequence[str | Path] = COMMAND,
     folder: Path = ROOT,
     port: int = 0,
 ) -> Iterator[Server]:

@@ -105,7 +105,6 @@ def test_no_page_is_left_out() -> None:
 @pytest.mark.parametrize("name", VIEWS)
 def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
     view = VIEWS[name]
-    server.forget_visitors()
     visit(page, f"{server.url}/{view.link}")
     if view.ready:
         expect(page.get_by_text(re.compile(view.ready)).first).to_be_visible(timeout=COMPUTED_MS)

@@ -78,7 +78,6 @@ def assert_tree_is_kept(page: Page, name: str, request: pytest.FixtureRequest) -
 def test_the_main_part_is_short_and_its_tree_is_as_kept(
     page: Page, server: Server, name: str, request: pytest.FixtureRequest
 ) -> None:
-    server.forget_visitors()
     visit(page, f"{server.url}/{name}")
     if name in LEARN:
         reveal(page)

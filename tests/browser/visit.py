@@ -188,7 +188,6 @@ def visit(page: Page, url: str) -> None:
 
 def first_visit(page: Page, server: Server, name: str, **choices: Any) -> Locator:
     """Open a page by a link with these choices, as the first visitor of a server; return its main part."""
-    server.forget_visitors()
     visit(page, f"{server.url}/{name}?{urlencode(choices, doseq=True)}")
     return page.get_by_role("main")
 

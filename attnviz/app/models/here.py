@@ -48,7 +48,7 @@ def _draw(name: str) -> None:
 
 def _problem(name: str, error: AttnvizError) -> str:
     """Why it cannot be used; visitors of a public server do not learn where its files lie."""
-    if not allowed.public():
+    if allowed.may_open():
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)
     return "It cannot be used at the moment. Whoever runs this server finds the reason in its log."

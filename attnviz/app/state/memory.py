@@ -43,12 +43,11 @@ def said(widget: str, trigger: str) -> Any:
     return st.session_state.get(widget, {}).get(trigger)
 
 
-def visitor() -> tuple[str | None, object]:
-    """Who looks at the page: the address that they come from, None for this machine, and this visit."""
+def visitor() -> object:
+    """Who looks at the page: this visit."""
     if not has(_VISITOR):
-        put(_VISITOR, (st.context.ip_address, object()))
-    known: tuple[str | None, object] = get(_VISITOR)
-    return known
+        put(_VISITOR, object())
+    return get(_VISITOR)
 
 
 @dataclass

@@ -11,7 +11,6 @@ from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
-from attnviz.app.result_store import kept
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, STRONGEST, TEXT
 from attnviz.experiments import behaviour
@@ -35,8 +34,7 @@ def on_many(corpus: Corpus, chosen: RuledHead) -> None:
     entry, name = chosen.entry, chosen.entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(entry.kinds[0]))
     key = "behaviour", name, caches.fingerprint(name), corpus.key
-    ours = corpus.source == behaviour.bundled()
-    job = JOBS.find(key, kept(key, lambda: measure_corpus(corpus, name, measures), ours=ours))
+    job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
 
     def draw(progress: Progress[BehaviourFindings]) -> None:

@@ -16,7 +16,6 @@ from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
-from attnviz.app.result_store import kept
 from attnviz.app.state.choices import MEASURE, OPEN, QUERY
 from attnviz.capture.model import Way
 from attnviz.experiments import beyond_weights
@@ -55,8 +54,7 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
         yield from measured(entry.name, text, kind, place)
 
     key = "beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place
-    ours = any(text in (each.text, each.other) for each in examples_of(entry.name, together=False))
-    return JOBS.find(key, kept(key, steps, ours=ours))
+    return JOBS.find(key, steps)
 
 
 def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from attnviz.app import caches, warm_up
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.jobs import JOBS, Job
-from attnviz.app.result_store import kept
-from attnviz.experiments import coreference, pairs, syntax
+from attnviz.experiments import coreference, syntax
 from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
@@ -26,7 +25,7 @@ def verdicts(chosen: HeadSelection, asked: Sequence[Pair]) -> Job[Verdicts]:
 
     written = hashlib.sha256(repr(asked).encode("utf-8", "replace")).hexdigest()
     key = "pronouns", written, *_model(chosen)
-    return JOBS.find(key, kept(key, steps, ours=set(asked) <= set(pairs.bundled())))
+    return JOBS.find(key, steps)
 
 
 def grammar(chosen: HeadSelection) -> Job[Grammar]:
@@ -36,7 +35,7 @@ def grammar(chosen: HeadSelection) -> Job[Grammar]:
         yield from syntax.measure(syntax.bundled(), _trace(chosen), chosen.kind)
 
     key = "relations", *_model(chosen)
-    return JOBS.find(key, kept(key, steps, ours=True))
+    return JOBS.find(key, steps)
 
 
 def _trace(chosen: HeadSelection) -> Callable[[str], Trace]:

@@ -1,0 +1,54 @@
+"""The HTML that a browser, or the preview of a copied link, is sent first: Streamlit's, with our names."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+from streamlit.file_util import get_static_dir
+
+from attnviz.app import frame
+
+_DESCRIPTION = "See what attention does in a transformer: every head, every number, for a sentence of yours."
+
+
+def routes() -> list[Route]:
+    """What answers at each page's address, and at the icon's, below `server.baseUrlPath`."""
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+    root = f"/{base}/" if base else "/"
+    index = (Path(get_static_dir()) / "index.html").read_text("utf-8")
+    addresses = {"" if name == "explore" else name: title for name, title in frame.TITLES.items()}
+    return [
+        *([Route(f"/{base}", partial(_redirect, to=root))] if base else []),
+        *(Route(root + name, partial(_answer, html=_named(index, title))) for name, title in addresses.items()),
+        Route(f"{root}favicon.png", _icon),
+    ]
+
+
+def _named(index: str, title: str) -> str:
+    """The page that Streamlit serves for all addresses, with the title of one of them."""
+    name = escape(f"{title} · attnviz")
+    about = (
+        f'<title>{name}</title><meta name="description" content="{escape(_DESCRIPTION)}" />'
+        f'<meta property="og:title" content="{name}" />'
+        f'<meta property="og:description" content="{escape(_DESCRIPTION)}" />'
+    )
+    return re.sub("<title>.*?</title>", about, index, count=1)
+
+
+async def _answer(_: Request, html: str) -> Response:
+    return HTMLResponse(html, headers={"Cache-Control": "no-cache"})
+
+
+async def _icon(_: Request) -> Response:
+    return FileResponse(frame.ICON, headers={"Cache-Control": "max-age=86400"})
+
+
+async def _redirect(request: Request, to: str) -> Response:
+    return RedirectResponse(f"{to}?{request.url.query}".rstrip("?"))

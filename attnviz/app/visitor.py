@@ -1,0 +1,38 @@
+"""Where a visitor's browser runs: only one on the server's own machine may open folders and hub models."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import urlsplit
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+_FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
+
+
+def is_local() -> bool:
+    """Whether the visitor whose page is being computed sits at the server's own machine.
+
+    The connection must come from a loopback address, without a proxy's header, and by a loopback name: else
+    another site could point its own name at this machine (DNS rebinding), or lead a browser here. Outside of
+    a visit, where the server works for itself, it is True.
+    """
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return True
+    headers = st.context.headers
+    if any(name in headers for name in _FORWARDED) or not is_loopback(st.context.ip_address or "localhost"):
+        return False
+    origin = urlsplit(headers.get("Origin", "//localhost")).hostname
+    host = urlsplit(f"//{headers.get('Host', 'localhost')}").hostname
+    return is_loopback(origin or "") and is_loopback(host or "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address, such as "localhost" or "::1", always means the machine itself."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
