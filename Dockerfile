@@ -1,15 +1,14 @@
 # The page with its model inside; at run time it needs no network, no writable disk and no privilege.
 #   docker build -t attnviz .
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL -p 8501:8501 attnviz
-# With models of your own, from which visitors choose (without ATTNVIZ_MODELS they may open any folder in it):
+# With models of your own, from which visitors choose (without ATTNVIZ_MODELS: from those inside):
 #   docker run … -v "$PWD/models:/models:ro" -e ATTNVIZ_MODELS="minilm, my-bert=/models/bert" attnviz
 # With models of the Hugging Face hub, kept in a volume:
 #   docker run … -v models:/hub -e HF_HOME=/hub -e HF_HUB_OFFLINE=0 attnviz
 # The name is for people; the digest says which image, for x86-64 and ARM.
 FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
-# /results belongs to the user who serves: a new volume that is mounted there takes over whose it is.
-RUN useradd --uid 1000 --create-home attnviz && install -d -o attnviz /results
+RUN useradd --uid 1000 --create-home attnviz
 WORKDIR /app
 
 # The packages change less often than the code, so they are a layer of their own.

@@ -24,8 +24,8 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.app.caches import MOST_WEIGHTS
-from attnviz.app.classroom import rooms, socket
+from attnviz.app.caches import MOST_WEIGHTS, MOST_WEIGHTS_OF_A_GUEST
+from attnviz.app.classroom import rooms
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
@@ -125,9 +125,7 @@ def sentences_and_lines() -> str:
 def live_rooms() -> str:
     """What a server of live rooms allows."""
     return (
-        f"deleted after {rooms.HOURS} hours; {socket.MOST_ROOMS} rooms, {socket.DEFAULT_OPENED} from one "
-        f"address, with {socket.DEFAULT_SIZE} students, {socket.MOST_SIZE} at most; {socket.MOST_FAILURES} "
-        f"wrong codes a minute; codes of {len(rooms.new_code())} signs; votes on "
+        f"deleted after {rooms.HOURS} hours; codes of {len(rooms.new_code())} signs; votes on "
         f"{rooms.MOST_RESULTS} questions"
     )
 
@@ -174,7 +172,8 @@ def limits_of_texts() -> str:
         f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_WEIGHTS:,} weights at most "
         f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(config.MOST_WEIGHTS, 144):,} tokens of 12 × 12 heads; {MOST_CHARACTERS:,} characters; "
-        f"{MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} tokens of 12 × 12 heads; "
+        f"{MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} tokens of 12 × 12 heads, "
+        f"{longest(MOST_WEIGHTS_OF_A_GUEST, 72)} of 6 × 12 for a guest; "
         f"{MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a "
         f"report: {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
         f"lines thin out above {curves and curves[1]}"
@@ -342,18 +341,18 @@ def numbers(text: str) -> list[str]:
 
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
-    from attnviz.app.patches import MOST_UPLOADS
-    from attnviz.app.turns import EACH_SECONDS, LATE_SECONDS, MUCH_SECONDS
+    from attnviz.app.caches import MOST_WAITING_TOKENS
+    from attnviz.app.patches import MOST_UPLOADED_BYTES, MOST_UPLOADS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS
 
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    server = settings["server"]
     return (
-        f"{MOST_CHARACTERS:,} characters, {settings['server']['maxUploadSize']} MB, {MOST_UPLOADS} files, "
-        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, "
-        f"{MUCH_SECONDS / LATE_SECONDS:.0%} of a core, "
-        f"{EACH_SECONDS / LATE_SECONDS:.1%} for each visit"
+        f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MOST_UPLOADS} files, "
+        f"{MOST_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
+        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MOST_WAITING_TOKENS:,} tokens wait"
     )
 
 

@@ -28,7 +28,7 @@ from attnviz.app.examples import OPENING
 from benchmarks.browser import launched, visitor
 from benchmarks.report import Report, parser
 from benchmarks.texts import text_of
-from tests.browser.server import FORGETFUL, running
+from tests.browser.server import COMMAND, running
 from tests.browser.visit import visit, wait_idle
 
 STARTS = 3
@@ -41,7 +41,7 @@ OWN_WORD = "zebra"
 
 
 @contextmanager
-def fresh_server(command: Sequence[str] = FORGETFUL) -> Iterator[str]:
+def fresh_server(command: Sequence[str] = COMMAND) -> Iterator[str]:
     """The address of a new server, which nobody has visited; it ends with the block.
 
     Args:

@@ -72,7 +72,9 @@ class Door:
         asked = Headers(scope=scope)
         if not (_is_host(asked.get("host", "")) and _is_origin(asked.get("origin", ""))):
             refusal = PlainTextResponse("This is no host or origin.\n", 400)
-            await (WebSocketClose() if scope["type"] == "websocket" else refusal)(scope, receive, with_headers)
+            await (WebSocketClose() if scope["type"] == "websocket" else refusal)(
+                scope, receive, with_headers
+            )
         elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's figures; ours are the operator's alone
             await PlainTextResponse("Not found\n", 404)(scope, receive, with_headers)
         else:

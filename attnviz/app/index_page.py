@@ -26,7 +26,10 @@ def routes() -> list[Route]:
     addresses = {"" if name == "explore" else name: title for name, title in frame.TITLES.items()}
     return [
         *([Route(f"/{base}", partial(_redirect, to=root))] if base else []),
-        *(Route(root + name, partial(_answer, html=_named(index, title))) for name, title in addresses.items()),
+        *(
+            Route(root + name, partial(_answer, html=_named(index, title)))
+            for name, title in addresses.items()
+        ),
         Route(f"{root}favicon.png", _icon),
     ]
 

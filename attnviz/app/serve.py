@@ -64,7 +64,10 @@ def _options() -> dict[str, Any]:
     patches.apply()
     metrics.start(
         {
-            "visitors": ("Visits that are open.", lambda: len(get_instance()._session_mgr.list_active_sessions())),  # noqa: SLF001 - nothing public counts them
+            "visitors": (
+                "Visits that are open.",
+                lambda: len(get_instance()._session_mgr.list_active_sessions()),
+            ),  # noqa: SLF001 - nothing public counts them
             "jobs_waiting": ("Long computations whose next step waits for its turn.", COMPUTING.waiting),
             "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
         }

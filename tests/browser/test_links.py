@@ -9,9 +9,7 @@ from tests.browser.server import Server
 from tests.browser.visit import PHONE, assert_link_reproduces, controls, menu, type_into, visit, wait_idle
 
 
-def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(
-    page: Page, server: Server, explore: Explore
-) -> None:
+def test_a_link_that_is_the_first_hit_on_a_new_server_keeps_its_choices(page: Page, explore: Explore) -> None:
     explore.open(show="narrow", layer=6, head=12, query="3 dog", key="8 road", hide="true", view="Matrix")
     expect(page.get_by_role("heading", name="Layer 6 · Head 12")).to_be_visible()
     assert explore.chosen("Show") == "narrow"

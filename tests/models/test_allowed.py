@@ -10,7 +10,6 @@ NAMES = ("minilm", "my-bert", "gpt", "openai-community/gpt2", "short")
 
 
 def test_without_a_list_everything_may_be_opened() -> None:
-    assert not allowed.public()
     assert allowed.may_open()
     assert allowed.names() == catalogue.names()
     allowed.check("/anything/at/all")
@@ -34,7 +33,6 @@ def test_the_list_of_what_was_opened_does_not_grow_for_ever() -> None:
 def test_with_a_list_visitors_choose_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(allowed.SETTING, LIST)
     allowed.remember("./opened-before")
-    assert allowed.public()
     assert not allowed.may_open()
     assert allowed.names() == NAMES
     for name in NAMES:
@@ -71,6 +69,21 @@ def test_the_lessons_keep_their_models_and_visitors_cannot_choose_them(
     assert allowed.target(name) == name
     with pytest.raises(UnknownModel):
         allowed.check(name)
+
+
+def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed.remember("owner/opened-by-somebody")
+    monkeypatch.setattr(allowed, "_may_open", allowed._may_open)
+    allowed.restrict(lambda: False)
+    assert not allowed.may_open()
+    assert allowed.names() == catalogue.names()
+    for ask in (allowed.check, allowed.target, resolve.entry):
+        with pytest.raises(UnknownModel, match="This server offers these models and no others: minilm, "):
+            ask("owner/opened-by-somebody")
+    monkeypatch.setenv(allowed.SETTING, " * ")
+    assert allowed.may_open()
+    allowed.check("owner/opened-by-somebody")
+    assert "owner/opened-by-somebody" in allowed.names()
 
 
 @pytest.mark.parametrize(

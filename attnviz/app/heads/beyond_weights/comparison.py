@@ -9,7 +9,6 @@ import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
 from attnviz.app import caches, markdown, warm_up
-from attnviz.app.examples import examples_of
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words, span, under
 from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
