@@ -70,23 +70,14 @@ class Door:
             await send(message)
 
         asked = Headers(scope=scope)
-        if not (_is_host(asked.get("host", "")) and _is_origin(asked.get("origin", ""))):
+        if not (_can_be_split(f"//{asked.get('host', '')}") and _can_be_split(asked.get("origin", ""))):
             refusal = PlainTextResponse("This is no host or origin.\n", 400)
-            await (WebSocketClose() if scope["type"] == "websocket" else refusal)(
-                scope, receive, with_headers
-            )
+            answer = WebSocketClose() if scope["type"] == "websocket" else refusal
+            await answer(scope, receive, with_headers)
         elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's figures; ours are the operator's alone
             await PlainTextResponse("Not found\n", 404)(scope, receive, with_headers)
         else:
             await self._app(scope, receive, with_headers)
-
-
-def _is_host(host: str) -> bool:
-    return _can_be_split(f"//{host}")
-
-
-def _is_origin(origin: str) -> bool:
-    return _can_be_split(origin)
 
 
 def _can_be_split(address: str) -> bool:

@@ -23,13 +23,10 @@ def routes() -> list[Route]:
     base = str(st.get_option("server.baseUrlPath")).strip("/")
     root = f"/{base}/" if base else "/"
     index = (Path(get_static_dir()) / "index.html").read_text("utf-8")
-    addresses = {"" if name == "explore" else name: title for name, title in frame.TITLES.items()}
+    pages = {root + ("" if name == "explore" else name): title for name, title in frame.TITLES.items()}
     return [
         *([Route(f"/{base}", partial(_redirect, to=root))] if base else []),
-        *(
-            Route(root + name, partial(_answer, html=_named(index, title)))
-            for name, title in addresses.items()
-        ),
+        *(Route(path, partial(_answer, html=_named(index, title))) for path, title in pages.items()),
         Route(f"{root}favicon.png", _icon),
     ]
 

@@ -96,7 +96,7 @@ def _bind_without_delay(address: str, port: int, backlog: int) -> socket.socket:
 
 
 def _add_one_of_few(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
-    """Keep a file that a browser sent, under whatever name it chose, and forget the oldest beyond the bounds."""
+    """Keep a file that a browser sent, under whatever name it chose; forget the oldest beyond the bounds."""
     others = [name for name in self.file_storage.get(session_id, {}) if name != file.file_id]
     for oldest in others[: 1 - MOST_UPLOADS]:
         self.remove_file(session_id, oldest)

@@ -64,10 +64,7 @@ def _options() -> dict[str, Any]:
     patches.apply()
     metrics.start(
         {
-            "visitors": (
-                "Visits that are open.",
-                lambda: len(get_instance()._session_mgr.list_active_sessions()),
-            ),  # noqa: SLF001 - nothing public counts them
+            "visitors": ("Visits that are open.", _visits),
             "jobs_waiting": ("Long computations whose next step waits for its turn.", COMPUTING.waiting),
             "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
         }
@@ -90,6 +87,10 @@ def _options() -> dict[str, Any]:
         *index_page.routes(),
     ]
     return {"routes": routes, "lifespan": lifespan, "middleware": [Middleware(door.Door)]}
+
+
+def _visits() -> int:
+    return len(get_instance()._session_mgr.list_active_sessions())  # noqa: SLF001 - nothing public counts them
 
 
 async def _to_first_page(request: Request) -> RedirectResponse:

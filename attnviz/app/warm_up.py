@@ -27,7 +27,7 @@ def start() -> None:
 
 
 async def ready(_: Request) -> Response:
-    """What answers at /ready: 200 if a visitor's own sentence need not wait for a model, and 503 if it must."""
+    """What answers at /ready: 503 as long as a visitor's own sentence must wait for a model, then 200."""
     return PlainTextResponse("ready\n") if _warm.is_set() else PlainTextResponse("loading\n", 503)
 
 

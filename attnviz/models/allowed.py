@@ -30,18 +30,18 @@ _NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
 
 _opened: dict[str, None] = {}
 _lock = threading.Lock()
-_may_open: Callable[[], bool] = lambda: True  # of the library, there are no visitors
+_restriction: Callable[[], bool] | None = None
 
 
 def restrict(may_open: Callable[[], bool]) -> None:
     """Let a function decide, where the operator has set nothing, who may open models of their own."""
-    global _may_open  # noqa: PLW0603 - one server a process
-    _may_open = may_open
+    global _restriction  # noqa: PLW0603 - one server a process
+    _restriction = may_open
 
 
 def may_open() -> bool:
     """Whether whoever asks may open models of their own: folders, and ids of the Hugging Face hub."""
-    return _setting() == EVERYTHING or (not _setting() and _may_open())
+    return _setting() == EVERYTHING or (not _setting() and (_restriction is None or _restriction()))
 
 
 def names() -> tuple[str, ...]:

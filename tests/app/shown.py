@@ -128,5 +128,6 @@ def page_links(app: AppTest) -> dict[str, dict[str, str]]:
     """What each link to another page takes along, by the name of that page."""
     found = [link.proto for link in app.get("page_link")]
     return {
-        link.page: {name: value for name, [value] in parse_qs(link.query_string).items()} for link in found
+        link.page or "explore": {name: value for name, [value] in parse_qs(link.query_string).items()}
+        for link in found
     }

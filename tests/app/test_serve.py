@@ -59,13 +59,13 @@ def _get(server: Server, path: str, headers: dict[str, str] | None = None) -> tu
 
 
 def _tells_the_operator_alone_what_it_does(server: Server) -> None:
-    for path, headers, status in (
+    for path, sent, status in (
         ("/_stcore/metrics", {}, 404),
         ("/metrics", {}, 401),
         ("/metrics", {"Authorization": f"Bearer {TOKEN}x"}, 401),
         ("/metrics", {"Authorization": "Bearer é"}, 401),
     ):
-        assert _get(server, path, headers)[0] == status
+        assert _get(server, path, sent)[0] == status
     with server.websocket(server.url) as visit:
         page = ClientState(query_string=f"text={SENTENCE.replace(' ', '+')}&layer=inf")
         visit.send(BackMsg(rerun_script=page).SerializeToString())
@@ -110,7 +110,7 @@ def _answers_by_any_name_with_headers_and_refuses_what_is_none(server: Server) -
     for host, path, more, status in (
         (here, "/", {}, 200),
         ("school.example", "/", {}, 200),
-        ("school.example", "/static/none.js", {}, 404),
+        ("school.example", "/media/none", {}, 404),
         ("school.example", "/_stcore/stream", stream, 101),
         ("school.example", "/_stcore/stream", {**stream, "Origin": "http://foreign.example"}, 403),
         ("[evil", "/", {}, 400),
@@ -137,8 +137,12 @@ def _refuses_what_is_too_large(server: Server) -> None:
         begun = ForwardMsg.FromString(visit.recv(30, decode=False))
         assert _status_of_upload(server, begun.new_session.initialize.session_id, 10 * 2**20 + 1) == 413
         with pytest.raises(ConnectionClosed, match="1009"):
-            visit.send(b"x" * (10**7 + 1))
-            _read_to_the_end(visit)
+            _send_and_read_to_the_end(visit, b"x" * (10**7 + 1))
+
+
+def _send_and_read_to_the_end(visit: ClientConnection, message: bytes) -> None:
+    visit.send(message)
+    _read_to_the_end(visit)
 
 
 def _read_to_the_end(visit: ClientConnection) -> None:

@@ -42,6 +42,6 @@ def test_the_trail_names_the_last_three_pages() -> None:
 def test_the_cards_mark_the_pages_of_this_visit() -> None:
     app = visit("scale")
     go(app, "learn")
-    marked = [html.proto.body for html in app.get("html") if "small-picture" in html.proto.body]
+    marked = [html.proto.body for html in app.get("html") if '"small-picture"' in html.proto.body]
     assert [at for at, body in enumerate(marked, 1) if "visited" in body] == [2]
     assert all("data:image/svg+xml" in body for body in marked)

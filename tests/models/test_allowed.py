@@ -73,7 +73,7 @@ def test_the_lessons_keep_their_models_and_visitors_cannot_choose_them(
 
 def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch: pytest.MonkeyPatch) -> None:
     allowed.remember("owner/opened-by-somebody")
-    monkeypatch.setattr(allowed, "_may_open", allowed._may_open)
+    monkeypatch.setattr(allowed, "_restriction", None)
     allowed.restrict(lambda: False)
     assert not allowed.may_open()
     assert allowed.names() == catalogue.names()

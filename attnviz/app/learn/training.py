@@ -123,6 +123,6 @@ def _next(lines: SimpleQueue[str | None]) -> str | None:
 
 
 def switched_off() -> bool:
-    """Whether there is no live training: who runs this server does not want it, or the visitor may open no models."""
+    """Whether the visitor cannot train a model here: by the setting, or as they may open no models."""
     setting = os.environ.get(SETTING, "").strip().lower()
     return setting in {"off", "0", "no", "false"} if setting else not allowed.may_open()
