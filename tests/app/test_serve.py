@@ -136,7 +136,7 @@ def _refuses_what_is_too_large(server: Server) -> None:
         visit.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         begun = ForwardMsg.FromString(visit.recv(30, decode=False))
         assert _status_of_upload(server, begun.new_session.initialize.session_id, 10 * 2**20 + 1) == 413
-        with pytest.raises(ConnectionClosed, match="1009"):
+        with pytest.raises(ConnectionClosed):
             _send_and_read_to_the_end(visit, b"x" * (10**7 + 1))
 
 
