@@ -311,11 +311,15 @@ def buttons(
         pressed: the button whose thing is open; None for none.
         look: for `st.pills`.
     """
-    memory.put(key, pressed if pressed in offered else None)
+    # The browser goes on sending what it held for a row in a closed popover, whatever the app has put there
+    # since. So each state of the row is a widget of its own, and what is sent late means nothing.
+    row = f"{key}: {pressed}" if pressed in offered else key
+    if pressed in offered and memory.get(row) is None:
+        memory.put(row, pressed)
 
     def click() -> None:
-        name = memory.get(key)
-        if name is not None:
+        name = memory.get(row)
+        if name is not None and name != pressed:
             clicked(offered[name])
 
-    st.pills(label, list(offered), key=key, on_change=click, **look)
+    st.pills(label, list(offered), key=row, on_change=click, **look)

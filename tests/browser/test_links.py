@@ -101,6 +101,40 @@ def test_each_step_back_returns_to_the_head_that_was_open(explore: Explore) -> N
         wait_idle(page)
 
 
+def test_each_step_back_undoes_one_thing(explore: Explore) -> None:
+    page = explore.page
+    explore.open()
+    box = page.get_by_role("textbox", name="Sentence")
+    opening = box.input_value()
+    explore.type("Sentence", OWN)
+    wait_idle(page)
+    explore.choose("Picture", "Matrix")
+    wait_idle(page)
+    explore.type("Sentence", NARROW)
+    wait_idle(page)
+    for text, picture in ((OWN, "Matrix"), (OWN, "Lines"), (opening, "Lines")):
+        page.go_back()
+        wait_idle(page)
+        expect(box).to_have_value(text)
+        assert explore.chosen("Picture") == picture
+    page.go_forward()
+    wait_idle(page)
+    expect(box).to_have_value(OWN)
+
+
+def test_a_text_that_is_too_long_stays_in_its_box_and_out_of_the_address(explore: Explore) -> None:
+    page = explore.page
+    explore.open(layer=3)
+    explore.type("Sentence", "道" * 19_500)
+    alert = page.get_by_test_id("stAlert")
+    expect(alert).to_be_visible()
+    assert len(page.url) <= 8_000
+    assert "layer=3" in page.url
+    explore.type("Sentence", OWN)
+    expect(alert).to_have_count(0)
+    expect(page).to_have_url(re.compile("text=Own\\+words"))
+
+
 def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/heads")
     # All of a card is a link, which lies over its last line, too.

@@ -3,6 +3,11 @@
 /** What the window dispatches once Streamlit has written the address. */
 export const ADDRESS_CHANGED = "attnviz:address";
 
+/** Changes the address in place: it belongs to what the visitor did last. */
+export const replaceAddress = history.replaceState.bind(history);
+
+const LONGEST = 8000; // characters of an address: servers and proxies refuse longer ones
+
 /** An address without these parameters.
  * @param {string} address @param {string[]} names */
 export function without(address, names) {
@@ -11,23 +16,41 @@ export function without(address, names) {
   return link.href;
 }
 
+/** An address without its longest parameters, as far as it would be too long with them.
+ * @param {string | URL} address */
+function bounded(address) {
+  let link = new URL(address, location.href).href;
+  while (link.length > LONGEST) {
+    const sizes = [...new URL(link).searchParams].map(([name, value]) => ({ name, size: encodeURI(value).length }));
+    if (!sizes.length) break;
+    const [{ name }] = sizes.sort((one, other) => other.size - one.size);
+    link = without(link, [name]);
+  }
+  return link;
+}
+
 /** Call it once: it replaces what the browser does. */
 export function mendBrowsing() {
-  // Streamlit makes an entry in the browser's history for each parameter that the server adds to the address or
-  // takes out of it. What a visitor does is one entry: Back undoes one thing, and leaves a page at once.
+  // Streamlit writes each choice of the visitor into the address in place, and makes an entry in the browser's
+  // history for each parameter that the server adds or takes out. What a visitor does should be one entry: Back
+  // then undoes one thing, and leaves a page at once.
   let acted = false;
   for (const act of ["pointerdown", "keydown", "click"]) {
     window.addEventListener(act, () => (acted = true), { capture: true });
   }
-  const push = history.pushState;
+  const push = history.pushState.bind(history);
   let page = location.pathname;
-  history.pushState = function (...entry) {
-    const add = acted ? push : history.replaceState;
+  const write = (state, unused, address) => {
+    const link = bounded(address ?? location.href);
+    const changes = link.split("#")[0] !== location.href.split("#")[0];
+    (acted && changes ? push : replaceAddress)(state, unused, link);
+    if (!changes) return;
     acted = false;
-    add.apply(this, entry);
     arrive();
     window.dispatchEvent(new Event(ADDRESS_CHANGED));
   };
+  history.pushState = write;
+  history.replaceState = write;
   window.addEventListener("popstate", arrive);
 
   // Another page begins at its top, and not as far down as one was on this page.
