@@ -24,7 +24,11 @@ _POSSIBLE = {
 }
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
-_WEB = re.compile(r"https?://", re.IGNORECASE)
+_HUB_PAGE = re.compile(
+    r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/(?P<id>[^/?#\s]+/[^/?#\s]+)"
+    r"(?:/(?:tree|blob|resolve)/(?P<revision>[^/?#\s]+))?\S*",
+    re.IGNORECASE,
+)
 
 # What transformers' examples long called these models, before every id began with its owner.
 _MOVED = {
@@ -115,6 +119,15 @@ def parts_of(name: str) -> tuple[str, dict[str, Any]]:
     return name, said
 
 
+def pasted(text: str) -> str:
+    """The name that is meant by what somebody pastes: a path in quotes, or the address of a page of the hub."""
+    name = text.strip().strip("\"'“”‘’").strip()
+    page = _HUB_PAGE.fullmatch(name)
+    if page is None or not hub.is_id(page["id"]):
+        return name
+    return page["id"] if page["revision"] in (None, "main") else f"{page['id']}@{page['revision']}"
+
+
 def entry(name: str) -> Entry:
     """What is known of a model before its weights are loaded.
 
@@ -172,8 +185,7 @@ def _looks_like_a_path(name: str) -> bool:
 
 def _unknown(name: str) -> str:
     if _ADDRESS.match(name):
-        tail = "/".join(part for part in name.rstrip("/").split("/")[-2:])
-        hint = f" Perhaps {tail}?" if _WEB.match(name) and hub.is_id(tail) else ""
+        hint = f" Perhaps {pasted(name)}?" if _HUB_PAGE.fullmatch(name) and pasted(name) != name else ""
         return f"{quoted(name)} is an address. Type the model's id alone: owner/name.{hint}"
     if moved := _MOVED.get(name.strip()):
         return f"No model is called {quoted(name)} here. On the Hugging Face hub it is {moved}."

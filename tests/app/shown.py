@@ -63,6 +63,13 @@ def opened(app: AppTest, menu: str) -> AppTest:
     return clean(app.run())
 
 
+def row_of_buttons(app: AppTest, key: str) -> Any:
+    """What `controls.buttons` has drawn with this key."""
+    return next(
+        each for each in app.button_group if re.fullmatch(rf"{re.escape(key)}(: .*)?", each.key or "")
+    )
+
+
 def buttons(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 

@@ -26,6 +26,7 @@ from tests.app.shown import (
     opened,
     page_links,
     paragraphs,
+    row_of_buttons,
     sent,
     try_page,
     visit,
@@ -73,7 +74,7 @@ def test_every_number_of_the_arithmetic_and_of_the_ranking_is_the_traces() -> No
     weights = trace.stack("encoder")[:, :, query, key]
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
     best = f"{layer + 1}-{head + 1} · {percent(float(weights.max()))}"
-    assert app.pills(key="ranking").options[0] == best
+    assert row_of_buttons(app, "ranking").options[0] == best
 
 
 def test_hiding_special_tokens_reaches_every_part() -> None:
@@ -106,7 +107,7 @@ def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint_and_says_so
     assert np.abs(caches.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
     app = visit("explore", hide="true", layer="1", head="3", query="2 the", view="Heatmap")
     assert plain("> 99.9 % of this row went to [CLS] and [SEP]") in words(app)
-    assert not any(option.startswith("1-3") for option in app.pills(key="ranking").options)
+    assert not any(option.startswith("1-3") for option in row_of_buttons(app, "ranking").options)
     assert ": 62 % *." in words(app)
     assert "that before rescaling counts:" in words(app)
     assert "before rescaling" not in words(visit("explore", hide="true"))
@@ -155,7 +156,7 @@ def test_several_heads_are_open_at_once_and_the_first_leads_to_the_tools() -> No
 def test_every_example_opens_and_begins_with_its_word() -> None:
     app = visit("explore")
     for example in EXAMPLES:
-        clean(app.pills(key="example").set_value(example.name).run())
+        clean(row_of_buttons(app, "example").set_value(example.name).run())
         assert not app.warning
         assert app.text_input(key="text").value == example.text
         assert str(app.selectbox(key="query").value).split(" ", 1)[1] == example.query
@@ -218,7 +219,7 @@ def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
     short, long = (attnviz.trace(text).block("encoder", 3) for text in (OPENING.text, LONGER))
     it, its = ([token.text for token in block.key_tokens].index("it") for block in (short, long))
     moved = long.weights[1, its, 3] - short.weights[1, it, 2]
-    assert f"4-2 · {signed_percent(float(moved))}" in app.pills(key="ranking").options
+    assert f"4-2 · {signed_percent(float(moved))}" in row_of_buttons(app, "ranking").options
     clean(app.selectbox(key="key").set_value("3 + old").run())
     assert "Only one of the two sentences has" in words(app)
     assert len(all_sent(app, "arithmetic")) == 1

@@ -13,7 +13,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Kind, Trace
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from tests.app.shown import clean, labels, sent, try_page, visit, warnings, words
+from tests.app.shown import clean, labels, row_of_buttons, sent, try_page, visit, warnings, words
 from tests.head_table import read_head_table
 
 MODEL = "translator"
@@ -52,7 +52,7 @@ def test_rows_and_columns_are_the_tokens_of_their_own_texts(tired: Trace, kind: 
     ranked = tired.stack(kind)[:, :, query, message["position"]]
     layer, number = np.unravel_index(ranked.argmax(), ranked.shape)
     best = f"{layer + 1}-{number + 1} · {percent(float(ranked.max()))}"
-    assert app.pills(key="ranking").options[0] == best
+    assert row_of_buttons(app, "ranking").options[0] == best
 
 
 def test_cross_attention_begins_where_the_pronoun_is_chosen() -> None:
@@ -210,7 +210,7 @@ def test_a_guess_opens_the_encoder_and_its_weights_judge_it() -> None:
 def test_every_example_is_one_that_the_translator_can_read() -> None:
     app = explore()
     for example in TRANSLATED:
-        clean(app.pills(key="example").set_value(example.name).run())
+        clean(row_of_buttons(app, "example").set_value(example.name).run())
         assert not app.warning
         assert app.text_input(key="text").value == example.text
         assert query_of(app) == example.query

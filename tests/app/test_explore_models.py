@@ -24,7 +24,18 @@ from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
-from tests.app.shown import clean, labels, opened, press, sent, try_page, visit, warnings, words
+from tests.app.shown import (
+    clean,
+    labels,
+    opened,
+    press,
+    row_of_buttons,
+    sent,
+    try_page,
+    visit,
+    warnings,
+    words,
+)
 from tests.capture.tiny import tiny
 from tests.head_table import read_head_table
 
@@ -121,7 +132,7 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
 def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(model: str) -> None:
     app = visit("explore", model=model)
     for example in TOLD:
-        clean(app.pills(key="example").set_value(example.name).run())
+        clean(row_of_buttons(app, "example").set_value(example.name).run())
         assert not warnings(app)
         [*_, last] = attnviz.predictions(example.text, model)
         assert numbers(app)[0] == [pytest.approx(last.candidates[0].probability, rel=1e-4)]
@@ -341,15 +352,15 @@ def test_the_second_box_changes_its_meaning_and_keeps_what_was_typed() -> None:
         assert gone not in keys(app.segmented_control)
     app.selectbox(key="model").set_value("translator").run()
     assert "second" not in keys(app.radio)
-    assert app.pills(key="example").options[0] == "dog / road"
+    assert row_of_buttons(app, "example").options[0] == "dog / road"
 
 
 def test_an_example_gives_way_to_one_of_the_new_meaning() -> None:
     app = visit("explore")
     clean(app.radio(key="second").set_value(TOGETHER).run())
     assert app.text_input(key="other").value == "It was too tired."
-    for name in app.pills(key="example").options:
-        clean(app.pills(key="example").set_value(name).run())
+    for name in row_of_buttons(app, "example").options:
+        clean(row_of_buttons(app, "example").set_value(name).run())
         assert not app.warning
 
 

@@ -24,11 +24,12 @@ TRANSLATED = [
 TOLD = ["the keys near", "the lamp was", "Mary called John", "near the river lived", "the key near the lamp"]
 BOXES = {
     **dict.fromkeys(
-        ["explore", "weighted_average", "scale", "many_heads", "query_key_value"], ("Sentence", BERT)
+        ["explore", "weighted_average", "scale?open=Everything", "many_heads", "query_key_value"],
+        ("Sentence", BERT),
     ),
     **dict.fromkeys(["masks", "positions", "block", "cross_attention"], ("Sentence", BERT)),
     **dict.fromkeys(["beyond_weights", "find", "plane", "intervene", "behaviour"], ("Sentence", BERT)),
-    **dict.fromkeys(["compare", "pronouns"], ("First sentence", BERT)),
+    **dict.fromkeys(["compare"], ("First sentence", BERT)),
     **dict.fromkeys(["cause", "translate", "long_distances"], ("English", TRANSLATED)),
     "write": ("The story begins", TOLD),
     "induction": ("Said twice", TOLD),

@@ -211,3 +211,25 @@ def test_settings_that_there_are_not_or_that_contradict_the_name(
 def test_our_own_models_run_on_the_processor(name: str) -> None:
     with pytest.raises(ModelNotSupported, match=f"“{name}” runs on the processor. Leave cuda out"):
         resolve.entry(f"{name}#cuda")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (" owner/name \n", "owner/name"),
+        ("https://huggingface.co/owner/name", "owner/name"),
+        ("https://www.huggingface.co/owner/name/", "owner/name"),
+        ("huggingface.co/owner/name/tree/main", "owner/name"),
+        ("https://huggingface.co/owner/name/tree/v1.0?not-for-all-audiences=true", "owner/name@v1.0"),
+        ("https://huggingface.co/owner/name/blob/main/config.json#L3", "owner/name"),
+        ("HTTPS://hf.co/owner/na.me-2", "owner/na.me-2"),
+        ("https://huggingface.co/datasets", "https://huggingface.co/datasets"),
+        ("https://example.org/owner/name", "https://example.org/owner/name"),
+        ('"C:\\models\\bert"', "C:\\models\\bert"),
+        ("'~/models/bert'", "~/models/bert"),
+        ("“./bert”", "./bert"),
+        ("", ""),
+    ],
+)
+def test_what_people_paste_is_the_name_they_mean(text: str, name: str) -> None:
+    assert resolve.pasted(text) == name

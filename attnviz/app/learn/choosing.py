@@ -115,11 +115,14 @@ def examples(
     pressed = next((name for name, text in offered.items() if text == typed), None)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.container()
-        with st.popover("Examples", icon=":material/list:"):
-            key = f"{box.name}_example"
-            controls.buttons("Examples", offered, key, box.set, pressed, label_visibility="collapsed")
-            if more:
-                more()
+        # Drawn only while it is open: the browser goes on sending what the widgets of a closed menu showed.
+        menu = st.popover("Examples", icon=":material/list:", key=f"{box.name}_examples", on_change="rerun")
+        if menu.open:
+            with menu:
+                key = f"{box.name}_example"
+                controls.buttons("Examples", offered, key, box.set, pressed, label_visibility="collapsed")
+                if more:
+                    more()
     return place
 
 

@@ -58,13 +58,15 @@ def choose() -> None:
         st.form("a look at a model", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        typed = OWN_NAME.draw(
-            "Your own model: a folder, or an id on Hugging Face",
-            max_chars=_MOST_SENT,
-            placeholder="openai-community/gpt2",
-            width=560,
-            help=_HELP,
-        ).strip()
+        typed = resolve.pasted(
+            OWN_NAME.draw(
+                "Your own model: a folder, or an id on Hugging Face",
+                max_chars=_MOST_SENT,
+                placeholder="openai-community/gpt2",
+                width=560,
+                help=_HELP,
+            )
+        )
         if st.form_submit_button("Look", icon=":material/search:"):
             with st.spinner("Looking at the model …"):
                 memory.put(_SEEN, _look(typed))

@@ -13,7 +13,7 @@ from attnviz.app import caches
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.choices import remark_on
-from tests.app.shown import FOLDED, all_sent, clean, press, sent, try_page, visit, words
+from tests.app.shown import FOLDED, all_sent, clean, press, row_of_buttons, sent, try_page, visit, words
 
 LONGER = "The old dog did not cross the road as it was too tired."
 
@@ -63,7 +63,7 @@ def test_every_minimal_pair_can_be_compared() -> None:
         if example.other:
             app.text_input(key="text").set_value(example.text)
             clean(app.text_input(key="other").set_value(example.other).run())
-            assert app.session_state["example"] == example.name
+            assert row_of_buttons(app, "example").value == example.name
             message = sent(app, "aligned_matrices")
             assert message["rows"][message["row"]]["label"].split(" → ")[0] == example.query
 
@@ -107,12 +107,12 @@ def test_of_a_word_that_stands_twice_the_visitor_chooses_one() -> None:
 
 def test_examples_and_swapping_change_both_texts() -> None:
     app = visit("compare", FOLDED)
-    clean(app.pills(key="example").set_value(EXAMPLES[3].name).run())
+    clean(row_of_buttons(app, "example").set_value(EXAMPLES[3].name).run())
     assert app.text_input(key="text").value == EXAMPLES[3].text
     clean(press(app, "Swap the two"))
     assert app.text_input(key="text").value == EXAMPLES[3].other
     assert app.text_input(key="other").value == EXAMPLES[3].text
-    assert app.session_state["example"] == EXAMPLES[3].name
+    assert row_of_buttons(app, "example").value == EXAMPLES[3].name
 
 
 def test_what_cannot_be_compared_gets_a_kind_word() -> None:
@@ -154,7 +154,7 @@ def test_the_second_sentence_comes_back_unless_the_visitor_took_it_away() -> Non
     assert app.text_input(key="other").value == EXAMPLES[3].other
     app.text_input(key="other").set_value("").run()
     assert app.text_input(key="other").value == ""
-    app.pills(key="example").set_value(EXAMPLES[1].name).run()
+    row_of_buttons(app, "example").set_value(EXAMPLES[1].name).run()
     app.session_state["other"] = ""
     app.run()
     assert app.text_input(key="other").value == EXAMPLES[1].other
@@ -238,7 +238,7 @@ def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 def test_twins_are_left_out_where_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     app = visit("compare", compare="Two models")
-    assert len(app.pills(key="pairs alike").options) == 6
+    assert len(row_of_buttons(app, "pairs alike").options) == 6
     monkeypatch.setattr(compared, "MOST_STEPS", 72 * 8 * 13 * 15 - 1)
     app.run()
     clean(app)

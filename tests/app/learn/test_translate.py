@@ -17,7 +17,7 @@ from attnviz.text import percent
 from attnviz.trained.translator import menu
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.vocabulary import ENGLISH
-from tests.app.shown import clean, visit, words
+from tests.app.shown import clean, opened, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 
@@ -38,7 +38,7 @@ def test_one_click_gives_the_other_reading_and_its_pronoun() -> None:
 
 
 def test_menus_follow_the_sentence_and_write_it() -> None:
-    app = visit("translate")
+    app = opened(visit("translate"), "english_examples")
     assert [
         app.selectbox(key=f"menu_{part}").value for part in ("subject", "verb", "object", "predicate")
     ] == [*("dog", "cross", "road", "tired")]
@@ -90,7 +90,7 @@ def test_a_sentence_unlike_all_that_was_learned_is_marked() -> None:
 
 
 def test_after_an_unknown_word_all_known_ones_are_listed_and_the_menus_go_on() -> None:
-    app = visit("translate")
+    app = opened(visit("translate"), "english_examples")
     listed = [one for one in app.expander if one.label == "All the words it knows"]
     assert len(listed) == 1
     app.text_input(key="english").set_value("The zebra was tired.").run()

@@ -8,7 +8,19 @@ from attnviz.capture.model import Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import percent
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
-from tests.app.shown import all_sent, buttons, charts, clean, press, sent, try_page, visit, words
+from tests.app.shown import (
+    all_sent,
+    buttons,
+    charts,
+    clean,
+    opened,
+    press,
+    row_of_buttons,
+    sent,
+    try_page,
+    visit,
+    words,
+)
 
 OPENING = EXAMPLES["Said again"]
 FULL = "Mary was " * 47  # 95 tokens with [START]
@@ -60,7 +72,7 @@ def test_one_word_more_to_the_end_and_again() -> None:
     press(app, "Start again")
     assert sent(app, "passage")["tokens"] == [" …"]
     assert "a chart counts what it took" in words(app)
-    assert app.button_group(key="prompt_example").value == "Said again"
+    assert row_of_buttons(opened(app, "prompt_examples"), "prompt_example").value == "Said again"
 
 
 def test_the_next_word_has_the_filters_too() -> None:
