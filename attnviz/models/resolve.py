@@ -120,7 +120,7 @@ def parts_of(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def pasted(text: str) -> str:
-    """The name that is meant by what somebody pastes: a path in quotes, or the address of a page of the hub."""
+    """The name that somebody means who pastes a path in quotes, or the address of a page of the hub."""
     name = text.strip().strip("\"'“”‘’").strip()
     page = _HUB_PAGE.fullmatch(name)
     if page is None or not hub.is_id(page["id"]):
