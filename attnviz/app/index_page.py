@@ -39,7 +39,9 @@ def _named(index: str, title: str) -> str:
         f'<meta property="og:title" content="{name}" />'
         f'<meta property="og:description" content="{escape(_DESCRIPTION)}" />'
     )
-    return re.sub("<title>.*?</title>", about, index, count=1)
+    # The font comes when the first words need it: before the scripts, it would keep a slow network busy.
+    without_font = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", index)
+    return re.sub("<title>.*?</title>", about, without_font, count=1)
 
 
 async def _answer(_: Request, html: str) -> Response:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from streamlit.runtime import get_instance
 from streamlit.web import cli
 
-from attnviz.app import address, caches, door, index_page, logs, metrics, patches, visitor, warm_up
+from attnviz.app import address, assets, caches, door, index_page, logs, metrics, patches, visitor, warm_up
 from attnviz.app.classroom.socket import Rooms, limits_from_settings
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
@@ -86,7 +86,11 @@ def _options() -> dict[str, Any]:
         Route("/metrics", metrics.answer),
         *index_page.routes(),
     ]
-    return {"routes": routes, "lifespan": lifespan, "middleware": [Middleware(door.Door)]}
+    return {
+        "routes": routes,
+        "lifespan": lifespan,
+        "middleware": [Middleware(door.Door), Middleware(assets.Assets)],
+    }
 
 
 def _visits() -> int:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 import streamlit as st
 
-from attnviz.app import head_names, saving
+from attnviz.app import assets, head_names, saving
 from attnviz.app.state import memory
-from attnviz.widgets import code
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
@@ -111,8 +110,7 @@ def _renderer(name: str) -> ComponentRenderer:
     """Streamlit's own function that mounts the widget.
 
     Streamlit sends a widget's script with each of its messages, so that script is only `stub.js`: it hands
-    over to the code of `send_code`. Code goes to the browser as text, since serving files by path would need
-    an installed package.
+    over to the code that `send_code` has loaded.
     """
     return st.components.v2.component(f"attnviz.{name}", js=_STUB.replace('"NAME"', json.dumps(name)))
 
@@ -130,4 +128,6 @@ def _open_head() -> None:
 
 @cache
 def _code() -> ComponentRenderer:
-    return st.components.v2.component("attnviz.code", js=code.bundle("app"))
+    where = f"new URL({json.dumps(assets.WIDGETS)}, document.baseURI)"
+    script = f"const {{ default: code }} = await import({where});\nexport default code;\n"
+    return st.components.v2.component("attnviz.code", js=script)

@@ -1,0 +1,71 @@
+"""The scripts and styles of the app's pages: compressed once, and kept by browsers for good."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import mimetypes
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+from anyio import to_thread
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+from streamlit.file_util import get_static_dir
+
+from attnviz.widgets import code
+
+_STATIC = Path(get_static_dir()).resolve()
+_TEXTS = {".js", ".css"}
+
+WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16]}.js"
+"""The name of the script with all widgets: another one for every version, so that browsers may keep it."""
+
+
+class Assets:
+    """Middleware that answers for scripts and styles where the browser takes gzip.
+
+    Streamlit sends them as they are: a first visit then loads more than 3 MB, a minute on a slow network.
+
+    Args:
+        app: what answers the rest.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        base = str(st.get_option("server.baseUrlPath")).strip("/")
+        self._root = f"/{base}/" if base else "/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, as ASGI has it."""
+        if scope["type"] == "http" and scope["method"] == "GET" and scope["path"].startswith(self._root):
+            name = scope["path"].removeprefix(self._root)
+            gzipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
+            body = await to_thread.run_sync(_asset, name, gzipped) if name == WIDGETS or gzipped else None
+            if body is not None:
+                headers = {
+                    "Cache-Control": "public, max-age=31536000, immutable",
+                    "Vary": "Accept-Encoding",
+                    **({"Content-Encoding": "gzip"} if gzipped else {}),
+                }
+                kind = mimetypes.guess_type(name)[0]
+                await Response(body, headers=headers, media_type=kind)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+@lru_cache(maxsize=512)
+def _asset(name: str, gzipped: bool) -> bytes | None:
+    """The bytes of a script or a style; None if this is the name of neither."""
+    if name == WIDGETS:
+        content = code.bundle("app").encode()
+    else:
+        file = (_STATIC / name).resolve()
+        if not (name.startswith("static/") and file.suffix in _TEXTS and file.is_relative_to(_STATIC)):
+            return None
+        if not file.is_file():
+            return None
+        content = file.read_bytes()
+    return gzip.compress(content, mtime=0) if gzipped else content
