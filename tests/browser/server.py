@@ -69,14 +69,18 @@ def running(
     command: Sequence[str | Path] = COMMAND,
     folder: Path = ROOT,
     port: int = 0,
+    flags: tuple[str, str] = ("--port", "--host"),
+    below: str = "",
 ) -> Iterator[Server]:
     """Serve the app as long as the block lasts.
 
     Args:
         home: an empty folder.
-        command: what is started; it takes the options of `attnviz app`.
+        command: what is started.
         folder: where it is started.
         port: where it answers; 0: on a free port.
+        flags: the command's options for the port and the address.
+        below: the path below which it is served, such as "/attn".
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -85,14 +89,14 @@ def running(
     log = home / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*command, f"--port={port}", "--host=127.0.0.1"],
+            [*command, f"{flags[0]}={port}", f"{flags[1]}=127.0.0.1"],
             cwd=folder,
-            env=os.environ | {"HOME": str(home)},
+            env=os.environ | {"HOME": str(home), "STREAMLIT_SERVER_BASE_URL_PATH": below},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    server = Server(f"http://127.0.0.1:{port}", log, process)
+    server = Server(f"http://127.0.0.1:{port}{below}", log, process)
     try:
         _wait_until_healthy(server)
         yield server
