@@ -19,6 +19,7 @@ from attnviz.widgets import code
 
 _STATIC = Path(get_static_dir()).resolve()
 _TEXTS = {".js", ".css"}
+_YEAR_SECONDS = 365 * 24 * 60 * 60
 
 WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16]}.js"
 """The name of the script with all widgets: another one for every version, so that browsers may keep it."""
@@ -46,7 +47,7 @@ class Assets:
             body = await to_thread.run_sync(_asset, name, gzipped) if name == WIDGETS or gzipped else None
             if body is not None:
                 headers = {
-                    "Cache-Control": "public, max-age=31536000, immutable",
+                    "Cache-Control": f"public, max-age={_YEAR_SECONDS}, immutable",
                     "Vary": "Accept-Encoding",
                     **({"Content-Encoding": "gzip"} if gzipped else {}),
                 }
