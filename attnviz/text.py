@@ -5,6 +5,7 @@ Signs are typographic: a real minus sign, and a space before "%".
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from math import isnan
 
@@ -90,6 +91,13 @@ def enough_digits(
 def unbroken(text: str) -> str:
     """The same words, between which no line breaks."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def isolated(text: str) -> str:
+    """The text; if it has right-to-left letters, between marks: they do not reorder what is beside it."""
+    if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text):
+        return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+    return text
 
 
 def plural(number: int, thing: str) -> str:

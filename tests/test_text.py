@@ -79,3 +79,9 @@ def test_a_head_is_named_from_one() -> None:
 )
 def test_small_numbers_are_written_by_powers(number: float, written: str) -> None:
     assert text.scientific(number) == written
+
+
+def test_only_what_runs_from_right_to_left_is_isolated() -> None:
+    assert [text.isolated(word) for word in ("dog", "12", "Ж", "##ף", "مرحبا")] == [
+        *("dog", "12", "Ж", "\u2068##ף\u2069", "\u2068مرحبا\u2069"),
+    ]

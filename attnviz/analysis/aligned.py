@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.spelling import SPACES
+from attnviz.text import isolated
 from attnviz.trace import Floats, Token
 
 Side = Literal["first", "second"]
@@ -264,14 +265,16 @@ def named(
         return after_both(one, other, _word(one) == _word(other), between)
 
     def alone(sign: str, side: Side, group: DisplayToken) -> DisplayToken:
-        return replace(group, label=f"{sign} {group.label}", title=f"only in the {side}: {group.title}")
+        return replace(
+            group, label=f"{sign} {isolated(group.label)}", title=f"only in the {side}: {group.title}"
+        )
 
     return tuple(map(name, places))
 
 
 def after_both(one: DisplayToken, other: DisplayToken, same: bool, between: str = " → ") -> DisplayToken:
     """What stands in one place of two texts, called after both where it is not the same."""
-    label = one.label if same else f"{one.label}{between}{other.label}"
+    label = one.label if same else f"{isolated(one.label)}{between}{isolated(other.label)}"
     title = one.title if one.title == other.title else f"{one.title}{between}{other.title}"
     return DisplayToken(label, title, one.special and other.special, one.number, one.positions)
 

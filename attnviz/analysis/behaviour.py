@@ -16,7 +16,7 @@ from attnviz.analysis.display_tokens import (
 from attnviz.analysis.entropy import bits
 from attnviz.analysis.rules import BESIDE, OF_ALL, RULES, Layout, Rule, Special, measured, near
 from attnviz.analysis.words import punctuation, same_word
-from attnviz.text import percent
+from attnviz.text import isolated, percent
 from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
 
@@ -199,7 +199,7 @@ def _places(
         places["looks around its own place in the other text"] = clear * (around * left).mean(axis=-1)
     to_key = np.einsum("lhqk,lhq->lhk", weights, left) / weights.shape[-2]
     for index, group in enumerate((queries if keys is None else keys).groups):
-        label = group.label if group.special else f"“{group.label}”, token {group.number}"
+        label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"
         places[f"looks at {label}"] = places.get(f"looks at {label}", 0) + to_key[..., index]
     return places
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
 from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
-from attnviz.text import joined, percent
+from attnviz.text import isolated, joined, percent
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
 UNKNOWN = ("[UNK]", "<unk>")
@@ -211,16 +211,16 @@ class DisplayTokens:
         author = ", written by the model" if positions[-1] >= len(self.tokens) - self.written else ""
         if start == end:
             added = f", added by the tokenizer{sentence and f' to the {sentence}'}"
-            return f"{visible_text(spelling)}{author or (added if pieces[0].special else '')}"
+            return f"{isolated(visible_text(spelling))}{author or (added if pieces[0].special else '')}"
         typed = self._typed(positions)
         where = f"character {end}" if end == start + 1 else f"characters {start + 1}–{end}"
         where += sentence and f" of the {sentence}"
         read = ""
         if len(pieces) == 1 and spelling not in (label, typed, *UNKNOWN):
-            read = f", spelled {visible_text(spelling)}"
+            read = f", spelled {isolated(visible_text(spelling))}"
         elif typed.casefold() != (spelled := _spelled(pieces)).casefold() and label != _drawn(typed):
-            read = f", read as {visible_text(spelled)}"
-        return f'"{visible_text(typed)}", {where}{read}{author}'
+            read = f", read as {isolated(visible_text(spelled))}"
+        return f'"{isolated(visible_text(typed))}", {where}{read}{author}'
 
     def _typed(self, positions: Sequence[int]) -> str:
         """The characters that these neighbours stand for."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.text import percent, points
+from attnviz.text import isolated, percent, points
 from attnviz.trace import Floats
 
 # What stands in nearly every English sentence, and names nothing.
@@ -127,10 +127,10 @@ def moves(
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:
-    """Each token's label; with its number where the sentence has the same label twice."""
+    """Each token's label, isolated; with its number where the sentence has the same label twice."""
     times = Counter(group.label for group in groups)
     return [
-        group.label if times[group.label] == 1 else f"{group.label} (token {group.number})"
+        isolated(group.label) + ("" if times[group.label] == 1 else f" (token {group.number})")
         for group in groups
     ]
 

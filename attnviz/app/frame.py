@@ -32,6 +32,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
+# A token or a text that runs from right to left keeps that to itself.
 # Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
@@ -77,6 +78,7 @@ _STYLE = """
   .st-key-bar .stColumn:has(.stColumn, .stButtonGroup) { min-width: 18rem; }
   .st-key-bar .stColumn:has(.stTextInput) { min-width: 100%; }
 }
+:not(pre) > code, .stTextInput input, .stTextArea textarea { unicode-bidi: plaintext; text-align: start; }
 .stCode .token { color: inherit !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
 @media (max-width: 640px) {

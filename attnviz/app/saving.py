@@ -13,7 +13,7 @@ from attnviz.app import caches
 from attnviz.app.state import choices, link
 from attnviz.app.state.choice import Choice
 from attnviz.models import catalogue
-from attnviz.text import head_name
+from attnviz.text import head_name, isolated
 from attnviz.trace import Trace
 
 _MOST = 60  # characters of a model's name that a file's name has room for
@@ -68,7 +68,7 @@ def picture_file(what: str, title: str = "", about: str = "", left_out: str = ""
         return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
     name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
-    told = (text and f"“{text}”", model, head and f"head {head}", left_out)
+    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", left_out)
     return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
 
 

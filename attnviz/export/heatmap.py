@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from attnviz.analysis.display_tokens import aside, faint
-from attnviz.text import decimal, percent, signed_percent
+from attnviz.text import decimal, isolated, percent, signed_percent
 from attnviz.trace import Floats
 
 Kind = Literal["sequential", "diverging"]
@@ -152,9 +152,10 @@ def heatmap_alt(
         "signed percent": ("changes of the weights", f"{100 * value:+.0f} percentage points"),
         "score": ("scores", f"{value:.2f}"),
     }[unit]
+    pair = f"“{isolated(query_labels[query])}” → “{isolated(key_labels[key])}”"
     return (
         f"Heatmap of the {what} between {len(query_labels)} queries and {len(key_labels)} keys. "
-        f"The largest: “{query_labels[query]}” → “{key_labels[key]}”, {written.replace('-', '−')}."
+        f"The largest: {pair}, {written.replace('-', '−')}."
     )
 
 
@@ -180,7 +181,7 @@ def _named(labels: Sequence[str]) -> dict[str, Any]:
         "type": "linear",
         "tickmode": "array",
         "tickvals": list(range(len(labels))),
-        "ticktext": [escaped(label) for label in labels],
+        "ticktext": [escaped(isolated(label)) for label in labels],
         "showticklabels": False,
         "showgrid": False,
         "zeroline": False,
@@ -195,7 +196,7 @@ def _drawn(labels: Sequence[str], title: str) -> dict[str, Any]:
     return _named(labels) | {
         "title": {"text": title},
         "tickvals": list(chosen),
-        "ticktext": [escaped(_short(labels[index])) for index in chosen],
+        "ticktext": [escaped(isolated(_short(labels[index]))) for index in chosen],
         "showticklabels": True,
         "automargin": True,
     }

@@ -128,5 +128,15 @@ export function cellUnder({ clientX, clientY }, node, rows, columns) {
   return { row: index((clientY - top) / height, rows), column: index((clientX - left) / width, columns) };
 }
 
+/**
+ * The text, if it has right-to-left letters, between marks that keep them from reordering what is beside it: for
+ * attributes and pictures, where no <bdi> can be; as in attnviz/text.py.
+ * @param {string} text
+ */
+export const isolated = (text) =>
+  /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Samaritan}\p{Script=Mandaic}]/u.test(text)
+    ? `\u2068${text}\u2069`
+    : text;
+
 /** Whether the page is just being printed; app/components/printing.js says so. */
 export const onPaper = () => "paper" in document.documentElement.dataset;

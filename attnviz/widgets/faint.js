@@ -1,5 +1,6 @@
 /* faint: rows of which hardly anything is left, as special tokens are hidden and the rest is rescaled. */
 
+import { isolated } from "./dom.js";
 import { percent } from "./numbers.js";
 
 /** @typedef {{ hidden: string, least_left: number }} Limit what is not shown, and how much of a row must be */
@@ -27,6 +28,6 @@ export function marked(queries, heads, limit) {
     });
     if (!told.length) return query;
     const text = told.join("; ");
-    return { ...query, label: `${query.label} *`, title: `${query.title}; ${text}`, aside: text };
+    return { ...query, label: `${isolated(query.label)} *`, title: `${query.title}; ${text}`, aside: text };
   });
 }

@@ -95,9 +95,7 @@ def until(happened: Callable[[], bool]) -> None:
 def paragraphs(app: AppTest) -> list[str]:
     """Each Markdown on the page, heads' names not as links, with plain spaces and no marks of direction."""
     assert not app.exception, app.exception[0].value
-    return [
-        HEAD_LINK.sub(r"\1", each.value).replace("\u200e", "").replace("\u00a0", " ") for each in app.markdown
-    ]
+    return [HEAD_LINK.sub(r"\1", each.value).replace("\u00a0", " ") for each in app.markdown]
 
 
 def words(app: AppTest) -> str:

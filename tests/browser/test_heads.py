@@ -370,7 +370,7 @@ def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server
         shown = page.locator(".reading tbody tr").evaluate_all(read)
         assert len(shown) == 6
         for (name, *numbers), largest in zip(shown[:3], np.argsort(-row)[:3], strict=True):
-            assert name.replace("\u200e", "") == labels[largest]
+            assert name == labels[largest]
             exact = row[largest], query[at] @ key[largest], np.linalg.norm(query[at] - key[largest])
             for text, number in zip(numbers, exact, strict=False):
                 assert_printed(text, float(number))
@@ -405,7 +405,7 @@ def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
 ) -> None:
     text = "The dog שלום 😀 <script> **it** slept"
     queries, keys, heading = open_plane(page, server, text=text, keeps="dot products", hide="true")
-    names = [token.strip("\u200e₀₁₂₃₄₅₆₇₈₉") for token in queries.all_inner_texts()]
+    names = [token.strip("₀₁₂₃₄₅₆₇₈₉") for token in queries.all_inner_texts()]
     assert {"<", "script", "dog"} <= set(names)
     queries.nth(3).focus()
     for key, name in (("End", names[-1]), ("Home", names[0]), ("ArrowRight", "dog")):

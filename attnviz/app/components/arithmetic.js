@@ -1,7 +1,7 @@
 /* arithmetic: one weight, worked out step by step from its query and key vectors. Every number that is printed also
    stands, unrounded, in a data-value attribute beside it. */
 
-import { bar, cellUnder, element, tr, vectorBars } from "../../widgets/dom.js";
+import { bar, cellUnder, element, isolated, tr, vectorBars } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
 import { enoughDigits, fixed, MOST_DIGITS, number, percent, rounded, scoreDigits, strongest, total } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -68,20 +68,14 @@ class Arithmetic extends View {
     const { data } = this;
     const focused = this.focused?.dataset.focus;
     this.digits = rowDigits(data);
-    const title = element(
-      "h3",
-      {},
-      "Why does ",
-      token(data.query_word ?? data.query_label, "query"),
-      data.masked ? " not look at " : " look at ",
-      token(data.key_word ?? data.key_label, "key"),
-      "?",
-    );
+    const [query, key] = [data.query_word ?? data.query_label, data.key_word ?? data.key_label];
+    const looks = data.masked ? " not look at " : " look at ";
+    const title = element("h3", {}, "Why does ", token(query, "query"), looks, token(key, "key"), "?");
     const note = data.note ? [element("p", { class: "note" }, element("bdi", { text: data.note }))] : [];
     const steps = [this.multiply(), this.add(), this.scale(), this.softmax()];
     if (data.last_steps.length) steps.push(lastSteps(data.last_steps));
     steps.forEach((each, at) => each.setAttribute("data-piece", String(at + 1)));
-    this.root.setAttribute("aria-label", title.textContent);
+    this.root.setAttribute("aria-label", `Why does ${isolated(query)}${looks}${isolated(key)}?`);
     this.root.replaceChildren(
       element("header", {}, title, number("result", data.result, shortPercent(data.result), "result")),
       ...note,
@@ -115,9 +109,9 @@ class Arithmetic extends View {
       "div",
       { class: "strips" },
       stripName("", "query of", query_label, "query"),
-      strip(query, "query", `Query vector of ${query_label}`),
+      strip(query, "query", `Query vector of ${isolated(query_label)}`),
       stripName("×", "key of", key_label, "key"),
-      strip(key, "key", `Key vector of ${key_label}`),
+      strip(key, "key", `Key vector of ${isolated(key_label)}`),
       stripName("=", "products", null, "products"),
       strip(products, "products", "Products"),
       element("div", { class: "over" }, this.band, this.slider),
@@ -327,7 +321,7 @@ class Arithmetic extends View {
             class: "name",
             tabindex: picked ? 0 : -1,
             "aria-pressed": String(picked),
-            "aria-label": `${cell.label}, ${cell.masked ? "masked" : weight}`,
+            "aria-label": `${isolated(cell.label)}, ${cell.masked ? "masked" : weight}`,
             "data-index": index,
             "data-focus": `row-${index}`,
           },

@@ -1,6 +1,6 @@
 /* arrow: one row of weights as arrows whose heads can be dragged to other words. */
 
-import { drawing, element, placeUnder } from "../../widgets/dom.js";
+import { drawing, element, isolated, placeUnder } from "../../widgets/dom.js";
 import { percent } from "../../widgets/numbers.js";
 import { Choice } from "../../widgets/selection.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -70,7 +70,7 @@ class Arrow extends View {
     const told = this.data && JSON.stringify(this.data.translation);
     this.data = data;
     this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", `${data.reader} in ${data.title}`);
+    this.root.setAttribute("aria-label", `${isolated(data.reader)} in ${data.title}`);
     this.choice.tell(data.interference);
     this.buildWords();
     this.buildButtons();
@@ -264,7 +264,7 @@ class Arrow extends View {
       const [x, y] = this.held?.key === key ? this.held.at : this.places[key];
       node.style.left = `${this.across ? x : x + PIN + 6}px`;
       node.style.top = `${this.across ? y - PIN - 6 : y}px`;
-      node.setAttribute("aria-label", `Arrow from ${this.data.reader}`);
+      node.setAttribute("aria-label", `Arrow from ${isolated(this.data.reader)}`);
       node.setAttribute("aria-valuemax", String(this.data.words.length));
       node.setAttribute("aria-valuenow", String(aimed + 1));
       node.setAttribute("aria-valuetext", `${this.name(aimed)}, ${percent(row[key])}`);

@@ -15,7 +15,7 @@ from attnviz.app.explore.linking import Tokens
 from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
-from attnviz.text import percent
+from attnviz.text import isolated, percent
 
 _MOST_NAMED = 3
 _PROBABILITY = "probability"
@@ -72,7 +72,13 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     mark = "taken" if by_model else "in the text"
     drawn = by_model and given.writing is not None and alters(given.writing)
     st.markdown(f"{after} {in_words(prediction, mark)}")
-    bars(f"expected {given == view.given}", f"What comes after {group.label}", prediction, mark, drawn)
+    bars(
+        f"expected {given == view.given}",
+        f"What comes after {isolated(group.label)}",
+        prediction,
+        mark,
+        drawn,
+    )
 
 
 def alters(writing: Writing) -> bool:

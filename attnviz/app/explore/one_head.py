@@ -21,6 +21,7 @@ from attnviz.app.explore.published import PublishedArrays
 from attnviz.app.heads.behaviour import verdict
 from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.capture.model import ModelInput
+from attnviz.text import isolated
 from attnviz.widgets.tokens import shown_tokens
 
 _MOST = 3  # tokens named in the sentence
@@ -115,7 +116,8 @@ def _quoted(view: View, given: ModelInput) -> str:
     """The text; the sentence that is read together with it; where the decoder's text looks, that too."""
     read = caches.trace(view.model, given)
     target = None if view.kind == "encoder" else read.target
-    return " / ".join(f"“{_begin(text)}”" for text in (read.text, read.second, target) if text is not None)
+    texts = (read.text, read.second, target)
+    return " / ".join(f"“{isolated(_begin(text))}”" for text in texts if text is not None)
 
 
 def _begin(text: str) -> str:

@@ -1,6 +1,6 @@
 /* passage: a typed text and the tokens that a model added to it. */
 
-import { element } from "../../widgets/dom.js";
+import { element, isolated } from "../../widgets/dom.js";
 import { moveFocus, tabStop } from "../../widgets/keyboard.js";
 import { Choice } from "../../widgets/selection.js";
 import { View, widget } from "../../widgets/widget.js";
@@ -47,7 +47,7 @@ class Passage extends View {
         {
           type: "button",
           class: what,
-          "aria-label": at === count ? "what comes next" : `${token.trim() || "space"}, ${what} token ${at + 1} of ${count}`,
+          "aria-label": at === count ? "what comes next" : `${isolated(token.trim()) || "space"}, ${what} token ${at + 1} of ${count}`,
           onclick: () => this.pick(at),
         },
         element("bdi", { text: token }),

@@ -15,6 +15,7 @@ from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Pair, Tokens
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.text import isolated
 from attnviz.trace import Block, Token
 
 
@@ -53,7 +54,7 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
             if index is not None and caches.own_place(view, given, column, "key") == index:
                 tokens.choose_key(column)
 
-    note = f"Head {heads.name}" + (f", in “{given.text}”" if view.changed else "")
+    note = f"Head {heads.name}" + (f", in “{isolated(given.text)}”" if view.changed else "")
     if (dtype := caches.entry(view.model).dtype) != "float32":
         note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
     content = message(worked, block, keys) | {

@@ -57,7 +57,7 @@ from attnviz.capture.model import ModelInput, Writing
 from attnviz.errors import AttnvizError
 from attnviz.export.handout import Column, Sheet, handout
 from attnviz.models import catalogue
-from attnviz.text import decimal, head_name, percent
+from attnviz.text import decimal, head_name, isolated, percent
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import forming
 from attnviz.trained.translator import distance, learning, variants
@@ -191,7 +191,7 @@ def _softmax(scores: Any) -> str:
 
 
 def _about(text: str, *more: str) -> str:
-    return " · ".join([f"“{text}”", *more])
+    return " · ".join([f"“{isolated(text)}”", *more])
 
 
 def _weighted_average(text: str) -> Sheet:

@@ -17,7 +17,7 @@ from attnviz.app.learn.computed import MODEL
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import SPENT
 from attnviz.capture.model import ModelInput
-from attnviz.text import percent
+from attnviz.text import isolated, percent
 from attnviz.trace import Floats
 
 MOST_WORDS = 30
@@ -50,7 +50,7 @@ def draw(chosen: HeadSelection) -> None:
     )
     spend(
         "spend",
-        title=f"What {visible_text(looker.label)} gives",
+        title=f"What {isolated(visible_text(looker.label))} gives",
         words=[*map(visible_text, names_of(groups))],
         query=at,
         head=f"head {chosen.head_name}",

@@ -28,7 +28,7 @@ from attnviz.experiments.beyond_weights import (
     measured,
 )
 from attnviz.experiments.progress import Progress
-from attnviz.text import NO_NUMBER, joined, percent
+from attnviz.text import NO_NUMBER, isolated, joined, percent
 from attnviz.trace import Mask
 
 _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
@@ -64,7 +64,7 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         "measures",
         [_line(chosen, row) for row in rows],
         [_column(chosen, found, counted, place) for place in chosen.shown()],
-        title=f"What each measure says of {chosen.queries[chosen.query].label}",
+        title=f"What each measure says of {isolated(chosen.queries[chosen.query].label)}",
         agreement="agrees with leaving it out, from … to …",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,

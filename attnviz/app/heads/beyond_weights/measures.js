@@ -1,6 +1,6 @@
 /* measures: rows of coloured cells, one row a measure, one column a token. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, isolated } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { gradient, paint } from "../../../widgets/palette.js";
 import { Choice } from "../../../widgets/selection.js";
@@ -105,7 +105,7 @@ class Measures extends View {
           "data-row": row,
           "data-column": column,
           "data-value": value,
-          "aria-label": `${line.label}, ${label}: ${line.written[column]}, ${rank ? `rank ${half(rank)} of ${counted}` : STANDINGS[standing]}`,
+          "aria-label": `${line.label}, ${isolated(label)}: ${line.written[column]}, ${rank ? `rank ${half(rank)} of ${counted}` : STANDINGS[standing]}`,
           text: rank ? half(rank) : "",
         });
         if (standing === "counted") {

@@ -15,6 +15,7 @@ from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
 from attnviz.app.heads.compare.compared import Aligned, Comparison, Placed
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HEAD, LAYER, QUERY
+from attnviz.text import isolated
 from attnviz.widgets.tokens import shown_tokens
 
 SIGNS = (
@@ -80,7 +81,7 @@ def draw(
 def _caption(compared: Comparison) -> str:
     """What pictures that leave the page must say about themselves."""
     first, second = (
-        f"“{text if len(text) <= _CAPTION else text[:_CAPTION] + '…'}”"
+        f"“{isolated(text if len(text) <= _CAPTION else text[:_CAPTION] + '…')}”"
         for text in (compared.first.given.text, compared.second.given.text)
     )
     return first if compared.two_models else f"{first} → {second} · {caches.called(compared.first.model)}"

@@ -18,7 +18,7 @@ from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.text import decimal, percent
+from attnviz.text import decimal, isolated, percent
 from attnviz.trace import Floats, Kind
 
 _OFFERED = 10  # tokens
@@ -115,8 +115,8 @@ def _lens(likely: _Likely, one: int) -> None:
     last = len(likely.best) - 1
     token_bars(
         "logit lens",
-        title=f"how probable “{likely.labels[one]}” would be, read out after each layer; beside the layer, "
-        "the token that would be likeliest",
+        title=f"how probable “{isolated(likely.labels[one])}” would be, read out after each layer; "
+        "beside the layer, the token that would be likeliest",
         bars=[
             {
                 "number": layer,

@@ -12,6 +12,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
 from attnviz.app.weights_picture import weights_picture
+from attnviz.text import isolated
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -66,7 +67,7 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
         heads=[chosen.head + 1],
         heading=heading,
         note=_NOTE,
-        caption=f"“{chosen.given.text}” · {caches.called(chosen.entry.name)} · {heading}",
+        caption=f"“{isolated(chosen.given.text)}” · {caches.called(chosen.entry.name)} · {heading}",
         filename=f"{file_name_of(caches.called(chosen.entry.name))}-head{chosen.name}-{which}",
         on_pick=lambda query, _: None if query is None else QUERY.pick(chosen.queries[query]),
     )

@@ -15,7 +15,7 @@ from attnviz.app.jobs import JOBS
 from attnviz.experiments.ablation import Ablation, Numbers, ablate_together, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
-from attnviz.text import head_name, percent
+from attnviz.text import head_name, isolated, percent
 
 
 def ranked(chosen: Intervention, place: int | None) -> None:
@@ -101,5 +101,5 @@ def _curves(
         across=Axis("heads silenced", at="{x} heads"),
         up=Axis(unit, zero=True, digits=1),
         alt=f"{unit} by the number of silenced heads. {sentence}".replace("**", ""),
-        about=f"“{chosen.given.text}” · {chosen.entry.title}",
+        about=f"“{isolated(chosen.given.text)}” · {chosen.entry.title}",
     )

@@ -1,6 +1,6 @@
 /* plane: queries and keys as points, and who looks at whom from the one pointed at. */
 
-import { element, placeUnder, table, tr } from "../../../widgets/dom.js";
+import { element, isolated, placeUnder, table, tr } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, percent } from "../../../widgets/numbers.js";
 import { hex, short } from "../../../widgets/pens.js";
@@ -327,7 +327,7 @@ class Plane extends ChartView {
         const most = this.strongest(side, at);
         const listed = most.map(({ token, weight }) => `${token.name} ${percent(weight)}`).join(", ");
         const how = side === "query" ? "looks at" : "is looked at by";
-        button.setAttribute("aria-label", `${this.data.tokens[side][at].label}: ${listed ? `${how} ${listed}` : "nobody may look"}`);
+        button.setAttribute("aria-label", `${isolated(this.data.tokens[side][at].label)}: ${listed ? `${how} ${listed}` : "nobody may look"}`);
       });
     }
   }

@@ -37,7 +37,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, percent, plural
+from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats, Kind, Mask
 from attnviz.widgets.tokens import ShownToken, shown_tokens
 
@@ -406,8 +406,7 @@ def _named(groups: Sequence[DisplayToken]) -> list[ShownToken]:
     named = shown_tokens(groups)
     for token, group in zip(named, groups, strict=True):
         if group.label in twice:
-            # The mark keeps the digits behind a word that runs from right to left.
-            token["label"] += "\N{LEFT-TO-RIGHT MARK}" + str(group.number).translate(_SMALL_DIGITS)
+            token["label"] = isolated(token["label"]) + str(group.number).translate(_SMALL_DIGITS)
     return named
 
 

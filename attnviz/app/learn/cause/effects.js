@@ -1,6 +1,6 @@
 /* effects: two tables of words and heads: what is looked at, and what changes if it is silenced. */
 
-import { element, tr } from "../../../widgets/dom.js";
+import { element, isolated, tr } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { written } from "../../../widgets/numbers.js";
 import { levelOf, paint } from "../../../widgets/palette.js";
@@ -68,7 +68,7 @@ class Effects extends View {
             tabindex: -1,
             "data-word": word,
             "data-head": at,
-            "aria-label": `${words[word]} in head ${heads[at]}: ${written(value, unit)}`,
+            "aria-label": `${isolated(words[word])} in head ${heads[at]}: ${written(value, unit)}`,
             onclick: () => this.pick(at, word),
           },
           "button",

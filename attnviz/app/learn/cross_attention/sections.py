@@ -20,7 +20,7 @@ from attnviz.app.learn.lesson import guess
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_READS, CROSS_VECTORS, CROSS_VIEW, READER
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
-from attnviz.text import percent
+from attnviz.text import isolated, percent
 from attnviz.trace import Block, Floats
 
 _cross = computed(compute.cross)
@@ -152,7 +152,8 @@ def picture(reading: CrossSelection) -> None:
         view="matrix" if view == MATRIX else "lines",
         query=reading.at,
         note="rows: tokens that read; columns: tokens that are read; every row sums to 100 %",
-        caption=f"“{reading.reader}” reads “{reading.source}” · vectors after layer {reading.layer} of BERT",
+        caption=f"“{isolated(reading.reader)}” reads “{isolated(reading.source)}” · "
+        f"vectors after layer {reading.layer} of BERT",
         filename=f"attnviz-cross-attention-layer{reading.layer}",
         on_pick=pick,
     )

@@ -1,6 +1,6 @@
 /* mask editor: who may look at whom, cell by cell; drawn here at once, computed by Python. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, isolated } from "../../../widgets/dom.js";
 import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
 import { brief, written } from "../../../widgets/numbers.js";
 import { gradient, levelOf, paint, SCALE } from "../../../widgets/palette.js";
@@ -95,7 +95,7 @@ class MaskEditor extends View {
     const corner = button({ class: "corner", text: "all", title: "Open every cell" });
     corner.setAttribute("aria-label", "all: open every cell");
     this.columns = tokens.map(() => button({ class: "column" }));
-    this.columns.forEach((column, at) => column.append(element("span", { text: tokens[at].label })));
+    this.columns.forEach((column, at) => column.append(element("bdi", { text: tokens[at].label })));
     this.rows = tokens.map(({ label }) => button({ class: "row-name", text: label }));
     this.buttons = [corner, ...this.columns];
     this.cellButtons = [];
@@ -186,18 +186,18 @@ class MaskEditor extends View {
     });
     this.rows.forEach((row, query) => {
       const { label, name, title } = tokens[query];
-      row.textContent = blind[query] ? `⚠ ${label}` : label;
+      row.replaceChildren(blind[query] ? "⚠ " : "", element("bdi", { text: label }));
       row.title = title;
       row.classList.toggle("blind", blind[query]);
       const state = blind[query] ? ", looks nowhere" : "";
-      row.setAttribute("aria-label", `${row.textContent}${state}: the whole row of ${name}, query`);
+      row.setAttribute("aria-label", `${blind[query] ? "⚠ " : ""}${isolated(label)}${state}: the whole row of ${name}, query`);
       this.lines[query].classList.toggle("marked", query === marked);
       this.lines[query].toggleAttribute("data-followed", query === marked);
     });
     this.columns.forEach((column, key) => {
       const { label, name, title } = tokens[key];
       column.title = title;
-      column.setAttribute("aria-label", `${label}: the whole column of ${name}, key`);
+      column.setAttribute("aria-label", `${isolated(label)}: the whole column of ${name}, key`);
     });
     this.root.toggleAttribute("data-pending", this.pending);
     this.root.dataset.shows = shows;

@@ -16,7 +16,7 @@ from attnviz.app.learn.computed import masks as compute
 from attnviz.app.state.choices import EDITED, REPLACEMENT
 from attnviz.errors import AttnvizError
 from attnviz.models import catalogue
-from attnviz.text import joined
+from attnviz.text import isolated, joined
 
 _replaced = computed(compute.replaced)
 _reach = computed(compute.reach)
@@ -71,7 +71,9 @@ def _outputs(text: str, changed: str, reach: compute.Reach) -> None:
     def outputs(moved: compute.OutputChange) -> list[Output]:
         return [
             {
-                "label": f"{before[at].label} → {after[at].label}" if reach.edited[at] else before[at].label,
+                "label": " → ".join(
+                    isolated(group.label) for group in (before[at], after[at])[: 1 + reach.edited[at]]
+                ),
                 "edited": bool(reach.edited[at]),
                 "unchanged": bool(moved.unchanged[at]),
                 "distance": float(moved.distance[at]),

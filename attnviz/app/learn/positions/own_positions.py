@@ -17,7 +17,7 @@ from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.learn.positions.position_kinds import chart_of_biases, chart_of_likeness
 from attnviz.app.state.choices import OWN_PAIR, OWN_PART
 from attnviz.models.catalogue import Entry
-from attnviz.text import decimal, head_name
+from attnviz.text import decimal, head_name, isolated
 from attnviz.trace import Block, Floats, Trace
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _score_by_distance(entry: Entry, trace: Trace, ways: list[Turns]) -> None:
         up=Axis("score", digits=3),
         marked=key - query,
         alt=f"The score of the two, were the key to stand elsewhere; {score:.3f} where it stands.",
-        about=f"“{trace.text}” · {entry.title} · head {head_name(block.layer, head)}",
+        about=f"“{isolated(trace.text)}” · {entry.title} · head {head_name(block.layer, head)}",
     )
     closed = "" if block.mask[query, key] else " Its mask closes this cell: the score is not used."
     st.markdown(

@@ -17,7 +17,7 @@ from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.markdown import token
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
 from attnviz.app.weights_picture import weights_picture
-from attnviz.text import decimal, head_name
+from attnviz.text import decimal, head_name, isolated
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -276,7 +276,7 @@ def _chart_of_distance(found: compute.Rotary, word: int, key: int) -> None:
 def _chart_of_turning(found: compute.Rotary, groups: tuple[DisplayToken, ...], word: int, pair: int) -> None:
     shown = max(min(len(groups), _SHOWN_TOKENS), word + 1)
     across, up = found.turned[:shown, 2 * pair : 2 * pair + 2].T
-    names = [f"position {place} ({group.label})" for place, group in enumerate(groups[:shown])]
+    names = [f"position {place} ({isolated(group.label)})" for place, group in enumerate(groups[:shown])]
     circle, radius = np.linspace(0, 2 * np.pi, 181), float(np.hypot(across[0], up[0]))
     curves(
         "rotary-pair",

@@ -26,7 +26,7 @@ from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
 from attnviz.models.catalogue import TRANSLATOR
-from attnviz.text import decimal, enough_digits, head_name, percent
+from attnviz.text import decimal, enough_digits, head_name, isolated, percent
 from attnviz.trace import Floats, Kind
 
 if TYPE_CHECKING:
@@ -54,9 +54,6 @@ _FORMULA = (
     r"\end{aligned}\;"
 )
 
-# After a Hebrew or Arabic token, a number would else be drawn before it.
-_LEFT_TO_RIGHT = "\u200e"
-
 
 @dataclass(frozen=True)
 class QueryAtWork:
@@ -73,7 +70,7 @@ class QueryAtWork:
 
     def shown(self, key: int) -> str:
         """The same as Markdown."""
-        return markdown.code(self.name(key)) + _LEFT_TO_RIGHT
+        return markdown.code(self.name(key))
 
     @property
     def asker(self) -> str:
@@ -83,7 +80,7 @@ class QueryAtWork:
     @property
     def word(self) -> str:
         """The token that looks, as Markdown."""
-        return markdown.code(self.asker) + _LEFT_TO_RIGHT
+        return markdown.code(self.asker)
 
     @property
     def head(self) -> str:
@@ -414,7 +411,7 @@ def _in_markdown(part: str | Spoken) -> str:
     if isinstance(part, str):
         return markdown.plain(part)
     colour = {"query": "blue", "key": "red", "value": "green", "weights": "violet"}[part["role"]]
-    return f":{colour}[**{markdown.plain(part['text'])}**]{_LEFT_TO_RIGHT}"
+    return f":{colour}[**{markdown.plain(isolated(part['text']))}**]"
 
 
 def _agreement(difference: float) -> str:

@@ -1,7 +1,7 @@
 /* translation: a sentence on its way from English to French, one French word at a time. Every number that is printed
    also stands, unrounded, in a data-value attribute beside it. */
 
-import { drawing, element } from "../../../widgets/dom.js";
+import { drawing, element, isolated } from "../../../widgets/dom.js";
 import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { number, percent, strongest } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
@@ -114,7 +114,7 @@ class Translation extends View {
         role: "radio",
         class: word.special ? "word special" : "word",
         text: word.label,
-        "aria-label": `${word.label}, word ${at + 1}, chosen after ${target[at].label}`,
+        "aria-label": `${isolated(word.label)}, word ${at + 1}, chosen after ${isolated(target[at].label)}`,
         onclick: () => this.choose(at),
         onpointerenter: ({ pointerType }) => pointerType === "mouse" && this.point({ row: at }),
         onpointerleave: () => this.point(null),
@@ -311,7 +311,7 @@ class Translation extends View {
       const both = element("ol", {}, one(["il", il], "il", il > elle, hidden), one(["elle", elle], "elle", elle > il, hidden));
       const where = element("p", { class: "where" }, `at word ${at + 1}, after `, role("key", target[at].label), here ? "" : " ");
       if (!here && !this.playing) {
-        const text = `show ${written[at].label}`;
+        const text = `show ${isolated(written[at].label)}`;
         where.append(element("button", { type: "button", class: "go", text, onclick: () => this.choose(at) }));
       }
       const heading = element("p", { class: "title" }, role("", "il"), " or ", role("", "elle"), "?");

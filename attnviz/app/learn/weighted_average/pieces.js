@@ -1,6 +1,6 @@
 /* pieces: a text and the tokens it was cut into. */
 
-import { element } from "../../../widgets/dom.js";
+import { element, isolated } from "../../../widgets/dom.js";
 import { moveFocus, onPointed, tabStop } from "../../../widgets/keyboard.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./pieces.css";
@@ -38,7 +38,7 @@ class Pieces extends View {
           "data-start": cut.start,
           "data-end": cut.end,
           class: at % 2 ? "odd" : "even",
-          "aria-label": `${cut.label}, id ${cut.id}, ${cut.end > cut.start ? `characters ${where}` : where}`,
+          "aria-label": `${isolated(cut.label)}, id ${cut.id}, ${cut.end > cut.start ? `characters ${where}` : where}`,
         },
         element("bdi", { class: "label", text: cut.label }),
         element("span", { class: "id", text: cut.id }),

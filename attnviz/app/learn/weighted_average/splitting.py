@@ -13,6 +13,7 @@ from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.state.choices import SPLIT
+from attnviz.text import isolated
 
 _split = computed(compute.split)
 
@@ -54,7 +55,7 @@ def draw(typed: str) -> None:
             for piece in shown
         ],
         more=len(found.pieces) - len(shown),
-        about=f"“{typed}” · {kind}",
+        about=f"“{isolated(typed)}” · {kind}",
     )
     count = len(found.pieces)
     same, back = found.back == typed, visible_text(found.back)

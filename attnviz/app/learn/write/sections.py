@@ -20,7 +20,7 @@ from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture.model import ModelInput, Prediction, Writing
 from attnviz.models.catalogue import STORYTELLER
-from attnviz.text import head_name, percent, plural
+from attnviz.text import head_name, isolated, percent, plural
 from attnviz.trace import Floats, Trace
 from attnviz.trained.storyteller import figures
 from attnviz.trained.storyteller.figures import Training
@@ -166,7 +166,7 @@ def picture(story: Story) -> None:
         )
     prediction = story.expected[story.row]
     st.markdown(f"After {story.name(story.row)} it expects {in_words(prediction, 'taken')}")
-    title = f"What comes after {story.tokens.labels[story.row]}"
+    title = f"What comes after {isolated(story.tokens.labels[story.row])}"
     bars("story expected", title, prediction, "taken", alters(story.how))
 
 
@@ -208,7 +208,7 @@ def heads(story: Story) -> None:
             shown_tokens(story.trace.blocks[0].key_tokens[:seen], story.trace.text),
             heading=f"Read for word {story.word + 1}",
             note="rows: heads, layer-head; columns: tokens that are read; every row sums to 100 %",
-            caption=f"“{story.trace.text}” · {story.model}, the row of token {seen}",
+            caption=f"“{isolated(story.trace.text)}” · {story.model}, the row of token {seen}",
             filename=f"attnviz-{story.model}-word{story.word + 1}",
         )
 
