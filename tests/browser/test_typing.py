@@ -24,7 +24,7 @@ TRANSLATED = [
 TOLD = ["the keys near", "the lamp was", "Mary called John", "near the river lived", "the key near the lamp"]
 BOXES = {
     **dict.fromkeys(
-        ["explore", "weighted_average", "scale?open=Everything", "many_heads", "query_key_value"],
+        ["explore", "weighted_average", "many_heads", "query_key_value"],
         ("Sentence", BERT),
     ),
     **dict.fromkeys(["masks", "positions", "block", "cross_attention"], ("Sentence", BERT)),
