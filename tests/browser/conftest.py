@@ -19,7 +19,7 @@ LONGEST = ("test_room.py", "test_teachers_view.py", "test_printing.py")
 FAILED = pytest.StashKey[bool]()
 
 # Playwright's own five seconds are few where three browsers and three servers share two cores.
-expect.set_options(timeout=8_000)
+expect.set_options(timeout=30_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
