@@ -3,8 +3,11 @@
 /** What the window dispatches once Streamlit has written the address. */
 export const ADDRESS_CHANGED = "attnviz:address";
 
-/** Changes the address in place: it belongs to what the visitor did last. */
-export const replaceAddress = history.replaceState.bind(history);
+/** Changes the address in place: it belongs to what the visitor did last.
+ * @param {string | URL} address */
+export function replaceAddress(address) {
+  History.prototype.replaceState.call(history, history.state, "", address);
+}
 
 const LONGEST = 8000; // characters of an address: servers and proxies refuse longer ones
 
@@ -38,12 +41,11 @@ export function mendBrowsing() {
   for (const act of ["pointerdown", "keydown", "click"]) {
     window.addEventListener(act, () => (acted = true), { capture: true });
   }
-  const push = history.pushState.bind(history);
   let page = location.pathname;
   const write = (state, unused, address) => {
     const link = bounded(address ?? location.href);
     const changes = link.split("#")[0] !== location.href.split("#")[0];
-    (acted && changes ? push : replaceAddress)(state, unused, link);
+    History.prototype[acted && changes ? "pushState" : "replaceState"].call(history, state, unused, link);
     if (!changes) return;
     acted = false;
     arrive();

@@ -39,13 +39,13 @@ class CopyLink extends View {
     this.data = data;
     this.page = location.pathname;
     const bare = location.search === "" && location.pathname !== OPENED;
-    if (bare && data?.query) replaceAddress(history.state, "", `?${data.query}`);
+    if (bare && data?.query) replaceAddress(`?${data.query}`);
     const [chosen, address] = [new URLSearchParams(data?.query), new URL(location.href)];
     const missing = (data?.always ?? []).filter((name) => chosen.has(name) && !address.searchParams.has(name));
     for (const name of missing) {
       for (const value of chosen.getAll(name)) address.searchParams.append(name, value);
     }
-    if (missing.length) replaceAddress(history.state, "", address);
+    if (missing.length) replaceAddress(address);
   }
 
   close() {
