@@ -24,7 +24,7 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.app.caches import MOST_WEIGHTS, MOST_WEIGHTS_OF_A_GUEST
+from attnviz.app.caches import MOST_WEIGHTS, MAX_GUEST_WEIGHTS
 from attnviz.app.classroom import rooms
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads.behaviour.texts import MOST_LINES
@@ -173,7 +173,7 @@ def limits_of_texts() -> str:
         f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(config.MOST_WEIGHTS, 144):,} tokens of 12 × 12 heads; {MOST_CHARACTERS:,} characters; "
         f"{MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} tokens of 12 × 12 heads, "
-        f"{longest(MOST_WEIGHTS_OF_A_GUEST, 72)} of 6 × 12 for a guest; "
+        f"{longest(MAX_GUEST_WEIGHTS, 72)} of 6 × 12 for a guest; "
         f"{MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a "
         f"report: {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
         f"lines thin out above {curves and curves[1]}"
@@ -341,8 +341,8 @@ def numbers(text: str) -> list[str]:
 
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
-    from attnviz.app.caches import MOST_WAITING_TOKENS
-    from attnviz.app.patches import MOST_UPLOADED_BYTES, MOST_UPLOADS
+    from attnviz.app.caches import MAX_WAITING_TOKENS
+    from attnviz.app.patches import MAX_UPLOADED_BYTES, MOST_UPLOADS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS
@@ -351,8 +351,8 @@ def limits_of_a_visitor() -> str:
     server = settings["server"]
     return (
         f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MOST_UPLOADS} files, "
-        f"{MOST_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
-        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MOST_WAITING_TOKENS:,} tokens wait"
+        f"{MAX_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
+        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
     )
 
 

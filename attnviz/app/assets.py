@@ -36,8 +36,7 @@ class Assets:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        base = str(st.get_option("server.baseUrlPath")).strip("/")
-        self._root = f"/{base}/" if base else "/"
+        self._root = root()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, as ASGI has it."""
@@ -55,6 +54,12 @@ class Assets:
                 await Response(body, headers=headers, media_type=kind)(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def root() -> str:
+    """The path of the first page: "/", or "/attn/" where `server.baseUrlPath` is "attn"."""
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+    return f"/{base}/" if base else "/"
 
 
 @lru_cache(maxsize=512)

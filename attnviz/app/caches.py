@@ -75,10 +75,10 @@ MOST_WEIGHTS = 2**25
 A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
 """
 
-MOST_WEIGHTS_OF_A_GUEST = MOST_WEIGHTS // 4
+MAX_GUEST_WEIGHTS = MOST_WEIGHTS // 4
 """The same for a visitor who may not open models: on a server for others, each holds less."""
 
-MOST_WAITING_TOKENS = 4096
+MAX_WAITING_TOKENS = 4096
 """The tokens of all texts that may wait to be read; beyond that, a text is refused until some are read."""
 
 EVERYWHERE = "All"
@@ -186,7 +186,7 @@ class _Readings:
             self._places.release()
 
 
-_readings = _Readings(2, MOST_WAITING_TOKENS)
+_readings = _Readings(2, MAX_WAITING_TOKENS)
 
 
 class _Sized(NamedTuple):
@@ -626,7 +626,7 @@ def _stored(model: str, given: ModelInput) -> Trace | None:
 
 
 def _check_size(heads: int, queries: int, keys: int) -> None:
-    most = MOST_WEIGHTS if on_list.may_open() else MOST_WEIGHTS_OF_A_GUEST
+    most = MOST_WEIGHTS if on_list.may_open() else MAX_GUEST_WEIGHTS
     if heads * queries * keys > most:
         raise AttnvizError(
             f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more than "

@@ -7,25 +7,23 @@ from functools import partial
 from html import escape
 from pathlib import Path
 
-import streamlit as st
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
-from attnviz.app import frame
+from attnviz.app import assets, frame
 
 _DESCRIPTION = "See what attention does in a transformer: every head, every number, for a sentence of yours."
 
 
 def routes() -> list[Route]:
     """What answers at each page's address, and at the icon's, below `server.baseUrlPath`."""
-    base = str(st.get_option("server.baseUrlPath")).strip("/")
-    root = f"/{base}/" if base else "/"
+    root = assets.root()
     index = (Path(get_static_dir()) / "index.html").read_text("utf-8")
     pages = {root + ("" if name == "explore" else name): title for name, title in frame.TITLES.items()}
     return [
-        *([Route(f"/{base}", partial(_redirect, to=root))] if base else []),
+        *([] if root == "/" else [Route(root.rstrip("/"), partial(_redirect, to=root))]),
         *(Route(path, partial(_answer, html=_named(index, title))) for path, title in pages.items()),
         Route(f"{root}favicon.png", _icon),
     ]

@@ -34,7 +34,7 @@ from attnviz.app import head_names, references
 MOST_UPLOADS = 8
 """The most files of one visit; a page has one box for one file."""
 
-MOST_UPLOADED_BYTES = 100_000_000
+MAX_UPLOADED_BYTES = 100_000_000
 """The most that the files of all visits take; the oldest goes first."""
 
 _GATHERED_SECONDS = 0.01  # how long an element of a page waits for those behind it
@@ -103,7 +103,7 @@ def _add_one_of_few(self: MemoryUploadedFileManager, session_id: str, file: Uplo
     kept = [(visit, each) for visit, files in self.file_storage.items() for each in files.values()]
     held = sum(len(each.data) for _, each in kept) + len(file.data)
     for visit, each in kept:
-        if held > MOST_UPLOADED_BYTES:
+        if held > MAX_UPLOADED_BYTES:
             self.remove_file(visit, each.file_id)
             held -= len(each.data)
     _add_file(self, session_id, file)
