@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from attnviz.app import caches, crowd, logs, metrics, patches, turns, warm_up
-from attnviz.app.classroom.socket import Rooms, limits_from_settings
+from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.door import Door
 from attnviz.app.home import APP
@@ -40,7 +40,7 @@ def run(port: int, host: str | None) -> None:
     """
     logs.apply()
     seconds = _leave_seconds()
-    rooms = Rooms(from_setting(), *limits_from_settings())
+    rooms = Rooms(from_setting())
     patches.apply()
     turns.apply(metrics.RERUNS.time())
     metrics.start(

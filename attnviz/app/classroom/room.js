@@ -20,6 +20,7 @@ const WINDOW = "attnviz:window";
 const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
 const LONGEST_WAIT = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
+const MAX_QUERY = 3000; // characters; also in rooms.py
 
 /** A code as the server writes it, of what somebody typed.
  * @param {string} typed */
@@ -67,6 +68,7 @@ class Room extends EventTarget {
   #socket;
   /** @type {PlaceOfTeacher} */
   #view;
+  #pushed = ""; // the view that was sent last: the server may have refused it
 
   /** Takes the seat again that this browser had; call it once. */
   begin() {
@@ -169,8 +171,14 @@ class Room extends EventTarget {
 
   #push() {
     this.pushing = undefined;
-    if (this.leads && this.#view && JSON.stringify(this.#view) !== JSON.stringify(this.state?.view)) {
+    const text = JSON.stringify(this.#view);
+    if (!this.leads || !this.#view || text === this.#pushed || text === JSON.stringify(this.state.view)) return;
+    this.#pushed = text;
+    if (this.#view.query.length <= MAX_QUERY) {
       this.#send({ do: "view", view: this.#view });
+    } else {
+      this.trouble = "The text of this page is too long for a link: the students stay on the page before.";
+      this.#changed();
     }
   }
 
@@ -189,6 +197,7 @@ class Room extends EventTarget {
 
   #connect() {
     const former = this.#socket;
+    this.#pushed = "";
     const socket = new WebSocket(new URL("./room", location.href).href.replace(/^http/, "ws"));
     this.#socket = socket;
     former?.close();
@@ -206,12 +215,14 @@ class Room extends EventTarget {
 
   #hear(said) {
     if (said.error) {
-      if (said.fatal) this.leave();
+      if (said.fatal) this.leave(); // there is no such room, or the key is wrong; else the seat is kept
       this.trouble = said.error;
     } else if (said.key) {
       this.#sit({ room: said.room, key: said.key });
     } else {
-      if (said.n === this.state?.n) this.trouble = ""; // said again: the store was away, and is back
+      const again = said.n === this.state?.n; // the store was away, and is back
+      if (again) this.trouble = "";
+      if (again || !said.leads) this.#pushed = "";
       this.state = said;
       this.connected = true;
       this.failures = 0;
