@@ -68,7 +68,8 @@ class Room extends EventTarget {
   #socket;
   /** @type {PlaceOfTeacher} */
   #view;
-  #pushed = ""; // the view that was sent last: the server may have refused it
+  /** @type {PlaceOfTeacher} the last view with a link that is too long */
+  #tooLong;
 
   /** Takes the seat again that this browser had; call it once. */
   begin() {
@@ -171,12 +172,11 @@ class Room extends EventTarget {
 
   #push() {
     this.pushing = undefined;
-    const text = JSON.stringify(this.#view);
-    if (!this.leads || !this.#view || text === this.#pushed || text === JSON.stringify(this.state.view)) return;
-    this.#pushed = text;
+    if (!this.leads || !this.#view || JSON.stringify(this.#view) === JSON.stringify(this.state.view)) return;
     if (this.#view.query.length <= MAX_QUERY) {
       this.#send({ do: "view", view: this.#view });
-    } else {
+    } else if (this.#view !== this.#tooLong) {
+      this.#tooLong = this.#view;
       this.trouble = "The text of this page is too long for a link: the students stay on the page before.";
       this.#changed();
     }
@@ -197,7 +197,6 @@ class Room extends EventTarget {
 
   #connect() {
     const former = this.#socket;
-    this.#pushed = "";
     const socket = new WebSocket(new URL("./room", location.href).href.replace(/^http/, "ws"));
     this.#socket = socket;
     former?.close();
@@ -220,9 +219,7 @@ class Room extends EventTarget {
     } else if (said.key) {
       this.#sit({ room: said.room, key: said.key });
     } else {
-      const again = said.n === this.state?.n; // the store was away, and is back
-      if (again) this.trouble = "";
-      if (again || !said.leads) this.#pushed = "";
+      if (said.n === this.state?.n) this.trouble = ""; // said again: the store was away, and is back
       this.state = said;
       this.connected = true;
       this.failures = 0;
