@@ -24,8 +24,8 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.app.caches import MOST_WEIGHTS, MAX_GUEST_WEIGHTS
-from attnviz.app.classroom import rooms
+from attnviz.app.caches import MAX_GUEST_WEIGHTS, MOST_WEIGHTS
+from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
@@ -125,8 +125,9 @@ def sentences_and_lines() -> str:
 def live_rooms() -> str:
     """What a server of live rooms allows."""
     return (
-        f"deleted after {rooms.HOURS} hours; codes of {len(rooms.new_code())} signs; votes on "
-        f"{rooms.MOST_RESULTS} questions"
+        f"ends {rooms.LEFT_SECONDS / 60:.0f} minutes after its teacher, or after {rooms.HOURS} hours; "
+        f"codes of {len(rooms.new_code())} signs; {rooms.MAX_RESULTS} questions; "
+        f"{rooms.MAX_STUDENTS} students; {store.MAX_ROOMS} rooms"
     )
 
 

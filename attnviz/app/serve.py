@@ -19,7 +19,7 @@ from streamlit.runtime import get_instance
 from streamlit.web import cli
 
 from attnviz.app import address, assets, caches, door, index_page, logs, metrics, patches, visitor, warm_up
-from attnviz.app.classroom.socket import Rooms, limits_from_settings
+from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
 from attnviz.app.jobs import COMPUTING, JOBS
@@ -60,7 +60,7 @@ def _options() -> dict[str, Any]:
     limits.most_bytes()
     address.from_setting()
     door.frame_ancestors()
-    rooms = Rooms(from_setting(), *limits_from_settings())
+    rooms = Rooms(from_setting())
     patches.apply()
     metrics.start(
         {

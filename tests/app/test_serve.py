@@ -19,6 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from attnviz.app import serve
 from attnviz.app.door import headers
+from tests.app.classroom import redis_server
 from tests.browser.server import STOP_SECONDS, Server, running
 
 TOKEN = "a-token-of-the-operator"  # noqa: S105
@@ -167,46 +168,47 @@ def _status_of_upload(server: Server, session: str, size: int) -> int:
     return status
 
 
-def test_rooms_survive_a_restart_and_a_server_with_open_windows_stops(
+def test_rooms_in_redis_survive_a_restart_and_a_server_with_open_windows_stops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("ATTNVIZ_ROOMS", str(tmp_path / "rooms.sqlite"))
     question = "Is nothing of this in the log?"
-    with running(tmp_path) as server:
-        with pytest.raises(InvalidStatus, match="403"):
-            room(server, {"do": "open", "window": "a-window-of-a-teacher"}, origin="http://foreign.example")
-        teacher, opened = room(server, {"do": "open", "window": "a-window-of-a-teacher"})
-        code, key = opened["room"], opened["key"]
-        join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
-        student, _ = room(server, join)
-        teacher.send(json.dumps({"do": "ask", "question": question, "options": ["one", "two"]}))
-        while json.loads(student.recv(30))["poll"] is None:
-            pass
-        with server.websocket(server.url) as visit:
-            visit.send(BackMsg(rerun_script=ClientState()).SerializeToString())
-            visit.recv(30)
-            server.process.terminate()
+    with redis_server.running() as address:
+        monkeypatch.setenv("ATTNVIZ_ROOMS", address)
+        with running(tmp_path) as server:
+            opening = {"do": "open", "window": "a-window-of-a-teacher"}
+            with pytest.raises(InvalidStatus, match="403"):
+                room(server, opening, origin="http://foreign.example")
+            teacher, opened = room(server, opening)
+            code, key = opened["room"], opened["key"]
+            join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
+            student, _ = room(server, join)
+            teacher.send(json.dumps({"do": "ask", "question": question, "options": ["one", "two"]}))
+            while json.loads(student.recv(30))["poll"] is None:
+                pass
+            with server.websocket(server.url) as visit:
+                visit.send(BackMsg(rerun_script=ClientState()).SerializeToString())
+                visit.recv(30)
+                server.process.terminate()
+                assert server.process.wait(STOP_SECONDS) == 0
+            for window in (teacher, student):
+                with pytest.raises(ConnectionClosed, match="1012"):
+                    _read_to_the_end(window)
+            said = server.log.read_text("utf-8")
+            assert [secret for secret in (code, key, join["voter"], question) if secret in said] == []
+            assert server.tracebacks() == []
+        with running(tmp_path) as server:
+            back = {"do": "teach", "room": code, "key": key, "window": "a-window-of-a-teacher"}
+            again, state = room(server, back)
+            assert state["poll"]["question"] == question
+            again.close()
+            server.process.send_signal(signal.SIGINT)
             assert server.process.wait(STOP_SECONDS) == 0
-        for window in (teacher, student):
-            with pytest.raises(ConnectionClosed, match="1012"):
-                _read_to_the_end(window)
-        said = server.log.read_text("utf-8")
-        assert [secret for secret in (code, key, join["voter"], question) if secret in said] == []
-        assert server.tracebacks() == []
-    with running(tmp_path) as server:
-        again, state = room(
-            server, {"do": "teach", "room": code, "key": key, "window": "a-window-of-a-teacher"}
-        )
-        assert state["poll"]["question"] == question
-        again.close()
-        server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(STOP_SECONDS) == 0
 
 
 @pytest.mark.parametrize(
     ("setting", "wrong", "said"),
     [
-        ("ATTNVIZ_ROOMS", "http://example.org", "the path of a file"),
+        ("ATTNVIZ_ROOMS", "http://example.org", "the address of a Redis"),
         ("ATTNVIZ_LOG", "xml", "text or json"),
         ("ATTNVIZ_FRAME_ANCESTORS", "lms.example; script-src *", "sites"),
         ("ATTNVIZ_MOST_GB", "many", "a number of gigabytes"),
@@ -223,12 +225,10 @@ def test_what_the_operator_sets_wrongly_is_said_at_the_start(
 
 
 def room(
-    server: Server, first: dict[str, Any], headers: dict[str, str] | None = None, origin: str | None = None
+    server: Server, first: dict[str, Any], origin: str | None = None
 ) -> tuple[ClientConnection, dict[str, Any]]:
     """A window of a room that has said this, and what it was answered."""
     address = server.url.replace("http", "ws", 1) + "/room"
-    window = connect(
-        address, origin=Origin(origin or server.url), additional_headers=headers, proxy=None, legacy=True
-    )
+    window = connect(address, origin=Origin(origin or server.url), proxy=None, legacy=True)
     window.send(json.dumps(first))
     return window, json.loads(window.recv(30))

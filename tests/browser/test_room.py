@@ -1,7 +1,7 @@
 """A live room: one teacher, five students, two of them on phones, in one lesson."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
@@ -9,6 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, ViewportSize, expect  # noqa: A004
 
+from tests.app.classroom import redis_server
 from tests.browser.conftest import visitor
 from tests.browser.server import Server, running
 from tests.browser.visit import (
@@ -57,9 +58,10 @@ class Lesson:
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ATTNVIZ_ROOMS", str(tmp_path / "rooms.sqlite"))
-    return tmp_path
+def with_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with redis_server.running() as address:
+        monkeypatch.setenv("ATTNVIZ_ROOMS", address)
+        yield
 
 
 def bar(page: Page, text: str | re.Pattern[str]) -> None:
@@ -80,15 +82,16 @@ def choose(page: Page, option: int) -> None:
     page.get_by_role("region", name="Live room").locator(".options button").nth(option).click()
 
 
-def test_a_lesson_in_a_room(browser: Browser, file: Path) -> None:
+@pytest.mark.usefixtures("with_redis")
+def test_a_lesson_in_a_room(browser: Browser, tmp_path: Path) -> None:
     with ExitStack() as later:
         servers = later.enter_context(ExitStack())
-        server = servers.enter_context(running(folder(file, "first")))
+        server = servers.enter_context(running(folder(tmp_path, "first")))
         lesson = Lesson(browser, server, [PHONE, PHONE, DESKTOP, DESKTOP, DESKTOP])
         later.callback(lesson.close)
         join(lesson)
         follow(lesson)
-        vote(lesson, file)
+        vote(lesson, tmp_path)
         point(lesson)
         leave(lesson)
         keep_the_secret(lesson, server)
@@ -96,7 +99,7 @@ def test_a_lesson_in_a_room(browser: Browser, file: Path) -> None:
         assert server.tracebacks() == []
         server.process.kill()
         server.process.wait()
-        again = later.enter_context(running(folder(file, "second"), port=urlsplit(server.url).port or 0))
+        again = later.enter_context(running(folder(tmp_path, "second"), port=urlsplit(server.url).port or 0))
         come_back(lesson)
         assert again.tracebacks() == []
 
@@ -213,9 +216,9 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
     lesson.close()
 
 
-def folder(file: Path, name: str) -> Path:
-    (file / name).mkdir()
-    return file / name
+def folder(parent: Path, name: str) -> Path:
+    (parent / name).mkdir()
+    return parent / name
 
 
 def join(lesson: Lesson) -> None:
@@ -233,7 +236,7 @@ def join(lesson: Lesson) -> None:
             box.fill("abc 222")
             box.press("Enter")
             expect(page.get_by_test_id("stAlert")).to_contain_text("There is no room ABC222.")
-        box.fill(f"{code[:3].lower()} {code[3:]}")
+        box.fill(f"{url}?room={code}" if page == lost else f"{code[:3].lower()} {code[3:]}")
         page.get_by_role("button", name="Join", exact=True).click()
     for page in lesson.students:
         bar(page, "Your teacher has not opened a page yet.")

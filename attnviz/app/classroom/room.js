@@ -20,6 +20,7 @@ const WINDOW = "attnviz:window";
 const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
 const LONGEST_WAIT = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
+const MAX_QUERY = 3000; // characters; also in rooms.py
 
 /** A code as the server writes it, of what somebody typed.
  * @param {string} typed */
@@ -67,6 +68,8 @@ class Room extends EventTarget {
   #socket;
   /** @type {PlaceOfTeacher} */
   #view;
+  /** @type {PlaceOfTeacher} the last view with a link that is too long */
+  #tooLong;
 
   /** Takes the seat again that this browser had; call it once. */
   begin() {
@@ -169,8 +172,13 @@ class Room extends EventTarget {
 
   #push() {
     this.pushing = undefined;
-    if (this.leads && this.#view && JSON.stringify(this.#view) !== JSON.stringify(this.state?.view)) {
+    if (!this.leads || !this.#view || JSON.stringify(this.#view) === JSON.stringify(this.state.view)) return;
+    if (this.#view.query.length <= MAX_QUERY) {
       this.#send({ do: "view", view: this.#view });
+    } else if (this.#view !== this.#tooLong) {
+      this.#tooLong = this.#view;
+      this.trouble = "The text of this page is too long for a link: the students stay on the page before.";
+      this.#changed();
     }
   }
 
@@ -206,7 +214,7 @@ class Room extends EventTarget {
 
   #hear(said) {
     if (said.error) {
-      if (said.fatal) this.leave();
+      if (said.fatal) this.leave(); // there is no such room, or the key is wrong; else the seat is kept
       this.trouble = said.error;
     } else if (said.key) {
       this.#sit({ room: said.room, key: said.key });

@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Container, Set
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -22,34 +22,37 @@ from attnviz.app.state.choices import TABLE
 from attnviz.errors import AttnvizError, InvalidQuestion
 
 HOURS = 8
-"""A room is deleted so long after it was opened."""
+"""The longest time from the opening of a room to its end."""
+
+LEFT_SECONDS = 900.0
+"""The time from the departure of a room's teacher to its end."""
 
 AWAY_SECONDS = 30.0
-"""Who was not seen for so long has left: the server that saw them last may have ended."""
+"""The time without news after which a person counts as gone: their server may have ended."""
 
-LEFT_SECONDS = 3600.0
-"""A room that its teacher left so long ago makes way for a new one."""
+MAX_STUDENTS = 500
+"""The number of students in a room."""
 
-MOST_RESULTS = 20
-"""Of so many questions a room keeps the results."""
+MAX_RESULTS = 20
+"""The number of questions whose results a room keeps."""
 
-UNCLEAR = "This page and the server do not understand each other. Reload the page."
+UNCLEAR = "The server cannot read what this page has sent. Reload the page."
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L, which look alike
 _CODE = re.compile(f"[{_SIGNS}]{{6}}")
 _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
-_MOST_OF_A_QUERY = 3_000  # characters
-_MOST_OF_A_POINT = 500  # characters
+_MAX_QUERY = 3_000  # characters; also in room.js
+_MAX_POINT = 500  # characters
 _PICTURE = re.compile(r"[\w-]{1,60}", re.ASCII)  # the key of a part of a page
 _PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of it, and where in that
 
 
 class Refused(AttnvizError):
-    """What a room does not do, in a sentence for whoever asked for it."""
+    """An action that a room refuses, with a sentence for the person who tried it."""
 
 
 class NoEntry(Refused):
-    """A room that one cannot enter, however often one tries."""
+    """There is no such room, or the key is wrong: another try fails as well."""
 
 
 class Person(NamedTuple):
@@ -69,14 +72,16 @@ class Poll:
     """A question to all.
 
     Attributes:
-        round: how many votes were begun in this room; a vote names it, so that none counts for a later one.
+        round: the number of this round of voting in the room. A vote names its round, so that a late vote
+            does not count in the next round.
         question, options: as the teacher wrote them; options are counted from 0.
         sentence: what the question is about; "" for none.
         right: the right option, if there is one.
         before: the counts of the first vote, if this is the second on the same question.
         open: whether votes are taken.
         shown: whether the students see the counts.
-        votes: the option that each voter, known by a keyed hash, chose last.
+        votes: the last choice of each voter, by a keyed hash of the voter's token. While the poll is open, it
+            includes voters who have left, whose votes count again when they return.
     """
 
     round: int
@@ -89,24 +94,44 @@ class Poll:
     shown: bool = False
     votes: dict[str, int] = field(default_factory=dict)
 
-    def counts(self) -> list[int]:
-        """How many voters chose each option."""
-        counted = Counter(self.votes.values())
+    def counts(self, here: Container[str]) -> list[int]:
+        """Return the number of votes for each option.
+
+        Args:
+            here: the voters who are in the room: in an open poll only their votes count. Otherwise a student
+                who leaves and joins again as another would have several votes.
+        """
+        counted = Counter(option for voter, option in self.votes.items() if not self.open or voter in here)
         return [counted[option] for option in range(len(self.options))]
 
-    def result(self) -> dict[str, Any]:
-        """What is kept of it, once it is over."""
+    def vote(self, voter: str, option: int, here: Container[str]) -> None:
+        """Count a vote, in place of the voter's vote before."""
+        self.votes[voter] = option
+        if len(self.votes) > 2 * MAX_STUDENTS:
+            self.votes = self._votes_of(here)
+
+    def close(self, here: Container[str]) -> None:
+        """End the voting: what the voters who are here chose is the result."""
+        if self.open:
+            self.votes, self.open = self._votes_of(here), False
+
+    def _votes_of(self, voters: Container[str]) -> dict[str, int]:
+        return {voter: option for voter, option in self.votes.items() if voter in voters}
+
+    def result(self, here: Container[str]) -> dict[str, Any]:
+        """Return what is kept of the poll when another follows."""
         return {
             "question": self.question,
             "options": self.options,
             "right": self.right,
             "before": self.before,
-            "counts": self.counts(),
+            "counts": self.counts(here),
         }
 
-    def seen_by(self, voter: str | None) -> dict[str, Any]:
-        """What a student sees of it; None: the teacher."""
+    def seen_by(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
+        """Return what a student sees of it; None: the teacher."""
         told = self.shown or voter is None
+        counts = self.counts(here)
         return {
             "round": self.round,
             "question": self.question,
@@ -114,9 +139,9 @@ class Poll:
             "options": self.options,
             "open": self.open,
             "shown": self.shown,
-            "votes": len(self.votes),
+            "votes": sum(counts),
             "mine": self.votes.get(voter or ""),
-            "counts": self.counts() if told else None,
+            "counts": counts if told else None,
             "before": self.before if told else None,
             "right": self.right if told else None,
         }
@@ -124,23 +149,23 @@ class Poll:
 
 @dataclass
 class Room:
-    """A room. Of the teacher's key and of the voters' tokens it keeps hashes alone.
+    """A room. It keeps only hashes of the teacher's key and of the voters' tokens.
 
     Attributes:
-        until: when it is deleted, in seconds since 1970.
+        ends: when it ends at the latest, in seconds since 1970.
         key: the hash of the teacher's key.
         salt: with which the voters' tokens are hashed, so that no hash is found again in another room.
         leader: the window from which the teacher leads: the one that opened it, until another asks for it.
         view: where the teacher is: page, query of the address, and which lessons are revealed.
         point: what the teacher points at: in words, the part of the page, and the place there: see `room.js`.
-        rounds: how many votes were begun.
+        rounds: the number of rounds of voting so far.
         results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
         taught: when a window of the teacher's was here last, in seconds since 1970.
         calls: how often the teacher called all back who look around on their own.
     """
 
-    until: float
+    ends: float
     key: str
     salt: str
     leader: str
@@ -152,6 +177,11 @@ class Room:
     people: dict[str, Person] = field(default_factory=dict)
     taught: float = 0.0
     calls: int = 0
+
+    @property
+    def until(self) -> float:
+        """When it ends if its teacher does not return, in seconds since 1970."""
+        return min(self.ends, self.taught + LEFT_SECONDS)
 
     @classmethod
     def read(cls, text: str) -> Room:
@@ -174,14 +204,14 @@ class Room:
         return {
             "view": self.view,
             "point": self.point,
-            "poll": self.poll and self.poll.seen_by(voter),
+            "poll": self.poll and self.poll.seen_by(voter, self.people),
             "people": here if voter is None else None,
             "results": self.all_results() if voter is None else None,
             "leads": voter is None and window == self.leader,
             "calls": self.calls,
         }
 
-    def teach(self, key: object) -> None:
+    def teach(self, key: object, now: float) -> None:
         """Let a window of the teacher's in.
 
         Raises:
@@ -189,6 +219,7 @@ class Room:
         """
         if not hmac.compare_digest(_hash(token(key)), self.key):
             raise NoEntry("This room is led by somebody else.")
+        self.taught = now
 
     def voter(self, given: object) -> str:
         """Under which name the room knows the student whose browser has this token.
@@ -198,18 +229,15 @@ class Room:
         """
         return hmac.new(bytes.fromhex(self.salt), token(given).encode(), hashlib.sha256).hexdigest()[:32]
 
-    def join(self, voter: str, now: float, size: int) -> None:
+    def join(self, voter: str, now: float) -> None:
         """Let a student in, or back in.
 
         Raises:
-            Refused: `size` students are here.
+            Refused: the room is full.
         """
         self.meet({voter} & set(self.people), set(), now)
-        if voter not in self.people and len(self.people) >= size:
-            raise Refused(
-                f"This room is full: {size:,} are here, and the server's operator allows no more. "
-                "Look on with somebody who is in it."
-            )
+        if voter not in self.people and len(self.people) >= MAX_STUDENTS:
+            raise Refused(f"This room is full: it has {MAX_STUDENTS} students, the most that a room takes.")
         self.people.setdefault(voter, Person(now))
 
     def meet(self, here: Set[str], left: Set[str], now: float) -> None:
@@ -238,7 +266,7 @@ class Room:
                     raise Refused("This vote is closed, so that your answer was not counted.")
                 if not 0 <= option < len(poll.options):
                     raise Refused("There is no such answer. Choose one of those on the page.")
-                poll.votes[voter] = int(option)
+                poll.vote(voter, int(option), self.people)
             case _:
                 raise Refused(UNCLEAR)
 
@@ -287,38 +315,39 @@ class Room:
         self.poll = Poll(self.rounds, question, options, sentence, None if right is None else int(right))
 
     def _go_on(self, what: str) -> None:
-        """Let all vote again, close the vote, or show what came out."""
+        """Let all vote again, close the vote, or show the counts."""
         if self.poll is None:
             raise Refused("There is no question. Ask one first.")
+        counts = self.poll.counts(self.people)
         if what != "again":
-            self.poll.open = False
+            self.poll.close(self.people)
             self.poll.shown |= what == "show"
         elif self.poll.shown:
             raise Refused("The answer was shown: a second vote comes before that.")
-        elif self.poll.votes:  # else it was pressed twice, and this vote has just begun
+        elif any(counts):  # else the button was pressed twice, and this round has just begun
             self.rounds += 1
-            counts = self.poll.counts()
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 
     def all_results(self) -> list[dict[str, Any]]:
-        """What was voted so far, with the question that stands; without one that nobody answered."""
-        last = [self.poll.result()] if self.poll and (self.poll.votes or self.poll.before) else []
-        return [*self.results, *last][-MOST_RESULTS:]
+        """Return the results so far, with those of the current poll; a poll without votes has none."""
+        last = self.poll.result(self.people) if self.poll else {"counts": [], "before": None}
+        voted = any(last["counts"]) or last["before"]
+        return [*self.results, *([last] if voted else [])][-MAX_RESULTS:]
 
 
 def opened(leader: str, now: float) -> tuple[Room, str]:
-    """A new room that is led from this window, and the teacher's key, which is kept nowhere."""
+    """Return a new room that is led from this window, and the teacher's key, which the room does not keep."""
     key = secrets.token_urlsafe(16)
     return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader, taught=now), key
 
 
 def new_code() -> str:
-    """Six signs that can be read aloud: 31⁶, some nine hundred million."""
+    """Return a random code, one of 31⁶: some nine hundred million."""
     return "".join(secrets.choice(_SIGNS) for _ in range(6))
 
 
 def code(typed: object) -> str:
-    """The code that somebody means: in any case, and with spaces.
+    """Return a code as people type it, in lower case or with spaces, in its one form.
 
     Raises:
         NoEntry: it is no code.
@@ -330,10 +359,10 @@ def code(typed: object) -> str:
 
 
 def no_room(meant: str) -> NoEntry:
-    """Why one cannot enter a room that is not there (any more)."""
+    """Return the error for a room that does not exist, or no longer."""
     return NoEntry(
-        f"There is no room {meant}. Compare the code with the teacher's; a room closes when its teacher ends "
-        f"it, {HOURS} hours after it was opened, and if the server keeps it in memory and starts anew."
+        f"There is no room {meant}. Compare the code with the teacher's. A room ends when its teacher ends "
+        f"it, {LEFT_SECONDS / 60:.0f} minutes after the teacher has left, and {HOURS} hours after it opened."
     )
 
 
@@ -342,10 +371,10 @@ def _hash(key: str) -> str:
 
 
 def token(given: object) -> str:
-    """By what a browser is known, or one of its windows.
+    """Return the token of a browser or of one of its windows.
 
     Raises:
-        NoEntry: this is no such thing.
+        NoEntry: it is no token.
     """
     if not isinstance(given, str) or not _TOKEN.fullmatch(given):
         raise NoEntry(UNCLEAR)
@@ -357,9 +386,9 @@ def _checked_view(view: object) -> dict[str, Any]:
         case {"path": str(path), "query": str(query), "reveal": list(reveal)} if path in PAGES:
             known = {choice.name for choice in TABLE if path in choice.pages and choice.copied}
             names = {name for name, _ in parse_qsl(query, keep_blank_values=True)}
-            if names <= known and len(query) <= _MOST_OF_A_QUERY and PAGES.issuperset(map(str, reveal)):
+            if names <= known and len(query) <= _MAX_QUERY and PAGES.issuperset(map(str, reveal)):
                 return {"path": path, "query": query, "reveal": reveal}
-    raise Refused("This view cannot be shown to the others, as its address is too long or no page's.")
+    raise Refused("This view cannot be shown to the others, as its link is too long or no page's.")
 
 
 def _checked_point(point: object) -> dict[str, str] | None:
@@ -367,6 +396,6 @@ def _checked_point(point: object) -> dict[str, str] | None:
         case None:
             return None
         case {"words": str(words), "picture": str(picture), "place": str(place)}:
-            if len(words) <= _MOST_OF_A_POINT and _PICTURE.fullmatch(picture) and _PLACE.fullmatch(place):
+            if len(words) <= _MAX_POINT and _PICTURE.fullmatch(picture) and _PLACE.fullmatch(place):
                 return {"words": words, "picture": picture, "place": place}
     raise Refused("This cannot be pointed at. Choose something else in a picture.")

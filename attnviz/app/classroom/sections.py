@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
+from urllib.parse import unquote
 
 import streamlit as st
 
 from attnviz.app import address, markdown
 from attnviz.app import question as questions
-from attnviz.app.classroom import bar, socket
+from attnviz.app.classroom import bar
 from attnviz.app.state import memory
 from attnviz.app.state.choices import ROOM
 
@@ -27,12 +29,7 @@ _STYLE = """
 def draw() -> None:
     """Draw what somebody needs who is in no room, who teaches in one, or who follows."""
     seat = bar.seat()
-    if not socket.served():
-        st.warning(
-            "This server has no rooms. Whoever runs it can start it with `attnviz app`.",
-            icon=":material/groups:",
-        )
-    elif not seat.room:
+    if not seat.room:
         _entrance(seat.trouble)
     elif seat.teaches:
         with st.container(key="room"):
@@ -55,6 +52,12 @@ def _cover() -> None:
     bar.wish("cover")
 
 
+def code_in(typed: str) -> str:
+    """Return the code in a link to join a room; of another text, the text itself."""
+    link = re.search(rf"[?&]{ROOM.name}=([^&#]*)", typed)
+    return unquote(link[1] if link else typed).strip()
+
+
 def _entrance(trouble: str) -> None:
     join, teach = st.columns(2, gap="large")
     with join:
@@ -63,7 +66,7 @@ def _entrance(trouble: str) -> None:
             "Your teacher shows a code. Nothing else is asked: no name, no account. Your pages "
             "then go where your teacher's page goes, until you choose *Stop following*."
         )
-        code = ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=20).strip()
+        code = code_in(ROOM.draw("Code of the room", placeholder="ABC DEF", max_chars=300))
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join")

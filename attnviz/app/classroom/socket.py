@@ -1,6 +1,8 @@
 """The rooms' socket: lets teacher and students in, passes on what they do, and sends each what they see.
 
-What is said over it is JSON, a message each; after each change the whole of what one sees is sent.
+Each message is a JSON object. After each change a window is sent the whole state that it may see. An error
+with `fatal` is the last message: the browser forgets its seat. After any other end of the connection it keeps
+its seat and connects again.
 """
 
 from __future__ import annotations
@@ -8,9 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -22,44 +22,23 @@ from streamlit.web.server.starlette.starlette_websocket import _is_origin_allowe
 
 from attnviz.app.classroom import rooms
 from attnviz.app.classroom.rooms import NoEntry, Refused, Room
-from attnviz.app.classroom.store import Store, update
-from attnviz.errors import WrongSetting
-from attnviz.text import plural
+from attnviz.app.classroom.store import Store, add, update
 
-SIZE_SETTING = "ATTNVIZ_ROOM_SIZE"
-"""The environment variable that says how many students one room takes."""
-
-OPENED_SETTING = "ATTNVIZ_ROOMS_EACH"
-"""The environment variable that says how many rooms one address may have open."""
-
-DEFAULT_SIZE, DEFAULT_OPENED = 100, 3
-MOST_SIZE, MOST_ROOMS = 1000, 100
-MOST_FAILURES = 60  # to enter a room, from one address in a minute: a whole class has one address
-
-_FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # for which a first and a next message are waited
-_MOST_BYTES = 4096  # of a message
-_MOST_A_SECOND = 10  # messages
+_FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts of the first and of the next message
+_MAX_BYTES = 8192  # of a message: a question of 400 emoji about 400 with 6 options of 80 has 5,120
+_MAX_RECEIVED_BYTES = 2**16  # of a message after which the socket stays open
+_MAX_MESSAGES = 10  # in a second, of one window
+_WRONG_SECONDS = 1.0  # before a wrong code or key is answered
 _LOOK_SECONDS = 0.25  # between two looks at the store, and between two messages to one window
 _MEET_SECONDS = 10.0  # until the store hears again who is here
 _SWEEP_SECONDS = 60.0
-_TOO_MANY = (
-    "Many codes that are wrong came from this network within a minute. "
-    "Wait a minute, compare the code, and try again."
-)
 _AWAY = (
     "The rooms of this server cannot be reached at the moment: what you did last may not be saved. "
     "The page goes on without the room, which comes back by itself."
 )
-_CLOSED, _TRY_AGAIN, _FOREIGN = 4000, 1013, 1008
+_CLOSED, _TRY_AGAIN, _FOREIGN, _TOO_LARGE = 4000, 1013, 1008, 1009
 
 Result = TypeVar("Result")
-
-_served = False
-
-
-def served() -> bool:
-    """Whether this server has rooms: `streamlit run app.py` has none."""
-    return _served
 
 
 class _StoreAway(Exception):
@@ -73,8 +52,8 @@ class _Window:
         voter: under which name the room knows the student; None: the teacher.
         name: by which the room knows a teacher's window; its browser keeps it over a reload.
         news: set whenever there may be something to send.
-        errors: what is to be sent beside the state, each with whether it is the last.
-        told: what it was told last of the room.
+        error: what is to be sent beside the state, and whether it is fatal; None: nothing.
+        told: the state that it was sent last.
     """
 
     def __init__(self, socket: WebSocket) -> None:
@@ -83,23 +62,24 @@ class _Window:
         self.name = ""
         self.news = asyncio.Event()
         self.news.set()
-        self.errors: list[tuple[str, bool]] = []
+        self.error: tuple[str, bool] | None = None
         self.told: dict[str, Any] | None = None
         self._second, self._messages = 0.0, 0
 
     def refuse(self, why: str, *, fatal: bool = False) -> None:
-        """Let it be told what is wrong."""
-        self.errors.append((why, fatal))
+        """Send it an error."""
+        if self.error is None or fatal:
+            self.error = why, fatal
         self.news.set()
 
     def too_fast(self) -> bool:
-        """Whether this message is one too many in this second; the first such is told."""
+        """Return whether this message is one too many in this second; the first one is answered."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
-        if self._messages == _MOST_A_SECOND + 1:
-            self.refuse("Slower, please: what comes so fast is not counted.")
-        return self._messages > _MOST_A_SECOND
+        if self._messages == _MAX_MESSAGES + 1:
+            self.refuse("Too many clicks in a second: some were ignored.")
+        return self._messages > _MAX_MESSAGES
 
     async def tell(self, live: _Live) -> None:
         """Send whatever there is to send, four times a second at most, until the socket closes."""
@@ -107,8 +87,8 @@ class _Window:
             while True:
                 await self.news.wait()
                 self.news.clear()
-                while self.errors:
-                    why, fatal = self.errors.pop(0)
+                if self.error:
+                    (why, fatal), self.error = self.error, None
                     await _send(self.socket, {"error": why, "fatal": fatal})
                     if fatal:
                         await self.socket.close(_CLOSED)
@@ -167,26 +147,20 @@ class Rooms:
         route: where windows come in, below whatever `server.baseUrlPath` says.
     """
 
-    def __init__(self, store: Store, size: int = DEFAULT_SIZE, opened: int = DEFAULT_OPENED) -> None:
+    def __init__(self, store: Store) -> None:
         self.route = WebSocketRoute("/{below:path}room", self._visit)
-        self._store, self._size, self._most_opened = store, size, opened
+        self._store = store
         self._live: dict[str, _Live] = {}
-        self._opened: dict[str, list[str]] = {}  # the codes of the rooms that were opened, by address
-        self._opening = asyncio.Lock()
-        self._failures: dict[str, deque[float]] = {}
         self._thread = ThreadPoolExecutor(1, "rooms")
         self._away_until = 0.0
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
         """Look after the rooms as long as the server runs."""
-        global _served  # noqa: PLW0603 - one server a process
         watching = asyncio.create_task(self._watch())
-        _served = True
         try:
             yield
         finally:
-            _served = False
             watching.cancel()
             self._thread.shutdown(cancel_futures=True)
             self._store.close()
@@ -278,6 +252,8 @@ class Rooms:
             try:
                 code, live, window = await self._enter(socket)
             except Refused as why:
+                if isinstance(why, NoEntry):
+                    await asyncio.sleep(_WRONG_SECONDS)
                 await _send(socket, {"error": str(why), "fatal": True})
                 await socket.close(_CLOSED)
             except _StoreAway:
@@ -289,16 +265,8 @@ class Rooms:
                 await self._stay(code, live, window)
 
     async def _enter(self, socket: WebSocket) -> tuple[str, _Live, _Window]:
-        first = await _received(socket, _FIRST_SECONDS)
-        failures = self._failures_from(_address(socket))
-        if len(failures) >= MOST_FAILURES:
-            raise NoEntry(_TOO_MANY)
         window = _Window(socket)
-        try:
-            code = await self._let_in(window, first)
-        except NoEntry:
-            failures.append(time.monotonic())
-            raise
+        code = await self._let_in(window, await _received(socket, _FIRST_SECONDS))
         live = self._live[code]
         live.windows.append(window)
         return code, live, window
@@ -306,7 +274,7 @@ class Rooms:
     async def _let_in(self, window: _Window, first: dict[str, Any]) -> str:
         def join(room: Room) -> None:
             window.voter = room.voter(first.get("voter"))
-            room.join(window.voter, time.time(), self._size)
+            room.join(window.voter, time.time())
 
         match first:
             case {"do": "open", "window": name}:
@@ -314,37 +282,14 @@ class Rooms:
                 return await self._open(window)
             case {"do": "teach", "room": typed, "key": key, "window": name}:
                 window.name = rooms.token(name)
-                return await self._change(typed, lambda room: room.teach(key))
+                return await self._change(typed, lambda room: room.teach(key, time.time()))
             case {"do": "join", "room": typed}:
                 return await self._change(typed, join)
         raise NoEntry(rooms.UNCLEAR)
 
     async def _open(self, window: _Window) -> str:
-        address = _address(window.socket)
-        async with self._opening:  # who opens many at once waits, too
-            if await self._do(self._store.sweep) >= MOST_ROOMS:
-                raise Refused(
-                    f"This server has {MOST_ROOMS} rooms already. Try again when a lesson has ended."
-                )
-            taught = {
-                code: Room.read(found[1]).taught
-                for code in self._opened.get(address, [])
-                if (found := await self._do(self._store.read, code))
-            }
-            if len(taught) >= self._most_opened:
-                left = min(taught, key=lambda code: taught[code])
-                if taught.pop(left) > time.time() - rooms.LEFT_SECONDS:
-                    raise Refused(
-                        f"From this network {plural(self._most_opened, 'room')} have been opened that have "
-                        "not ended. End one, or ask its teacher to; an hour after its teacher has left, a "
-                        "room makes way for a new one."
-                    )
-                await self._do(self._store.delete, left)
-            room, key = rooms.opened(window.name, time.time())
-            code = rooms.new_code()
-            while not await self._do(self._store.write, code, 0, room.written(), room.until):
-                code = rooms.new_code()
-            self._opened[address] = [*taught, code]
+        room, key = rooms.opened(window.name, time.time())
+        code = await self._do(add, self._store, room)
         await _send(window.socket, {"room": code, "key": key})
         self._live[code] = _Live(1, room)
         return code
@@ -353,12 +298,13 @@ class Rooms:
         telling = asyncio.create_task(window.tell(live))
         try:
             while True:
-                message = await _received(window.socket, _AWAKE_SECONDS)
+                try:
+                    message = await _received(window.socket, _AWAKE_SECONDS)
+                except Refused as why:
+                    message = {"do": "here"}
+                    window.refuse(str(why))
                 if not window.too_fast() and message != {"do": "here"}:
                     await self._obey(code, window, message)
-        except NoEntry as why:
-            window.refuse(str(why), fatal=True)
-            await telling
         except TimeoutError:  # a phone that sleeps
             if not telling.done():
                 await window.socket.close(_TRY_AGAIN)
@@ -388,53 +334,27 @@ class Rooms:
         except Refused as why:
             window.refuse(str(why))
 
-    def _failures_from(self, address: str) -> deque[float]:
-        """When somebody failed to enter from this address within the last minute."""
-        since = time.monotonic() - 60
-        for failures in self._failures.values():
-            while failures and failures[0] < since:
-                failures.popleft()
-        self._failures = {other: failures for other, failures in self._failures.items() if failures}
-        return self._failures.setdefault(address, deque())
-
-
-def limits_from_settings() -> tuple[int, int]:
-    """How many students one room takes, and how many rooms one address may have open.
-
-    Raises:
-        WrongSetting: the operator has set something that is no such number.
-    """
-    return _number(SIZE_SETTING, DEFAULT_SIZE, MOST_SIZE), _number(OPENED_SETTING, DEFAULT_OPENED, MOST_ROOMS)
-
-
-def _number(name: str, default: int, most: int) -> int:
-    setting = os.environ.get(name, "").strip() or str(default)
-    if not setting.isdecimal() or not 0 < int(setting) <= most:
-        raise WrongSetting(f"{name} should be a number from 1 to {most}, for example {name}={default}.")
-    return int(setting)
-
-
-def _address(socket: WebSocket) -> str:
-    """Of the socket's other end; serve.py sees to it that no header changes it."""
-    return socket.client.host if socket.client else ""
-
 
 async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:
-    """The next message.
+    """Return the next message.
 
     Raises:
-        NoEntry: it is none.
+        Refused: it is too long, or no JSON object.
         TimeoutError: none came in time.
-        WebSocketDisconnect: the socket was closed.
+        WebSocketDisconnect: the socket was closed, or is closed here as the message is far too long.
     """
     came = await asyncio.wait_for(socket.receive(), seconds)
     if came["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(came["code"])
     text = came.get("text") or ""
+    size = len(came.get("bytes") or text.encode())
+    if size > _MAX_RECEIVED_BYTES:
+        await socket.close(_TOO_LARGE)
+        raise WebSocketDisconnect(_TOO_LARGE)
     with suppress(ValueError, RecursionError):
-        if len(text.encode()) <= _MOST_BYTES and isinstance(message := json.loads(text), dict):
+        if size <= _MAX_BYTES and isinstance(message := json.loads(text), dict):
             return message
-    raise NoEntry(rooms.UNCLEAR)
+    raise Refused(rooms.UNCLEAR)
 
 
 async def _send(socket: WebSocket, message: dict[str, Any]) -> None:

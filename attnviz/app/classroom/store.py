@@ -1,12 +1,10 @@
-"""Where rooms live: in this process, in a file of this machine, or in a Redis that several servers share."""
+"""Where rooms are kept: in this process's memory, or in a Redis that several servers share."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from attnviz import importing
@@ -14,98 +12,68 @@ from attnviz.app.classroom import rooms
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_ROOMS"
-"""The environment variable that says where: a file's path, or redis://…; else in this process's memory."""
+"""The environment variable with the address of a Redis, redis://…; without it, rooms are kept in memory."""
 
-_SECONDS = 1.0  # for which a store is waited
+MAX_ROOMS = 200
+"""The number of rooms in a store."""
+
+_TIMEOUT = 1.0  # seconds, for an answer of Redis
 _TRIES = 100  # at a room that other servers change at the same time
 
 
-class SQLite:
-    """Rooms as texts with numbers: in a file of this machine, which several processes may open, or in memory.
+class Memory:
+    """Rooms as texts with numbers, in this process. One thread uses it.
 
     Attributes:
-        failures: what every verb may raise: the store is away, or full.
+        failures: what every method may raise: the store does not answer, or is full.
     """
 
-    failures: tuple[type[Exception], ...] = (sqlite3.Error, TimeoutError)
+    failures: tuple[type[Exception], ...] = (TimeoutError,)
 
-    def __init__(self, path: Path | None) -> None:
-        self._database = sqlite3.connect(
-            path or ":memory:", timeout=_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        self._keep_a_journal()
-        self._database.execute("PRAGMA synchronous = NORMAL")
-        self._database.execute(
-            "CREATE TABLE IF NOT EXISTS rooms (code TEXT PRIMARY KEY, number INTEGER, text TEXT, until REAL)"
-        )
-
-    def _keep_a_journal(self) -> None:
-        """Let servers write while others read. While another does this, SQLite refuses without waiting."""
-        until = time.monotonic() + _SECONDS
-        while True:
-            try:
-                self._database.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
+    def __init__(self) -> None:
+        self._rooms: dict[str, tuple[int, str, float]] = {}
 
     def read(self, code: str) -> tuple[int, str] | None:
-        """A room's number and text, if there is such a room."""
-        found: tuple[int, str] | None = self._database.execute(
-            "SELECT number, text FROM rooms WHERE code = ? AND until > ?", (code, time.time())
-        ).fetchone()
-        return found
+        """Return a room's number and text, if there is such a room."""
+        number, text, until = self._rooms.get(code, (0, "", 0.0))
+        return (number, text) if until > time.time() else None
 
     def write(self, code: str, number: int, text: str, until: float) -> bool:
-        """Write a room whose number is still this one, and count on; whether it was.
+        """Write a room if it has this number, and increment the number; return whether it was written.
 
         Args:
             code: the room's.
-            number: the number that was read; 0: there is no such room yet.
+            number: the number that was read; 0: the room is new.
             text: what is written.
             until: when it is deleted, in seconds since 1970.
         """
-        if number:
-            done = self._database.execute(
-                "UPDATE rooms SET number = number + 1, text = ? WHERE code = ? AND number = ?",
-                (text, code, number),
-            )
-        else:
-            done = self._database.execute(
-                "INSERT OR IGNORE INTO rooms VALUES (?, 1, ?, ?)", (code, text, until)
-            )
-        return done.rowcount == 1
+        found = self.read(code)
+        if number != (found[0] if found else 0):
+            return False
+        self._rooms[code] = (number + 1, text, until)
+        return True
 
     def numbers(self, codes: Collection[str]) -> dict[str, int]:
-        """The numbers of those of these rooms that are there."""
-        some = ", ".join("?" * len(codes))
-        return dict(
-            self._database.execute(
-                f"SELECT code, number FROM rooms WHERE code IN ({some}) AND until > ?",  # noqa: S608
-                (*codes, time.time()),
-            )
-        )
+        """Return the numbers of those of these rooms that exist."""
+        return {code: found[0] for code in codes if (found := self.read(code))}
 
     def delete(self, code: str) -> None:
         """Delete a room."""
-        self._database.execute("DELETE FROM rooms WHERE code = ?", (code,))
+        self._rooms.pop(code, None)
 
-    def sweep(self) -> int:
-        """Delete all rooms whose time is over; return how many there are then."""
-        self._database.execute("DELETE FROM rooms WHERE until <= ?", (time.time(),))
-        [count] = self._database.execute("SELECT COUNT(*) FROM rooms").fetchone()
-        return int(count)
+    def sweep(self) -> dict[str, float]:
+        """Delete the rooms that have ended; return when each other one is deleted, the first one first."""
+        now = time.time()
+        self._rooms = {code: room for code, room in self._rooms.items() if room[2] > now}
+        ends = {code: until for code, (_, _, until) in self._rooms.items()}
+        return dict(sorted(ends.items(), key=lambda room: room[1]))
 
     def close(self) -> None:
-        """Let go of it; nothing else comes after."""
-        self._database.close()
+        """Free what it holds; it is not used again."""
 
 
 class Redis:
-    """In a Redis, or a Valkey, which several servers share, on whatever machines."""
+    """The same in a Redis or a Valkey, which servers on several machines share."""
 
     _WRITE = """
     if (redis.call('HGET', KEYS[1], 'number') or '0') ~= ARGV[1] then return 0 end
@@ -126,8 +94,8 @@ class Redis:
         once = Retry(NoBackoff(), 0)
         self._redis: Any = redis.Redis.from_url(
             address,
-            socket_timeout=_SECONDS,
-            socket_connect_timeout=_SECONDS,
+            socket_timeout=_TIMEOUT,
+            socket_connect_timeout=_TIMEOUT,
             retry=once,
             decode_responses=True,
         )
@@ -151,9 +119,10 @@ class Redis:
         self._redis.delete(self._key(code))
         self._redis.zrem(self._ALL, code)
 
-    def sweep(self) -> int:  # noqa: D102
+    def sweep(self) -> dict[str, float]:  # noqa: D102
         self._redis.zremrangebyscore(self._ALL, 0, int(time.time() * 1000))
-        return int(self._redis.zcard(self._ALL))
+        found = self._redis.zrange(self._ALL, 0, -1, withscores=True)
+        return {code: milliseconds / 1000 for code, milliseconds in found}
 
     def close(self) -> None:  # noqa: D102
         self._redis.close()
@@ -162,42 +131,67 @@ class Redis:
         return f"attnviz:room:{code}"
 
 
-Store: TypeAlias = SQLite | Redis
+Store: TypeAlias = Memory | Redis
 
 
 def from_setting() -> Store:
-    """The store that the operator chose.
+    """Return the store that the operator chose.
 
     Raises:
-        WrongSetting: there can be none.
+        WrongSetting: the setting is no address of a Redis.
         AttnvizError: the client of Redis is not installed.
     """
-    where = os.environ.get(SETTING, "").strip()
-    if "://" in where:
-        importing.need_extra("rooms")
-        try:
-            return Redis(where)
-        except ValueError as error:
-            raise WrongSetting(
-                f"{SETTING} should be the path of a file, or an address such as redis://10.0.0.5:6379/0."
-            ) from error
+    address = os.environ.get(SETTING, "").strip()
+    if not address:
+        return Memory()
+    importing.need_extra("rooms")
     try:
-        return SQLite(Path(where).expanduser() if where else None)
-    except sqlite3.Error as error:
-        raise WrongSetting(f"{SETTING}: rooms cannot be kept in this file ({error}).") from error
+        return Redis(address)
+    except ValueError as error:
+        raise WrongSetting(
+            f"{SETTING} should be the address of a Redis, such as redis://10.0.0.5:6379/0."
+        ) from error
+
+
+def add(store: Store, room: rooms.Room) -> str:
+    """Write a new room; return its code.
+
+    Where there are as many rooms as there may be, the room whose teacher has been gone longest is deleted.
+
+    Raises:
+        Refused: all their teachers are present.
+    """
+    ends = store.sweep()
+    if len(ends) >= MAX_ROOMS:
+        # While a teacher is present, `until` is LEFT_SECONDS ahead, except before a room's last end.
+        left_before = time.time() - rooms.AWAY_SECONDS
+        first = [code for code, until in ends.items() if until < left_before + rooms.LEFT_SECONDS]
+        for code in first:
+            found = store.read(code)
+            if not found or rooms.Room.read(found[1]).taught < left_before:
+                store.delete(code)
+                break
+        else:
+            raise rooms.Refused(
+                f"This server has {MAX_ROOMS} rooms already. Try again when a lesson has ended."
+            )
+    code = rooms.new_code()
+    while not store.write(code, 0, room.written(), room.until):
+        code = rooms.new_code()
+    return code
 
 
 def update(store: Store, code: str, change: Callable[[rooms.Room], None]) -> tuple[int, rooms.Room]:
     """Change a room, whoever else changes it at the same time; return it with its new number.
 
     Args:
-        store: where it lives.
-        code: which room.
-        change: is done to it; called again where another server was faster.
+        store: where it is kept.
+        code: the room's.
+        change: is called with it, and again where another server was faster.
 
     Raises:
         NoEntry: there is no such room.
-        TimeoutError: others were faster all the time.
+        TimeoutError: other servers were faster every time.
     """
     for _ in range(_TRIES):
         found = store.read(code)

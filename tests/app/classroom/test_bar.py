@@ -7,12 +7,12 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.classroom import bar, socket
+from attnviz.app.classroom import bar
 from attnviz.app.classroom.rooms import Poll, opened
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.question import LONGEST, Question
-from tests.app.shown import buttons, clean, press, sent, try_page, visit
+from tests.app.shown import clean, press, sent, try_page, visit
 
 
 def told(app: AppTest) -> dict[str, Any]:
@@ -113,8 +113,7 @@ def test_results_that_a_room_tells_are_kept_for_the_report_and_others_are_not() 
     assert clean(AppTest.from_function(page).run()).markdown[0].value == "Who? ['a', 'b'] 1 None [0, 2]"
 
 
-def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "served", lambda: True)
+def test_the_page_asks_the_browser_to_open_or_to_join() -> None:
     app = visit("classroom")
     assert told(app)["wish"] is None
     assert wish(press(app, "Join"))[1:] == (
@@ -129,6 +128,9 @@ def test_the_page_asks_the_browser_to_open_or_to_join(monkeypatch: pytest.Monkey
     assert wish(clean(app.run())) == joining  # once
     assert wish(press(app, "Join"))[0] != joining[0]
     assert told(visit("classroom", room="XYZ789"))["wish"][1:] == ["join", "XYZ789"]
+    link = "http://192.168.178.20:8501/some/path/classroom?theme=dark&room=ABC%20234#top"
+    app.text_input(key="room").set_value(f" {link} ").run()
+    assert wish(clean(app))[1:] == ("join", "ABC 234")
 
 
 @pytest.mark.parametrize(
@@ -144,9 +146,3 @@ def wish(app: AppTest) -> tuple[str, str, str]:
     """What the bar will be told to do; in a test without a browser, a second run draws the page alone."""
     found: tuple[str, str, str] = app.session_state["what the bar should do"]
     return found
-
-
-def test_without_rooms_the_page_says_so() -> None:
-    app = visit("classroom")
-    assert "Open a room" not in buttons(app)
-    assert "attnviz app" in app.warning[0].value

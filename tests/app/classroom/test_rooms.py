@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from attnviz.app.classroom import rooms
-from attnviz.app.classroom.rooms import AWAY_SECONDS, NoEntry, Refused, Room
+from attnviz.app.classroom.rooms import (
+    AWAY_SECONDS,
+    LEFT_SECONDS,
+    MAX_STUDENTS,
+    NoEntry,
+    Person,
+    Refused,
+    Room,
+)
 
 NOW = 1_800_000_000.0
 WINDOW = "first window"
@@ -33,34 +41,51 @@ def opened() -> Room:
     return rooms.opened(WINDOW, NOW)[0]
 
 
-def joined(room: Room, token: str, size: int = 100) -> str:
+def joined(room: Room, token: str) -> str:
     voter = room.voter(token)
-    room.join(voter, NOW, size)
+    room.join(voter, NOW)
     return voter
 
 
 class Lesson(RuleBasedStateMachine):
-    """Any lesson, beside the plainest book-keeping of it."""
+    """Any lesson, and a model of it: `votes` are those that count, `absent` those of students who left."""
 
     @initialize()
     def open(self) -> None:
         self.room = opened()
         self.votes: dict[str, int] = {}
+        self.absent: dict[str, int] = {}
         self.before: list[int] | None = None
         self.asked, self.taking, self.shown, self.round = False, False, False, 0
-        self.joined: set[str] = set()
+        self.joined: list[str] = []
 
     def counts(self) -> list[int]:
         return [Counter(self.votes.values())[option] for option in range(len(OPTIONS))]
 
     @rule(token=st.sampled_from(TOKENS))
     def join(self, token: str) -> None:
-        self.joined.add(joined(self.room, token))
+        voter = joined(self.room, token)
+        if voter not in self.joined:
+            self.joined.append(voter)
+        if voter in self.absent:
+            self.votes[voter] = self.absent.pop(voter)
+
+    @precondition(lambda self: self.joined)
+    @rule(data=st.data(), slowly=st.booleans())
+    def leave(self, data: st.DataObject, *, slowly: bool) -> None:
+        voter = data.draw(st.sampled_from(self.joined))
+        self.joined.remove(voter)
+        if slowly:
+            self.room.people[voter] = Person(NOW - AWAY_SECONDS - 1)
+        self.room.meet(set(), set() if slowly else {voter}, NOW)
+        if self.taking and voter in self.votes:
+            self.absent[voter] = self.votes.pop(voter)
 
     @rule()
     def ask(self) -> None:
         self.room.lead(WINDOW, ASK)
         self.asked, self.taking, self.shown, self.before, self.votes = True, True, False, None, {}
+        self.absent = {}
         self.round += 1
 
     @precondition(lambda self: self.asked)
@@ -74,18 +99,19 @@ class Lesson(RuleBasedStateMachine):
         if not self.votes:  # as after a double click: nothing is lost
             return
         self.taking, self.shown, self.before, self.votes = True, False, self.counts(), {}
+        self.absent = {}
         self.round += 1
 
     @precondition(lambda self: self.asked)
     @rule(what=st.sampled_from(["close", "show"]))
     def end(self, what: str) -> None:
         self.room.lead(WINDOW, {"do": what})
-        self.taking, self.shown = False, self.shown or what == "show"
+        self.taking, self.shown, self.absent = False, self.shown or what == "show", {}
 
     @precondition(lambda self: self.joined)
     @rule(data=st.data(), behind=st.integers(0, 1), option=st.integers(-1, len(OPTIONS)))
     def vote(self, data: st.DataObject, behind: int, option: int) -> None:
-        voter = data.draw(st.sampled_from(sorted(self.joined)))
+        voter = data.draw(st.sampled_from(self.joined))
         message = {"do": "vote", "round": self.round - behind, "option": option}
         if self.asked and self.taking and not behind and option in range(len(OPTIONS)):
             self.room.answer(voter, message)
@@ -104,7 +130,8 @@ class Lesson(RuleBasedStateMachine):
             self.before,
             len(self.votes),
         )
-        assert sum(seen["counts"]) == len(self.votes) <= len(self.joined)
+        assert sum(seen["counts"]) == len(self.votes)
+        assert not self.taking or len(self.votes) <= len(self.joined)
 
     @invariant()
     def a_student_sees_nothing_too_early(self) -> None:
@@ -151,11 +178,46 @@ def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
 
 def test_a_room_takes_no_more_than_it_may_but_everybody_comes_back() -> None:
     room = opened()
-    joined(room, TOKENS[0], 2)
-    joined(room, TOKENS[1], 2)
-    with pytest.raises(Refused, match="full: 2 are here"):
-        joined(room, TOKENS[2], 2)
-    joined(room, TOKENS[0], 2)
+    for number in range(MAX_STUDENTS):
+        joined(room, f"{number:0>20}")
+    with pytest.raises(Refused, match="full: it has 500 students"):
+        joined(room, TOKENS[0])
+    joined(room, f"{0:0>20}")
+
+
+def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
+    room = opened()
+    room.lead(WINDOW, ASK)
+    honest = joined(room, TOKENS[0])
+    room.answer(honest, {"do": "vote", "round": 1, "option": 0})
+    for number in range(3 * MAX_STUDENTS):
+        voter = joined(room, f"{number:0>20}")
+        room.answer(voter, {"do": "vote", "round": 1, "option": 1})
+        assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
+        room.meet(set(), {voter}, NOW)
+    assert len(room.poll.votes) <= 2 * MAX_STUDENTS  # type: ignore[union-attr]
+    joined(room, f"{3 * MAX_STUDENTS - 1:0>20}")
+    assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
+
+
+def test_a_result_stays_when_students_leave() -> None:
+    room = opened()
+    room.lead(WINDOW, ASK)
+    voter = joined(room, TOKENS[0])
+    room.answer(voter, {"do": "vote", "round": 1, "option": 1})
+    room.lead(WINDOW, {"do": "close"})
+    room.meet(set(), {voter}, NOW)
+    assert room.seen_by(None)["poll"]["counts"] == [0, 1, 0]
+    assert room.seen_by(None)["results"][0]["counts"] == [0, 1, 0]
+
+
+def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_hours_after_opening() -> None:
+    room, key = rooms.opened(WINDOW, NOW)
+    assert room.until == NOW + LEFT_SECONDS == NOW + 15 * 60
+    room.teach(key, NOW + 600)
+    assert room.until == NOW + 25 * 60
+    room.teach(key, NOW + 8 * 3600 - 1)
+    assert room.until == NOW + 8 * 3600
 
 
 def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_rooms() -> None:
@@ -170,8 +232,8 @@ def test_it_keeps_neither_the_key_nor_a_token_and_no_hash_is_the_same_in_two_roo
 def test_a_second_window_with_the_key_leads_once_it_asks_to() -> None:
     room, key = rooms.opened(WINDOW, NOW)
     with pytest.raises(NoEntry, match="somebody else"):
-        room.teach("x" * 22)
-    room.teach(key)
+        room.teach("x" * 22, NOW)
+    room.teach(key, NOW)
     for leads, looks_on in ((WINDOW, "second window"), ("second window", WINDOW)):
         room.lead(leads, {"do": "lead"})
         assert room.seen_by(None, leads)["leads"]
@@ -206,13 +268,13 @@ def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
     room = opened()
     voter = joined(room, TOKENS[0])
     room.lead(WINDOW, ASK | {"question": "Nobody answers?"})
-    for number in range(rooms.MOST_RESULTS + 1):
+    for number in range(rooms.MAX_RESULTS + 1):
         room.lead(WINDOW, ASK | {"question": str(number)})
         room.answer(voter, {"do": "vote", "round": room.rounds, "option": 1})
     room.lead(WINDOW, {"do": "again"})
     room.lead(WINDOW, {"do": "clear"})
     seen = room.seen_by(None)["results"]
-    assert [each["question"] for each in seen] == [str(number + 1) for number in range(rooms.MOST_RESULTS)]
+    assert [each["question"] for each in seen] == [str(number + 1) for number in range(rooms.MAX_RESULTS)]
     assert (seen[-2]["before"], seen[-2]["counts"], seen[-2]["right"]) == (None, [0, 1, 0], 0)
     assert (seen[-1]["before"], seen[-1]["counts"]) == ([0, 1, 0], [0, 0, 0])
     assert room.seen_by(voter)["results"] is None
@@ -230,18 +292,18 @@ def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
     ("message", "why"),
     [
         (ASK | {"question": " "}, "Write their question"),
-        (ASK | {"question": 3}, "do not understand"),
+        (ASK | {"question": 3}, "cannot read"),
         (ASK | {"question": "?" * 2_000}, "at most 400 characters. This one has 2,000"),
         (ASK | {"options": ["dog", " dog "]}, "“dog” stands 2 times"),
-        (ASK | {"options": ["dog", 3]}, "do not understand"),
-        (ASK | {"right": 3}, "do not understand"),
-        (ASK | {"right": "dog"}, "do not understand"),
-        (ASK | {"sentence": 3}, "do not understand"),
-        (ASK | {"sentence": "x" * 401}, "do not understand"),
+        (ASK | {"options": ["dog", 3]}, "cannot read"),
+        (ASK | {"right": 3}, "cannot read"),
+        (ASK | {"right": "dog"}, "cannot read"),
+        (ASK | {"sentence": 3}, "cannot read"),
+        (ASK | {"sentence": "x" * 401}, "cannot read"),
         ({"do": "again"}, "Ask one first"),
         ({"do": "close"}, "Ask one first"),
-        ({"do": "vote", "round": 1, "option": 0}, "do not understand"),
-        ({}, "do not understand"),
+        ({"do": "vote", "round": 1, "option": 0}, "cannot read"),
+        ({}, "cannot read"),
         *(
             ({"do": "view", "view": view}, "cannot be shown")
             for view in (
@@ -286,7 +348,7 @@ def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any])
     room.lead(WINDOW, ASK)
     voter = joined(room, TOKENS[0])
     before = room.written()
-    with pytest.raises(Refused, match="do not understand"):
+    with pytest.raises(Refused, match="cannot read"):
         room.answer(voter, message)
     assert room.written() == before
 
@@ -294,10 +356,10 @@ def test_a_student_can_vote_and_follow_and_nothing_else(message: dict[str, Any])
 @pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])
 def test_what_is_no_token_enters_nowhere(token: object) -> None:
     room = opened()
-    with pytest.raises(NoEntry, match="do not understand"):
+    with pytest.raises(NoEntry, match="cannot read"):
         room.voter(token)
-    with pytest.raises(NoEntry, match="do not understand"):
-        room.teach(token)
+    with pytest.raises(NoEntry, match="cannot read"):
+        room.teach(token, NOW)
 
 
 def test_a_code_is_taken_as_people_type_it() -> None:

@@ -1,6 +1,5 @@
-"""The same tests for all places where rooms can live."""
+"""The same tests for both stores of rooms."""
 
-import sqlite3
 import tempfile
 import threading
 import time
@@ -11,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from attnviz.app.classroom import rooms
-from attnviz.app.classroom.rooms import NoEntry, Room
-from attnviz.app.classroom.store import SETTING, Redis, SQLite, Store, from_setting, update
+from attnviz.app.classroom import store as stores
+from attnviz.app.classroom.rooms import LEFT_SECONDS, NoEntry, Refused, Room
+from attnviz.app.classroom.store import SETTING, Memory, Redis, Store, add, from_setting, update
 from attnviz.errors import WrongSetting
 from tests.app.classroom import redis_server
 
@@ -27,20 +27,18 @@ def redis_address() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(params=["memory", "file", "redis"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Store]]:
+@pytest.fixture(params=["memory", "redis"])
+def place(request: pytest.FixtureRequest) -> Iterator[Callable[[], Store]]:
     """Opens the store as one server does; all the servers of a place share their rooms."""
     with ExitStack() as opened:
-        only = opened.enter_context(closing(SQLite(None)))
+        only = Memory()
 
         def open_it() -> Store:
             if request.param == "memory":
                 return only
-            if request.param == "file":
-                return opened.enter_context(closing(SQLite(tmp_path / "rooms.sqlite")))
             return opened.enter_context(closing(Redis(request.getfixturevalue("redis_address"))))
 
-        for code in (CODE, OTHER):
+        for code in open_it().sweep():
             open_it().delete(code)
         yield open_it
 
@@ -81,9 +79,9 @@ def test_a_room_whose_time_is_over_is_gone(store: Store) -> None:
     store.write(OTHER, 0, "", time.time() - 1)
     assert store.read(OTHER) is None
     assert store.numbers([CODE, OTHER]) == {CODE: 1}
-    assert store.sweep() == 1
+    assert list(store.sweep()) == [CODE]
     store.delete(CODE)
-    assert store.sweep() == 0
+    assert store.sweep() == {}
 
 
 def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], Store]) -> None:
@@ -110,16 +108,18 @@ def test_servers_change_a_room_at_once_and_no_vote_is_lost(place: Callable[[], S
 
 
 def _vote(room: Room, number: int) -> None:
-    room.answer(room.voter(f"{number:0>20}"), {"do": "vote", "round": 1, "option": number % 2})
+    voter = room.voter(f"{number:0>20}")
+    room.join(voter, time.time())
+    room.answer(voter, {"do": "vote", "round": 1, "option": number % 2})
 
 
 def test_what_a_room_refuses_is_not_written(store: Store) -> None:
     with pytest.raises(NoEntry, match=f"no room {CODE}"):
-        update(store, CODE, lambda room: room.teach("x" * 22))
+        update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     room, _ = rooms.opened(WINDOW, time.time())
     store.write(CODE, 0, room.written(), room.until)
     with pytest.raises(NoEntry, match="somebody else"):
-        update(store, CODE, lambda room: room.teach("x" * 22))
+        update(store, CODE, lambda room: room.teach("x" * 22, time.time()))
     assert store.numbers([CODE]) == {CODE: 1}
 
 
@@ -135,14 +135,7 @@ def test_it_gives_up_where_others_are_always_faster(store: Store) -> None:
         update(store, CODE, be_slower)
 
 
-@pytest.mark.parametrize("kind", ["file", "redis"])
-def test_rooms_survive_an_end_of_everything(kind: str, tmp_path: Path) -> None:
-    if kind == "file":
-        with closing(SQLite(tmp_path / "rooms")) as store:
-            store.write(CODE, 0, "kept", later())
-        with closing(SQLite(tmp_path / "rooms")) as store:
-            assert store.read(CODE) == (1, "kept")
-        return
+def test_rooms_survive_an_end_of_everything() -> None:
     with tempfile.TemporaryDirectory() as folder:
         with redis_server.running(Path(folder)) as address:
             shared = Redis(address)
@@ -154,56 +147,57 @@ def test_rooms_survive_an_end_of_everything(kind: str, tmp_path: Path) -> None:
             shared.close()
 
 
-def test_a_full_store_says_so_and_changes_nothing(store: Store) -> None:
-    store.write(CODE, 0, "small", later())
-    if isinstance(store, SQLite):
-        [pages] = store._database.execute("PRAGMA page_count").fetchone()
-        store._database.execute(f"PRAGMA max_page_count = {pages}")
-    else:
-        assert isinstance(store, Redis)
+def test_a_full_redis_says_so_and_changes_nothing(redis_address: str) -> None:
+    with closing(Redis(redis_address)) as store:
+        store.delete(CODE)
+        store.write(CODE, 0, "small", later())
         store._redis.config_set("maxmemory", "1")
-    with pytest.raises(store.failures, match=r"full|maxmemory"):
-        store.write(CODE, 1, "x" * 100_000, later())
-    assert store.read(CODE) == (1, "small")
-    if isinstance(store, Redis):
-        store._redis.config_set("maxmemory", "0")
-
-
-def test_servers_that_start_at_once_share_one_file(tmp_path: Path) -> None:
-    ready = threading.Barrier(8)
-    failed: list[Exception] = []
-
-    def start() -> None:
-        ready.wait()
         try:
-            SQLite(tmp_path / "rooms").close()
-        except sqlite3.Error as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=start) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+            with pytest.raises(store.failures, match="maxmemory"):
+                store.write(CODE, 1, "x" * 100_000, later())
+            assert store.read(CODE) == (1, "small")
+        finally:
+            store._redis.config_set("maxmemory", "0")
 
 
-def test_the_operator_chooses_the_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_address: str
+def test_where_all_rooms_are_taken_the_one_whose_teacher_has_been_gone_longest_makes_way(
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(stores, "MAX_ROOMS", 3)
+
+    def new(*, gone: float = 0.0, hours: float = 0.0) -> str:
+        room, _ = rooms.opened(WINDOW, time.time() - hours * 3600)
+        room.taught = time.time() - gone
+        return add(store, room)
+
+    last_minute, longer, shorter = new(hours=7.99), new(gone=300), new(gone=200)
+    fourth = new()
+    assert store.sweep().keys() == {last_minute, shorter, fourth}
+    fifth = new()
+    assert store.sweep().keys() == {last_minute, fourth, fifth}
+    assert store.numbers([longer, shorter]) == {}
+    with pytest.raises(Refused, match="3 rooms already"):
+        new()
+    assert store.sweep().keys() == {last_minute, fourth, fifth}
+
+
+def test_a_room_lives_on_as_long_as_its_teacher_is_there(store: Store) -> None:
+    room, key = rooms.opened(WINDOW, time.time() - LEFT_SECONDS + 0.3)
+    code = add(store, room)
+    update(store, code, lambda room: room.teach(key, time.time()))
+    other = add(store, room)
+    time.sleep(0.4)
+    assert list(store.numbers([code, other])) == [code]
+    assert list(store.sweep()) == [code]
+
+
+def test_the_operator_chooses_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:
     monkeypatch.delenv(SETTING, raising=False)
-    with closing(from_setting()) as store:
-        assert isinstance(store, SQLite)
-    monkeypatch.setenv(SETTING, str(tmp_path / "rooms"))
-    from_setting().close()
-    assert (tmp_path / "rooms").is_file()
+    assert isinstance(from_setting(), Memory)
     monkeypatch.setenv(SETTING, redis_address)
     with closing(from_setting()) as store:
         assert isinstance(store, Redis)
-    for wrong in ("http://example.org", "redis://10.0.0.5:port"):
+    for wrong in ("http://example.org", "redis://10.0.0.5:port", "rooms.sqlite"):
         monkeypatch.setenv(SETTING, wrong)
         with pytest.raises(WrongSetting, match="such as redis://"):
             from_setting()
-    monkeypatch.setenv(SETTING, str(tmp_path / "nowhere" / "rooms"))
-    with pytest.raises(WrongSetting, match="cannot be kept in this file"):
-        from_setting()
