@@ -33,10 +33,12 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
 # A token or a text that runs from right to left keeps that to itself.
+# Streamlit's letters have 16 pixels, whatever the browser's text size; a small text box makes an iPhone zoom in.
 # Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
 <style>
+html { font-size: 100% !important; }
 .stMainBlockContainer {
   --side: clamp(var(--space-3), 3.5vw, 4rem);
   position: relative;
@@ -69,7 +71,7 @@ _STYLE = """
   .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }
   .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
 }
-@media (max-width: 1000px) {
+@media (max-width: 62.5em) {
   :is(.st-key-bar, .st-key-slide-sentences) .stHorizontalBlock { flex-wrap: wrap; }
   .st-key-slide-sentences .stColumn { flex: 1 1 18rem; }
   .st-key-bar .stColumn { flex: 1 1 10.5rem; min-width: min-content; }
@@ -79,12 +81,17 @@ _STYLE = """
   .st-key-bar .stColumn:has(.stTextInput) { min-width: 100%; }
 }
 :not(pre) > code, .stTextInput input, .stTextArea textarea { unicode-bidi: plaintext; text-align: start; }
+@media (max-width: 60em) {
+  .st-key-picture-first > * > .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
+  .st-key-picture-first > * > .stHorizontalBlock > .stColumn { flex: none; width: 100%; }
+}
 .stCode .token { color: inherit !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
-@media (max-width: 640px) {
+@media (max-width: 40em) {
+  .stMain .stColumn { min-width: calc(100% - 1.5rem); }
+  .stMain :is(input, textarea) { font-size: max(1rem, 16px) !important; }
   .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }
   .st-key-bar .stHorizontalBlock > :has(.stTextInput) { min-width: 100%; }
-  .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }

@@ -1,10 +1,18 @@
 /* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
 
-import { onPaper } from "./dom.js";
+import { element, onPaper } from "./dom.js";
 import { tabStop } from "./keyboard.js";
 import { themeOf } from "./palette.js";
 import look from "./look.css";
 import shared from "./shared.css";
+
+/** How much larger than 16 pixels the visitor has the text of all pages; pictures are enlarged as much. */
+function followTextSize() {
+  const probe = document.documentElement.appendChild(element("span", { style: "font-size: medium", hidden: true }));
+  document.documentElement.style.setProperty("--text-zoom", String(parseFloat(getComputedStyle(probe).fontSize) / 16));
+  probe.remove();
+}
+followTextSize();
 
 /**
  * What draws a widget in one place on the page.
