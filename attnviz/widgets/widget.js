@@ -6,13 +6,18 @@ import { themeOf } from "./palette.js";
 import look from "./look.css";
 import shared from "./shared.css";
 
-/** How much larger than 16 pixels the visitor has the text of all pages; pictures are enlarged as much. */
+const LEAST_WIDTH = 320; // pixels of a page for which pictures are made
+
+/** Enlarges the pictures as the visitor's text is larger than 16 pixels, as far as the window is wide enough. */
 function followTextSize() {
   const probe = document.documentElement.appendChild(element("span", { style: "font-size: medium", hidden: true }));
-  document.documentElement.style.setProperty("--text-zoom", String(parseFloat(getComputedStyle(probe).fontSize) / 16));
+  const size = parseFloat(getComputedStyle(probe).fontSize) / 16;
   probe.remove();
+  const zoom = Math.max(Math.min(size, 1), Math.min(size, window.innerWidth / LEAST_WIDTH));
+  document.documentElement.style.setProperty("--text-zoom", String(zoom));
 }
 followTextSize();
+window.addEventListener("resize", followTextSize);
 
 /**
  * What draws a widget in one place on the page.
