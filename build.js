@@ -10,14 +10,15 @@ const BUNDLES = [
   { entry: "attnviz/export/report/report.js", to: "attnviz/widgets/bundle/report.js", format: "iife" },
 ];
 
-/** An imported style sheet is its text: a widget puts it into its own shadow root. */
+/** An imported style sheet is its text: a widget puts it into its own shadow root, which is enlarged as a whole. */
 const styles = {
   name: "styles",
   /** @param {import("esbuild").PluginBuild} building */
   setup(building) {
     building.onLoad({ filter: /\.css$/ }, async ({ path }) => {
       const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
-      return { contents: code, loader: "text" };
+      const pixels = code.replace(/([\d.]+)rem\b/g, (_, size) => `${16 * Number(size)}px`);
+      return { contents: path.endsWith("look.css") ? code : pixels, loader: "text" };
     });
   },
 };

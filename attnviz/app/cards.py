@@ -12,7 +12,7 @@ from attnviz.app.state import link
 
 STYLE = """
 <style>
-[class*="st-key-cards-"] .stColumn { min-width: 17rem; }
+[class*="st-key-cards-"] .stColumn { min-width: min(17rem, 100%); }
 [class*="st-key-card-"] { position: relative; }
 [class*="st-key-card-"]:is(:hover, :focus-within) { border-color: rgb(99 102 241); }
 [class*="st-key-card-"] :is(a, :has(a)) { position: static; }

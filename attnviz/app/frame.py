@@ -33,10 +33,13 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
 # A token or a text that runs from right to left keeps that to itself.
+# Streamlit's letters have 16 pixels, whatever the browser's. An iPhone zooms in on small text boxes.
+# What a button says is never cut, and keyboard focus is seen in the menu, too.
 # Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
 <style>
+html { font-size: 100% !important; }
 .stMainBlockContainer {
   --side: clamp(var(--space-3), 3.5vw, 4rem);
   position: relative;
@@ -46,7 +49,7 @@ _STYLE = """
 .stMainBlockContainer h3, .st-key-picture-first h2, .st-key-slide-arithmetic h2 { padding: 0.2rem 0 0.5rem; }
 .stAppHeader [data-testid="stExpandSidebarButton"] { width: auto; gap: 0.25rem; padding-inline: 0.5rem; }
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
-.st-key-code, .st-key-room-bar { position: absolute; }
+.st-key-code, .st-key-room-bar { position: absolute; max-width: calc(100% - 2 * var(--side)); }
 [data-voting] .st-key-question { display: none; }
 :has(> .st-key-trail) {
   position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2 * var(--side));
@@ -63,28 +66,43 @@ _STYLE = """
 }
 .st-key-second [role="radiogroup"] { min-height: 1.75rem; margin: -0.125rem 0; }
 .stButtonGroup [role="radiogroup"] { flex-wrap: wrap; }
+.stMain :is(.stButtonGroup, .stButton, .stPopover, .stPageLink) :is(button, a) {
+  height: auto; max-width: 100%;
+}
+.stMain :is(.stMarkdownEllipsis, .stMarkdownEllipsis p, .stButtonGroup p, .stPageLink a > span) {
+  overflow: visible; white-space: normal; text-overflow: clip;
+}
+:is(.stAppHeader, [data-testid="stSidebar"], [data-testid="stTopNavPopover"]) :is(a, button):focus-visible {
+  outline: 2px solid light-dark(#b45309, #fbbf24) !important; outline-offset: -2px;
+}
 .stMain .stTooltipIcon button { padding: 4px; margin: -4px; }
 @media (forced-colors: active) {
   .stButtonGroup [aria-checked="true"] { background: Highlight; color: HighlightText; }
   .stButtonGroup [aria-checked="true"], .stSlider [role="group"] > div { forced-color-adjust: none; }
   .stCheckbox label > div:first-of-type { forced-color-adjust: none; }
 }
-@media (max-width: 1000px) {
+@media (max-width: 62.5em) {
   :is(.st-key-bar, .st-key-slide-sentences) .stHorizontalBlock { flex-wrap: wrap; }
   .st-key-slide-sentences .stColumn { flex: 1 1 18rem; }
   .st-key-bar .stColumn { flex: 1 1 10.5rem; min-width: min-content; }
   .st-key-bar .stSelectbox > :not(label) { min-width: 6rem; }
-  .st-key-bar .stColumn:has(.stNumberInput) { flex-basis: 8rem; min-width: 8rem; }
-  .st-key-bar .stColumn:has(.stColumn, .stButtonGroup) { min-width: 18rem; }
+  .st-key-bar .stColumn:has(.stNumberInput) { flex-basis: 8rem; min-width: min(8rem, 100%); }
+  .st-key-bar .stColumn:has(.stColumn, .stButtonGroup) { min-width: min(18rem, 100%); }
   .st-key-bar .stColumn:has(.stTextInput) { min-width: 100%; }
 }
 :not(pre) > code, .stTextInput input, .stTextArea textarea { unicode-bidi: plaintext; text-align: start; }
+@media (max-width: 60em) {
+  .st-key-picture-first > * > .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
+  .st-key-picture-first > * > .stHorizontalBlock > .stColumn { flex: none; width: 100%; }
+}
 .stCode .token { color: inherit !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
-@media (max-width: 640px) {
+@media (max-width: 40em) {
+  .stMain .stColumn { min-width: calc(100% - 1.5rem); }
+  .stMain :is(input, textarea) { font-size: max(1rem, 16px) !important; }
   .st-key-bar .stTextInput { flex-direction: column; align-items: stretch; gap: 0; }
+  .st-key-bar .stSelectbox { flex-wrap: wrap; }
   .st-key-bar .stHorizontalBlock > :has(.stTextInput) { min-width: 100%; }
-  .st-key-picture-first .stHorizontalBlock:has(> .stColumn) { flex-direction: column-reverse; }
   .st-key-picture-first .stHorizontalBlock .stHorizontalBlock:has(> .stColumn) { flex-direction: column; }
   .st-key-picture-first .stColumn { flex: none; width: 100%; }
   :has(> .st-key-writing) { order: 1; }

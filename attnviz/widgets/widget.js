@@ -1,10 +1,23 @@
 /* widget: how Streamlit, or a page without it, creates, updates and closes a widget. */
 
-import { onPaper } from "./dom.js";
+import { element, onPaper } from "./dom.js";
 import { tabStop } from "./keyboard.js";
 import { themeOf } from "./palette.js";
 import look from "./look.css";
 import shared from "./shared.css";
+
+const LEAST_WIDTH = 320; // pixels of a page for which pictures are made
+
+/** Enlarges the pictures as the visitor's text is larger than 16 pixels, as far as the window is wide enough. */
+function followTextSize() {
+  const probe = document.documentElement.appendChild(element("span", { style: "font-size: medium", hidden: true }));
+  const size = parseFloat(getComputedStyle(probe).fontSize) / 16;
+  probe.remove();
+  const zoom = Math.max(Math.min(size, 1), Math.min(size, window.innerWidth / LEAST_WIDTH));
+  document.documentElement.style.setProperty("--text-zoom", String(zoom));
+}
+followTextSize();
+window.addEventListener("resize", followTextSize);
 
 /**
  * What draws a widget in one place on the page.

@@ -99,7 +99,7 @@ all => all.filter(({ scrollWidth, parentElement: room }) =>
     getComputedStyle(room).overflowX === "visible" && scrollWidth > room.clientWidth + 1).length
 """
 
-LETTERS = set(re.findall(r"--\w+: (\d+px)", LOOK))
+LETTERS = {f"{size}px" for size in re.findall(r"--\w+: calc\((\d+) \*", LOOK)}
 """The sizes that letters may have."""
 
 _SIZES = "all => all.filter(one => one.checkVisibility()).map(one => getComputedStyle(one).fontSize)"

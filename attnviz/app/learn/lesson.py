@@ -43,15 +43,15 @@ _STYLE = """
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: var(--text); padding: 0; }
 :is(.st-key-question > .stElementContainer, .st-key-told) p { font-size: var(--text); }
-@media (min-width: 641px) {
+@media (min-width: 40.01em) {
   .st-key-lesson { display: grid; grid: auto 1fr / minmax(0, 7fr) minmax(0, 5fr); column-gap: 2rem; }
   .st-key-lesson > :has(> .st-key-answer-picture) { grid-area: 1 / 1 / 3; }
 }
-@media (max-width: 1000px) {
+@media (max-width: 62.5em) {
   .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: var(--small); }
   .stColumn:has(.st-key-beside-model) { min-width: 100%; }
 }
-@media (max-width: 640px) {
+@media (max-width: 40em) {
   .stMain .katex-display { font-size: 1em; }
   .stMain .katex-display > .katex { white-space: normal; }
   .stMain .stMarkdown :is(th, td) { padding: 0.3rem 0.1rem; font-size: 0.6875rem; line-height: 1.3; }

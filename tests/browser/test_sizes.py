@@ -1,0 +1,96 @@
+"""Tablets, zoomed pages, and browsers with larger letters."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.browser import chromium
+from tests.browser.explore import Explore
+from tests.browser.server import Server
+from tests.browser.visit import DESKTOP, PHONE, box_of, fits, menu, reveal, visit, wait_idle
+
+LARGE = 32  # pixels: twice as large as usual
+TABLET: ViewportSize = {"width": 768, "height": 1024}
+
+_LETTERS = "one => parseFloat(getComputedStyle(one).fontSize)"
+_ZOOM = "one => one.currentCSSZoom"
+_CUT = """
+all => all.filter((one) => [one, ...one.querySelectorAll("div, p")].some((part) =>
+    getComputedStyle(part).textOverflow === "ellipsis" && part.scrollWidth > part.clientWidth + 1)).length
+"""
+_SMALL_BOXES = """
+() => {
+    const all = (root) =>
+        [...root.querySelectorAll("*")].flatMap(one => one.shadowRoot ? [one, ...all(one.shadowRoot)] : one);
+    return all(document)
+        .filter((one) => one.matches("textarea, input") && !/checkbox|radio|range|file/.test(one.type))
+        .map((one) => parseFloat(getComputedStyle(one).fontSize))
+        .filter((size) => size < 16);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def large_letters(browser: Browser) -> Iterator[Browser]:
+    """A Chromium whose visitor has doubled the text size."""
+    arguments = [*chromium.QUIET, f"--blink-settings=defaultFontSize={LARGE}"]
+    other = browser.browser_type.launch(executable_path=chromium.find(), args=arguments)
+    yield other
+    other.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["explore", "weighted_average", "induction", "cause", "beyond_weights", "about"]
+)
+def test_the_text_size_of_the_browser_is_followed(large_letters: Browser, server: Server, name: str) -> None:
+    page = large_letters.new_page(viewport=DESKTOP, reduced_motion="reduce")
+    page.add_init_script("localStorage.setItem('attnviz-tour', 'begun'); window.acted = 0")
+    page.goto(f"{server.url}/{name}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    wait_idle(page)
+    assert page.locator("body").evaluate(_LETTERS) == LARGE
+    if page.get_by_role("button", name="Reveal", exact=True).count():
+        reveal(page)
+    assert fits(page)
+    for picture in page.locator(".root").filter(visible=True).all():
+        assert picture.evaluate(_ZOOM) == LARGE / 16
+    assert page.locator(".stMain .stButtonGroup button, .stMain .stButton button").evaluate_all(_CUT) == 0
+    page.close()
+
+
+@pytest.mark.parametrize("viewport", [TABLET, {"width": 660, "height": 900}, {"width": 950, "height": 700}])
+def test_all_heads_are_in_view_on_a_tablet(page: Page, explore: Explore) -> None:
+    visit(page, explore.url)
+    assert fits(page)
+    grid = page.locator(".root:has([role=grid])").first
+    last = grid.get_by_role("gridcell").last
+    edge = box_of(grid.locator(".scroller").first)
+    cell = box_of(last)
+    assert cell["x"] + cell["width"] <= edge["x"] + edge["width"]
+
+
+@pytest.mark.parametrize("viewport", [PHONE])
+@pytest.mark.parametrize("name", ["explore", "query_key_value", "write", "classroom", "models"])
+def test_no_text_box_makes_a_phone_zoom(page: Page, server: Server, name: str) -> None:
+    visit(page, f"{server.url}/{name}")
+    assert page.evaluate(_SMALL_BOXES) == []
+
+
+def test_focus_is_seen_in_the_menu(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/about")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    link = menu(page).nth(1)
+    expect(link).to_be_focused()
+    expect(link).to_have_css("outline-style", "solid")
+    expect(link).to_have_css("outline-width", "2px")
+
+
+@pytest.mark.parametrize("viewport", [PHONE])
+@pytest.mark.parametrize("name", ["cause", "induction", "scale", "watch_it_learn"])
+def test_no_answer_is_cut(page: Page, server: Server, name: str) -> None:
+    visit(page, f"{server.url}/{name}")
+    choices = page.locator(".st-key-question .stButtonGroup button")
+    expect(choices.first).to_be_visible()
+    assert choices.evaluate_all(_CUT) == 0
