@@ -6,6 +6,8 @@ import { themeOf } from "./palette.js";
 import look from "./look.css";
 import shared from "./shared.css";
 
+const SHEET = 860; // pixels: the height of a sheet without its margins and a heading, of A4 as of Letter
+const LEAST_ZOOM = 0.5; // of a high picture on paper: a smaller one cannot be read
 const LEAST_WIDTH = 320; // pixels of a page for which pictures are made
 
 /** Enlarges the pictures as the visitor's text is larger than 16 pixels, as far as the window is wide enough. */
@@ -49,10 +51,18 @@ export class View {
     for (const node of [root, /** @type {ShadowRoot} */ (root.parentNode).host]) node.toggleAttribute("data-paper", paper);
     this.theme = themeOf(root);
     root.toggleAttribute("data-teacher", "teacher" in document.documentElement.dataset);
-    root.style.zoom = "";
+    Object.assign(root.style, { zoom: "", width: "", display: "" });
     this.update(data);
     this.data = data;
-    if (onPaper()) root.style.zoom = String(Math.min(1, root.clientWidth / root.scrollWidth));
+    if (onPaper()) this.#fitSheet();
+  }
+
+  /** Reduces a picture that is too large for a sheet. One that is still too high is divided as an image is: its parts
+   * stay beside each other. */
+  #fitSheet() {
+    const { clientWidth, scrollWidth, offsetHeight, style } = this.root;
+    const zoom = Math.min(1, clientWidth / scrollWidth, Math.max(LEAST_ZOOM, SHEET / offsetHeight));
+    if (zoom < 1) Object.assign(style, { zoom: String(zoom), width: `${clientWidth}px`, display: "inline-block" });
   }
 
   /**

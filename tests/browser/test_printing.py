@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.server import Server
-from tests.browser.visit import reveal, save, visit
+from tests.browser.visit import box_of, reveal, save, visit
 
 MILLIMETRE = 96 / 25.4  # in CSS pixels
 WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # what the margins leave of A4
@@ -100,3 +100,11 @@ def test_a_handout_is_printed_whole_without_scripts(
             assert sheet.locator("body *").evaluate_all(ends) <= wide * MILLIMETRE
             sheets = re.findall(rb"/Type\s*/Page\b", sheet.pdf(format=paper))
             assert len(sheets) == 3, "the question, its numbers and the key have their own sheets"
+
+
+def test_a_picture_of_sixty_tokens_is_on_one_sheet(page: Page, server: Server) -> None:
+    visit(page, f"{server.url}/?{urlencode({'text': LONG * 2})}")
+    picture = page.locator(".stBidiComponent").filter(has=page.get_by_text("query (looks)")).first
+    page.emulate_media(media="print")
+    expect(page.locator("html")).to_have_attribute("data-paper", "light")
+    assert box_of(picture)["height"] < TALL

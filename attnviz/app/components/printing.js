@@ -18,6 +18,10 @@ function print(on) {
   // A box of one line shows only a part of a long text.
   for (const box of all(":is(.stTextInput, .stSelectbox) input, textarea")) box.parentElement.dataset.typed = box.value;
   for (const { style } of all(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
+  // A box is not divided between two sheets, unless it is larger than one.
+  for (const box of all(".stVerticalBlock")) {
+    box.style.breakInside = on && parseFloat(getComputedStyle(box).borderTopWidth) > 0 ? "avoid" : "";
+  }
   for (const { style, parentElement: room, offsetWidth: width } of all(".svg-container, .stDataFrame > *")) {
     style.zoom = on ? String(Math.min(1, room.clientWidth / width)) : "";
   }
