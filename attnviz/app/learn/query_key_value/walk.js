@@ -482,9 +482,9 @@ class Walk extends View {
     const { step } = this;
     const narrow = width < 520;
     const [left, gap] = [narrow ? 62 : Math.max(112, this.labelWidth(width)), narrow ? 6 : 18];
-    const boxes = this.earlier(width, narrow);
+    const boxes = this.onProjector ? {} : this.earlier(width, narrow);
     const row = this.onProjector ? 14 : this.count > 16 ? 17 : 19;
-    const top = narrow ? 108 : 92;
+    const top = this.onProjector ? 4 : narrow ? 108 : 92;
     const start = top + row + (narrow ? 42 : 26);
     const height = this.count * row;
     /** @type {[string, number][]} */
@@ -597,6 +597,7 @@ class Walk extends View {
         output: this.outputCell,
       }[name] ?? this.parameter;
     this.detail.replaceChildren(...write.call(this, told));
+    this.detail.toggleAttribute("data-pinned", Boolean(this.pinned));
     this.keepHeight();
     const [title, result] = ["h3", '[data-part="result"]'].map((part) => this.detail.querySelector(part).textContent);
     if (!this.at) this.said.textContent = `${title}: ${result}`;
