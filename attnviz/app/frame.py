@@ -50,7 +50,7 @@ html { font-size: 100% !important; }
 .stAppHeader [data-testid="stExpandSidebarButton"] { width: auto; gap: 0.25rem; padding-inline: 0.5rem; }
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; max-width: calc(100% - 2 * var(--side)); }
-[data-voting] .st-key-question { display: none; }
+[data-voting] :is(.st-key-question, .st-key-task), [data-student] .st-key-ask-own { display: none; }
 :has(> .st-key-trail) {
   position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2 * var(--side));
 }

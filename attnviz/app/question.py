@@ -80,7 +80,7 @@ def form() -> Question | None:
         for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, _UNWRITTEN), strict=True):
             choice.set(value)
     memory.put(_WRITTEN_ON, name)
-    with st.popover("Ask your own", icon=":material/edit:", type="tertiary"):
+    with st.popover("Ask your own", icon=":material/edit:", type="tertiary", key="ask-own"):
         text = ASK.draw("Question", max_chars=LONGEST, placeholder="What does “it” stand for?")
         options = OPTIONS.draw(
             f"{FEWEST} to {MOST} options, with semicolons between them", placeholder="the dog; the road; both"

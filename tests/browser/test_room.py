@@ -361,6 +361,9 @@ def point(lesson: Lesson) -> None:
     bar(phone, "Look: road.")
     framed(frame, phone.locator(".arrow .word").filter(has_text="road"))
     assert "edit" not in teacher.url
+    teacher.get_by_label("Head", exact=True).click()
+    framed(frame, phone.get_by_label("Head", exact=True))
+    expect(teacher.get_by_role("listbox")).to_have_count(0)
     press(teacher, "Point")
     bar(phone, re.compile(r"teacher\.$"))
     expect(frame).to_be_hidden()

@@ -3,7 +3,8 @@
 import { element } from "../../widgets/dom.js";
 
 const KEY = "st-key-"; // Streamlit marks each part that has a key so
-const PICTURES = '[data-testid="stBidiComponentIsolated"], .stPlotlyChart, [data-testid="stImage"]';
+const PICTURES =
+  '[data-testid="stBidiComponentIsolated"], .stPlotlyChart, [data-testid="stImage"], .stSelectbox, .stMultiSelect, .stTextInput, .stNumberInput';
 const NO_PICTURES = ".st-key-room-bar, .st-key-link, .st-key-title";
 const THINGS = "button, [role], [data-key], td, th, text";
 const LARGE = 150; // pixels: in what is larger both ways, a place is meant

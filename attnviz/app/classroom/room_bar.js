@@ -138,6 +138,7 @@ class RoomBar extends View {
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
     // A student's page asks one thing at a time: what the teacher asks stands where the answer is given.
+    document.documentElement.toggleAttribute("data-student", Boolean(seat?.voter));
     document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
     this.tellPython();

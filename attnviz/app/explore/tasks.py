@@ -61,7 +61,7 @@ def draw(view: View, example: Example | None) -> None:
     question.offer(_for_room(task, view.model) if task else None)
     if task is None:
         return
-    with st.container(border=True):
+    with st.container(border=True, key="task"):
         asked, answers = st.columns([3, 1], vertical_alignment="center")
         asked.markdown(f"**Guess first, then look.** {task.question(view.model)}")
         guess = answers.pills(
