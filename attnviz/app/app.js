@@ -2,6 +2,7 @@
 
 import { room } from "./classroom/room.js";
 import { mendBrowsing, openHeads } from "./components/browsing.js";
+import { mendLostConnection } from "./components/lost_connection.js";
 import { mendPrinting } from "./components/printing.js";
 import { withFile } from "./components/saved_picture.js";
 import { addTeachersView } from "./components/teachers_view.js";
@@ -11,6 +12,7 @@ import * as widgets from "./widgets.js";
 // A page's code may be run again after another page: what the widgets keep must stay theirs.
 if (!window.attnvizCode) {
   mendBrowsing();
+  mendLostConnection();
   mendPrinting();
   room.begin();
   addTeachersView();
