@@ -15,6 +15,7 @@ from streamlit.elements import markdown
 from streamlit.elements.widgets.number_input import Number, NumberInputSerde
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
@@ -23,6 +24,7 @@ from streamlit.runtime.runtime import Runtime
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.session_manager import SessionClientDisconnectedError
 from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.common import unpack_widget_state_value
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.string_util import clean_text
@@ -49,6 +51,7 @@ _connection_made = WebSocketsSansIOProtocol.connection_made
 _flush = AppSession.flush_browser_queue
 _write_theme = app_session._populate_theme_msg  # noqa: SLF001 - private
 _deserialize = NumberInputSerde.deserialize
+_take_values = SessionState.on_script_will_rerun
 _all_values: Callable[[SafeSessionState], dict[str, Any]] = vars(SafeSessionState)["filtered_state"].fget
 
 
@@ -63,6 +66,7 @@ def apply() -> None:
     setattr(starlette_server, "_bind_socket", _bind_without_delay)  # noqa: B010 - private
     MemoryUploadedFileManager.add_file = _add_one_of_few  # type: ignore[method-assign]  # replaced on purpose
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
+    setattr(SessionState, "on_script_will_rerun", _take_possible_values)  # noqa: B010 - this too
     setattr(AppSession, "_on_scriptrunner_event", _gather)  # noqa: B010 - private
     setattr(Runtime, "_enqueued_some_message", _wake)  # noqa: B010 - private
     setattr(AppSession, "flush_browser_queue", _send)  # noqa: B010 - for the type checker: replaced on purpose
@@ -115,6 +119,29 @@ def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
         return _deserialize(self, ui_value)
     except OverflowError as error:
         raise ValueError(str(error)) from error
+
+
+def _take_possible_values(self: SessionState, fresh: WidgetStates | None, **others: Any) -> None:
+    """Take what a browser says of the widgets, without values that a widget cannot have.
+
+    No browser sends such a value. A program that does would fill the log with tracebacks.
+    """
+    if fresh is not None:
+        fresh = WidgetStates(widgets=[each for each in fresh.widgets if _is_possible(self, each)])
+    _take_values(self, fresh, **others)
+
+
+def _is_possible(visit: SessionState, state: WidgetState) -> bool:
+    widget = visit._new_widget_state.widget_metadata.get(state.id)  # noqa: SLF001 - private
+    if widget is None:  # of another page: Streamlit ignores it
+        return True
+    if state.WhichOneof("value") != widget.value_type:
+        return False
+    try:
+        widget.deserializer(unpack_widget_state_value(state))
+    except Exception:  # noqa: BLE001 - whatever each widget's own code raises
+        return False
+    return True
 
 
 def _no_table(_: object) -> bool:

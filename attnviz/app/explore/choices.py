@@ -168,7 +168,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     elif moved or (LAYER.get(1) or 1) > layers or (HEAD.get(1) or 1) > heads:
         open_heads(begin[0], [begin[1]])
     if ALSO.stands:
-        ALSO.set([head for head in ALSO.get([]) if head <= heads])
+        ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
     # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
     # whoever opens the link gets this head, whatever text it was found in.
     found = known is None
