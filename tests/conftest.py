@@ -76,7 +76,3 @@ def copy_of(folder_of: Callable[[str], Path], tmp_path: Path) -> Callable[[str],
 @pytest.fixture
 def bert(copy_of: Callable[[str], Path]) -> Path:
     return copy_of("bert")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--write-trees", action="store_true", help="keep what screen readers find on each page")

@@ -51,11 +51,6 @@ html { font-size: 100% !important; }
 .stAppHeader [data-testid="stExpandSidebarButton"]::after { content: "Menu"; }
 .st-key-code, .st-key-room-bar { position: absolute; max-width: calc(100% - 2 * var(--side)); }
 [data-voting] :is(.st-key-question, .st-key-task), [data-student] .st-key-ask-own { display: none; }
-:has(> .st-key-trail) {
-  position: absolute; top: 3.7rem; z-index: 1; max-width: calc(100% - 2 * var(--side));
-}
-.st-key-trail { flex-wrap: nowrap; overflow: hidden; }
-.st-key-trail :is(a, p) { padding-block: 0; min-height: 1.5rem; white-space: nowrap; font-size: var(--small) }
 .st-key-reveal-or-cover { min-height: 2.5rem; }
 .st-key-room-bar [data-stale] { opacity: 1 !important; }
 .st-key-bar {

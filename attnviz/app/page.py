@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import StopException
 
-from attnviz.app import controls, markdown, trail
+from attnviz.app import controls, markdown
 from attnviz.app.classroom import bar as room_bar
 from attnviz.app.components.copy_link import copy_link
 from attnviz.app.state import link, memory
@@ -50,7 +50,6 @@ class Frame:
         Where a section `failed`, the address keeps what only that one would have drawn: it comes back.
         """
         self.ended = True
-        trail.note()
         if self.beside:
             with self.beside:
                 draw_copy_link(self.always)
@@ -93,7 +92,6 @@ def page(
         drop_undrawn: whether the address forgets what the page has at times and does not draw now.
     """
     link.arrive(name)
-    trail.draw()
     place = _title_row(title, beside) if beside else None
     if title and not beside:
         st.title(title, anchor=False)

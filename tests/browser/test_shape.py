@@ -1,11 +1,4 @@
-"""How long a page is, how many words stand beside its picture, and what a screen reader finds on it.
-
-The trees are kept in `trees/`, one file for each page, with # for digits. After a change that is meant:
-python -m pytest tests/browser/test_shape.py --write-trees
-"""
-
-import re
-from pathlib import Path
+"""How long a page is, and how many words stand beside its picture."""
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -19,7 +12,6 @@ from tests.browser.visit import (
     LETTERS,
     PHONE,
     box_of,
-    eventually,
     fits,
     letters,
     reveal,
@@ -27,10 +19,7 @@ from tests.browser.visit import (
     wait_idle,
 )
 
-TREES = Path(__file__).with_name("trees")
 LEARN, HEADS = [each.name for each in LESSONS], [each.name for each in TOOLS]
-# Models is none of them: it lists what other tests opened on this server.
-OTHERS = ("explore", "learn", "heads", "classroom", "about", "references", "assignment")
 MOST_WORDS = 120
 FIGURE_BEGINS = 200  # pixels from the top
 SCREENS = {"wide": 2, "phone": 5}
@@ -56,28 +45,8 @@ def height(page: Page) -> int:
     return int(page.get_by_test_id("stMain").evaluate(_HEIGHT))
 
 
-def tree(page: Page) -> str:
-    """What a screen reader finds, without digits, proved elsewhere; no model is in memory yet."""
-    found = page.get_by_role("main").aria_snapshot().replace("in memory", "loads when it is first used")
-    return re.sub(r"\d+", "#", found) + "\n"
-
-
-def assert_tree_is_kept(page: Page, name: str, request: pytest.FixtureRequest) -> None:
-    kept = TREES / f"{name}.yml"
-    if request.config.getoption("--write-trees"):
-        kept.write_text(tree(page), "utf-8")
-
-    @eventually
-    def is_as_kept() -> None:
-        assert tree(page) == kept.read_text("utf-8")
-
-    is_as_kept()
-
-
 @pytest.mark.parametrize("name", [*LEARN, *HEADS])
-def test_the_main_part_is_short_and_its_tree_is_as_kept(
-    page: Page, server: Server, name: str, request: pytest.FixtureRequest
-) -> None:
+def test_the_main_part_is_short(page: Page, server: Server, name: str) -> None:
     visit(page, f"{server.url}/{name}")
     if name in LEARN:
         reveal(page)
@@ -89,7 +58,6 @@ def test_the_main_part_is_short_and_its_tree_is_as_kept(
     assert height(page) <= SCREENS["wide"] * DESKTOP["height"]
     expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
     wait_idle(page)
-    assert_tree_is_kept(page, name, request)
     assert letters(page) <= LETTERS
     page.set_viewport_size(PHONE)
     wait_idle(page)
@@ -111,14 +79,6 @@ def test_on_a_phone_the_answer_stands_where_the_question_was(page: Page, server:
     verdict = page.locator(".st-key-question .stMarkdown").last
     expect(verdict).to_be_in_viewport()
     assert box_of(verdict)["y"] < box_of(page.locator(".st-key-slide-picture"))["y"]
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_other_trees_are_as_kept(
-    page: Page, server: Server, name: str, request: pytest.FixtureRequest
-) -> None:
-    visit(page, f"{server.url}/{name}")
-    assert_tree_is_kept(page, name, request)
 
 
 def test_explore_is_short(page: Page, server: Server) -> None:
