@@ -8,8 +8,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from numpy import ndarray
-
 from attnviz.capture import loading
 from attnviz.capture.given import inputs_of, model_input, opened
 from attnviz.capture.loading import borrowed
@@ -27,7 +25,6 @@ from attnviz.errors import (
     UnknownModel,
     UnknownWords,
     UnreadablePicture,
-    UnreadableSound,
     UnreadableText,
     WrongSetting,
 )
@@ -41,7 +38,6 @@ from attnviz.trace import Block, Kind, Token, Trace, whole
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
-    from attnviz.capture.sounds import Sound
     from attnviz.experiments.patching import Patching
 
 __version__ = "0.1.0"
@@ -66,7 +62,6 @@ __all__ = [
     "UnknownModel",
     "UnknownWords",
     "UnreadablePicture",
-    "UnreadableSound",
     "UnreadableText",
     "Writing",
     "WrongSetting",
@@ -335,60 +330,6 @@ def look(
     called = name or (taken.name if isinstance(taken, Path) else "picture")
     with opened(model, processor) as called_model:
         return loading.look(called_model, taken, called)
-
-
-def listen(
-    sound: Sound | str,
-    model: object,
-    name: str | None = None,
-    target: str | None = None,
-    rate: int | None = None,
-    encoder: bool = True,
-    processor: object = None,
-) -> Trace:
-    """Run a model that hears sounds over one; its tokens are spans of time, one after the other.
-
-    Whisper also writes words: `trace.stack("cross")` is how each looks at the times of the sound, which are
-    `trace.block("cross", 0).key_tokens`. It hears
-    sounds of one length only, 30 s as published. What is missing is filled up with silence, whose frames are
-    tokens, too, and `special`.
-
-    Args:
-        sound: a WAV file (PCM), the bytes of one, or an array of samples, [sample] or [sample, channel],
-            floating ones from −1 to 1, or int16 or int32 of full scale. Channels are averaged. Where the
-            model takes another rate, the sound's Fourier transform is cut off or filled up with zeros.
-        model: a folder, or a Hugging Face id; or a model object of transformers, with its `processor`.
-        name: what the trace calls the sound; None: as its file is called.
-        target: the words that Whisper's decoder reads, as they are typed; None: what it writes itself, always
-            the likeliest token.
-        rate: of an array, how many samples there are each second.
-        encoder: whether the trace has the attention among the frames of Whisper's encoder, too: 1,500 × 1,500
-            weights for each head.
-        processor: of a model object, its processor, as AutoProcessor returns it.
-
-    Raises:
-        UnreadableSound: it is no sound, too short, or longer than the model hears.
-        AttnvizError: the model cannot be shown, hears no sounds, or cannot read the target.
-        OSError: the file cannot be opened.
-        TypeError: it is neither a file nor an array, the target is no text, or what was given besides is of
-            another type.
-    """
-    if processor is None and not isinstance(model, str | Path):
-        raise TypeError(
-            "A model object needs its processor: attnviz.listen(sound, model, "
-            "processor=AutoProcessor.from_pretrained(…))."
-        )
-    if not isinstance(sound, str | Path | bytes | ndarray):
-        raise TypeError(
-            "The sound must be the name of a WAV file, the bytes of one or an array of samples, not "
-            f"{type(sound).__name__}."
-        )
-    if not isinstance(target, str | None):
-        raise TypeError(f"The target must be a text, not {type(target).__name__}.")
-    taken = Path(sound) if isinstance(sound, str) else sound
-    called = name or (taken.name if isinstance(taken, Path) else "sound")
-    with opened(model, processor) as called_model:
-        return loading.listen(called_model, taken, called, target, rate=rate, encoder=encoder)
 
 
 def _loaded(name: str) -> Model:

@@ -102,10 +102,6 @@ class UnreadablePicture(AttnvizError):
     """A file that is no picture, or a picture too large to be looked at."""
 
 
-class UnreadableSound(AttnvizError):
-    """A file that is no sound, or a sound too long or too short to be heard."""
-
-
 class InvalidQuestion(AttnvizError):
     """A question cannot be asked as it is."""
 

@@ -5,7 +5,6 @@ import streamlit as st
 from attnviz.app import controls, frame, question
 from attnviz.app.page import page
 from attnviz.app.senses import pictures
-from attnviz.app.senses.pictures import SIGHT
 from attnviz.app.senses.sense import forward, save
 
 with page("pictures", "Pictures") as this:
@@ -25,7 +24,7 @@ with page("pictures", "Pictures") as this:
         layer, head = controls.head(chosen.entry.layers, chosen.entry.heads, (1, 1))
         query = pictures.choose_patch(chosen)
     with problems:
-        trace = forward(SIGHT, chosen)
+        trace = forward(chosen)
     if trace is not None:
         with overview:
             st.header(f"All {chosen.entry.layers * chosen.entry.heads} heads at a glance", anchor=False)
@@ -33,4 +32,4 @@ with page("pictures", "Pictures") as this:
         with wide.container(border=True):
             st.header(f"Layer {layer + 1} · Head {head + 1}", anchor=False)
             pictures.one_head(chosen, trace, pixels, layer, head, query)
-            save(SIGHT, chosen, trace)
+            save(chosen, trace)

@@ -12,7 +12,6 @@ from PIL import Image
 
 import attnviz
 from attnviz.models import catalogue
-from tests.capture.by_transformers import RATE, sound
 from tests.capture.tiny import SENTENCE, tiny
 
 HEAVY = ("torch", "transformers", "tokenizers", "streamlit", "plotly", "pandas")
@@ -151,13 +150,6 @@ def test_a_picture_is_looked_at(tmp_path: Path) -> None:
     assert attnviz.look(file.read_bytes(), folder, name="a ramp").text == "a ramp"
 
 
-def test_a_sound_is_heard(tmp_path: Path) -> None:
-    folder = tiny("wav2vec2", tmp_path / "wav2vec2")
-    assert attnviz.listen(sound(), folder, "noise", rate=RATE).text == "noise"
-    with pytest.raises(TypeError, match="WAV file, the bytes of one or an array of samples, not list"):
-        attnviz.listen([0.5], folder)  # type: ignore[arg-type]
-
-
 def test_a_path_is_a_folder_whatever_models_are_called_like_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(catalogue.MINILM.folder.parent)
     with pytest.raises(attnviz.UnknownModel, match="no folder"):
@@ -210,9 +202,3 @@ def test_a_picture_is_a_file_or_a_picture(picture: Any) -> None:
 def test_a_model_object_that_is_to_see_needs_its_image_processor() -> None:
     with pytest.raises(TypeError, match="needs its image processor"):
         attnviz.look(b"", object())
-
-
-def test_what_a_model_that_hears_is_to_read_is_a_text() -> None:
-    given: Any = 3
-    with pytest.raises(TypeError, match="The target must be a text, not int"):
-        attnviz.listen(b"", "minilm", target=given)

@@ -150,16 +150,11 @@ def offer_asked_model() -> None:
     name = " ".join(" ".join(link.asked(choices.MODEL)).split())
     if not name or link.given().get(choices.MODEL.name) in (None, [name]):
         return
-    if entry := next((each for each in caches.usable() if each.name == name and not each.reads), None):
-        does = (
-            "sees pictures, and reads no text. Show it a picture"
-            if entry.sees
-            else ("hears sounds, and reads no text. Let it hear one")
-        )
+    if any(each.name == name and each.sees for each in caches.usable()):
         st.page_link(
-            f"pages/{'pictures' if entry.sees else 'sounds'}.py",
-            label=f"{markdown.code(name)} {does} …",
-            icon=":material/image:" if entry.sees else ":material/graphic_eq:",
+            "pages/pictures.py",
+            label=f"{markdown.code(name)} sees pictures, and reads no text. Show it a picture …",
+            icon=":material/image:",
             query_params={choices.MODEL.name: name},
         )
     elif allowed.may_open() and name not in allowed.names() and len(name) <= _LONGEST_ASKED:

@@ -118,7 +118,6 @@ _MENU = {
     "heads": ("Heads", "psychology"),
     "translate": ("Translate", "translate"),
     "pictures": ("Pictures", "image"),
-    "sounds": ("Sounds", "graphic_eq"),
     "classroom": ("Classroom", "groups"),
     "models": ("Models", "deployed_code"),
     "about": ("About", "info"),
@@ -141,11 +140,7 @@ TITLES = (
 
 def pages() -> list[StreamlitPage]:
     """Every page, for one run: Streamlit marks the one that may be drawn."""
-    usable = caches.usable()
-    hidden = {
-        *(() if any(entry.sees for entry in usable) else ["pictures"]),
-        *(() if any(entry.hears for entry in usable) else ["sounds"]),
-    }
+    hidden = set() if any(entry.sees for entry in caches.usable()) else {"pictures"}
     return list(map(copy, _pages(frozenset(_MENU.keys() - hidden))))
 
 

@@ -52,11 +52,6 @@ REFERENCES = {
     "Abnar & Zuidema 2020": Reference("Quantifying Attention Flow in Transformers", _ACL, "arXiv:2005.00928"),
     "Agarwal et al. 2025": Reference("gpt-oss-120b & gpt-oss-20b Model Card", _PREPRINT, "arXiv:2508.10925"),
     "Ba et al. 2016": Reference("Layer Normalization", _PREPRINT, "arXiv:1607.06450"),
-    "Baevski et al. 2020": Reference(
-        "wav2vec 2.0: A Framework for Self-Supervised Learning of Speech Representations",
-        _NIPS,
-        "arXiv:2006.11477",
-    ),
     "Bahdanau et al. 2015": Reference(
         "Neural Machine Translation by Jointly Learning to Align and Translate", _ICLR, "arXiv:1409.0473"
     ),
@@ -155,11 +150,6 @@ REFERENCES = {
         _ACL,
         "arXiv:1910.05276",
     ),
-    "Hsu et al. 2021": Reference(
-        "HuBERT: Self-Supervised Speech Representation Learning by Masked Prediction of Hidden Units",
-        "IEEE/ACM Transactions on Audio, Speech, and Language Processing 29",
-        "arXiv:2106.07447",
-    ),
     "Hu et al. 2022": Reference(
         "LoRA: Low-Rank Adaptation of Large Language Models", _ICLR, "arXiv:2106.09685"
     ),
@@ -251,9 +241,6 @@ REFERENCES = {
         "Improving Language Understanding by Generative Pre-Training", "OpenAI", ""
     ),
     "Radford et al. 2019": Reference("Language Models are Unsupervised Multitask Learners", "OpenAI", ""),
-    "Radford et al. 2023": Reference(
-        "Robust Speech Recognition via Large-Scale Weak Supervision", _ICML, "arXiv:2212.04356"
-    ),
     "Raffel et al. 2020": Reference(
         "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer",
         "Journal of Machine Learning Research 21(140)",

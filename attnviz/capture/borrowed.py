@@ -18,7 +18,6 @@ from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers import (
     BaseImageProcessor,
-    FeatureExtractionMixin,
     Pipeline,
     PreTrainedConfig,
     PreTrainedModel,
@@ -49,13 +48,12 @@ from attnviz.models.limits import DType
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import SeeingModel  # it needs Pillow
-    from attnviz.capture.sounds import HearingModel
 
 _numbers = count(1)
 
 _READS = {"pixel_values": "sees pictures", "input_values": "hears sounds", "input_features": "hears sounds"}
 _TOKENIZER = (PreTrainedTokenizerBase,)
-_PROCESSORS = (ProcessorMixin, BaseImageProcessor, FeatureExtractionMixin)
+_PROCESSORS = (ProcessorMixin, BaseImageProcessor)
 _PROPERTIES = ("auto_model", "model", "tokenizer")
 """What other libraries document, whatever they call it inside."""
 _MAX_DEPTH = 3  # of a model inside of other objects
@@ -67,7 +65,7 @@ _MAX_COPIED = 2**20
 """The most numbers of a buffer that is copied. Larger ones are weights of quantized layers."""
 
 
-def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel | HearingModel:
+def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel:
     """A model that somebody's program holds, ready to be recorded, in `eval` mode.
 
     What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
@@ -76,8 +74,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
     Args:
         model: of transformers, perhaps with adapters of peft around it or compiled. Its own hooks run along.
         wrapper: transformers' tokenizer; None: the model is given tokens. For a model that sees pictures, its
-            image processor. Of CLIP and SigLIP, it decides which half is shown. For a model that hears, its
-            processor, or where it writes no words its feature extractor.
+            image processor. Of CLIP and SigLIP, it decides which half is shown.
 
     Raises:
         TypeError: it is no model, or no tokenizer or processor, of transformers.
@@ -90,7 +87,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
         half = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         theirs = getattr(theirs, half, theirs)
     _check(theirs, name, pictures=isinstance(wrapper, BaseImageProcessor))
-    sees, hears = (theirs.config.model_type in each for each in (families.SEES, families.HEARS))
+    sees = theirs.config.model_type in families.SEES
     if sees and isinstance(wrapper, BaseImageProcessor):
         return _seeing(theirs, name, wrapper)
     if sees or isinstance(wrapper, BaseImageProcessor):
@@ -98,19 +95,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
             f"{quoted(name)} sees pictures. Give it one, and its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
             if sees
-            else f"{quoted(name)} hears sounds and sees no pictures. Give it a sound."
-            if hears
             else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
-        )
-    extractor = getattr(wrapper, "feature_extractor", wrapper)
-    if hears and isinstance(extractor, FeatureExtractionMixin):
-        return _hearing(theirs, name, extractor, getattr(wrapper, "tokenizer", None))
-    if hears or isinstance(extractor, FeatureExtractionMixin):
-        raise ModelNotSupported(
-            f"{quoted(name)} hears sounds. Give it one, and its processor: attnviz.listen(sound, model, "
-            "processor=AutoProcessor.from_pretrained(…))."
-            if hears
-            else f"{quoted(name)} reads texts and hears no sounds. Give it a text."
         )
     facts = config.facts_of(_as_built(theirs, name), name, getattr(wrapper, "model_max_length", None))
     if wrapper is None:
@@ -129,24 +114,6 @@ def _seeing(theirs: PreTrainedModel, name: str, processor: BaseImageProcessor) -
 
     entry = _entry(theirs, name, config.facts_of(theirs.config, name, processor=processor.to_dict()))
     return SeeingModel(entry, _ready(theirs, name, weights_alone=False), processor)
-
-
-def _hearing(
-    theirs: PreTrainedModel, name: str, extractor: FeatureExtractionMixin, words: object
-) -> HearingModel:
-    """As `borrowed`, of a model that hears sounds."""
-    from attnviz.capture.sounds import HearingModel
-
-    entry = _entry(theirs, name, config.facts_of(theirs.config, name))
-    if entry.decoder_layers and "decoder_input_ids" not in inspect.signature(theirs.forward).parameters:
-        raise ModelNotSupported(f"{quoted(name)} is a half of an encoder–decoder. Give the whole model.")
-    if entry.decoder_layers and words is None:
-        raise ModelNotSupported(
-            f"{quoted(name)} writes words. Give its processor with its tokenizer in it, as "
-            "AutoProcessor.from_pretrained(…) returns it."
-        )
-    reads = tokenizer.borrowed(words, entry.token_limit, None) if entry.decoder_layers else None
-    return HearingModel(entry, _ready(theirs, name, weights_alone=False), extractor, reads)
 
 
 def _entry(theirs: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -227,11 +194,11 @@ def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
         pictures = pictures or "input_ids" not in takes
         part = _part(network, pictures=pictures) or _part(network, pictures=not pictures)
         reason = families.refusal(family, said, part)
-    elif reads != "input_ids" and family not in {*families.SEES, *families.HEARS}:
+    elif reads != "input_ids" and family not in families.SEES:
         does = _READS.get(reads, f"reads {reads}")
         reason = (
             f"{quoted(name)} {does}, and attnviz does not show the family {quoted(family)}. Of models that "
-            f"see or hear it shows {', '.join(sorted(families.SEES | families.HEARS))}."
+            f"see it shows {', '.join(sorted(families.SEES))}."
         )
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and "meta" in devices:
@@ -261,7 +228,7 @@ def _part(network: PreTrainedModel, *, pictures: bool) -> str:
             refused = families.refusal(facts.family, module.config.to_dict()) is not None
         except AttnvizError:
             continue
-        if not refused and reads == ("pixel_values" if pictures else "input_ids") and not facts.hears:
+        if not refused and reads == ("pixel_values" if pictures else "input_ids"):
             place = f"model{_path(path)}"
             look = f"attnviz.look(picture, {place}, processor=…)"
             return look if pictures else f"attnviz.trace(text, {place}, tokenizer=…)"

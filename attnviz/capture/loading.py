@@ -20,7 +20,6 @@ from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
     from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
-    from attnviz.capture.sounds import Sound
     from attnviz.capture.translator import TranslatorModel
     from attnviz.trained.storyteller.storyteller import Storyteller
 
@@ -184,36 +183,9 @@ def _seeing(name: str) -> SeeingModel:
     return model
 
 
-def listen(
-    name: str,
-    sound: Sound,
-    called: str,
-    target: str | None = None,
-    *,
-    rate: int | None = None,
-    encoder: bool = True,
-) -> Trace:
-    """One forward pass of a model that hears sounds.
-
-    Args:
-        name: the model's; its entry `hears`.
-        sound, target, rate, encoder: as `HearingModel.listen` takes them.
-
-    Raises:
-        AttnvizError: the model, the sound or the target cannot be used; the message says why.
-    """
-    model = load(name)
-    with gate:  # our own models come without transformers
-        from attnviz.capture.sounds import HearingModel
-
-    if not isinstance(model, HearingModel):
-        raise ModelNotSupported(f"{quoted(name)} hears no sounds. Give it {_input_of(name)}.")
-    return model.listen(sound, called, target, rate=rate, encoder=encoder)
-
-
 def _input_of(name: str) -> str:
     entry = resolve.entry(name)
-    return "a picture" if entry.sees else "a sound" if entry.hears else "a text"
+    return "a picture" if entry.sees else "a text"
 
 
 def ready(name: str) -> bool:
@@ -241,8 +213,6 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
         return storyteller_reading.tokens(given.text)
     if entry.grid:
         return patch_tokens(entry.grid, entry.beside)
-    if entry.hears:
-        return load(name).tokens(given)  # an error, which says why
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
@@ -300,12 +270,6 @@ def _open(entry: catalogue.Entry) -> Model:
 
         network = open_network(folder, entry.name, entry.dtype, entry.device)
         return SeeingModel(entry, network, processor_in(folder, entry.name))
-    if entry.hears:
-        from attnviz.capture.sounds import HearingModel, extractor_in
-
-        network = open_network(folder, entry.name, entry.dtype, entry.device)
-        reads = tokenizer_of(entry) if entry.decoder_layers else None
-        return HearingModel(entry, network, extractor_in(folder, entry), reads)
     from attnviz.capture.weights_alone import opened
 
     name, _ = resolve.parts_of(entry.name)

@@ -365,7 +365,7 @@ class Model(ABC):
 
 
 class TextlessModel(Model):
-    """A loaded model that reads no text, but pictures or sounds.
+    """A loaded model that reads no text, but pictures.
 
     Attributes:
         instead: what it does, and what to give it, as the end of a sentence.
@@ -374,7 +374,7 @@ class TextlessModel(Model):
     instead: str
 
     def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
-        """Always an error: a text is no picture and no sound.
+        """Always an error: a text is no picture.
 
         Raises:
             ModelNotSupported: always.

@@ -203,8 +203,7 @@ def _tables(network: PreTrainedModel) -> Iterator[Table]:
             behind_padding = 0 if module.padding_idx is None else module.padding_idx + 1
             unused = int(getattr(module, "offset", behind_padding))
             part = _part(network, name)
-            fixed = sines or (part == "encoder" and network.config.model_type == "whisper")
-            learned = not fixed and "Sinusoidal" not in type(module).__name__
+            learned = not sines and "Sinusoidal" not in type(module).__name__
             yield Table(part, _owned(module.weight[unused:]), learned, unused, _grid(network))
     for name, parameter in network.named_parameters():
         if name.rpartition(".")[2] in _TABLES:  # ViT's, with a batch axis

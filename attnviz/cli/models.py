@@ -15,7 +15,7 @@ from attnviz.text import in_bytes
 
 _COLUMNS = (
     *("name", "title", "family", "attention", "encoder_layers", "decoder_layers", "heads", "d_model"),
-    *("d_head", "parameters", "token_limit", "reads_pairs", "sees_pictures", "hears_sounds", "expects"),
+    *("d_head", "parameters", "token_limit", "reads_pairs", "sees_pictures", "expects"),
 )
 
 
@@ -47,7 +47,7 @@ def run(
 def _cells(e: Entry) -> tuple[object, ...]:
     return (
         *(e.name, e.title, e.family, e.kinds, e.layers, e.decoder_layers, e.heads, e.d_model),
-        *(e.d_head, _parameters(e), e.token_limit, e.pairs, e.sees, e.hears, e.expects),
+        *(e.d_head, _parameters(e), e.token_limit, e.pairs, e.sees, e.expects),
     )
 
 
@@ -118,8 +118,6 @@ def _asked_by(entry: Entry) -> str:
 def _reads(entry: Entry) -> str:
     if entry.sees:
         return f"a picture, as {entry.token_limit:,} tokens"
-    if entry.hears:
-        return f"a sound, as up to {entry.token_limit:,} tokens"
     return f"{'one text, or a pair' if entry.pairs else 'one text'}, up to {entry.token_limit:,} tokens"
 
 

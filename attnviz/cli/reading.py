@@ -43,7 +43,7 @@ class TextCommand(TyperCommand):
 
 _TEXT = typer.Argument(
     metavar="TEXT",
-    help=f"What the model reads; {STDIN}: standard input. A model that sees or hears takes a file.",
+    help=f"What the model reads; {STDIN}: standard input. A model that sees takes a file.",
 )
 Text = Annotated[str, _TEXT]
 TextOrNone = Annotated[str | None, _TEXT]
@@ -105,7 +105,7 @@ Seed = Annotated[
 
 
 def picture_of(text: str | None) -> list[Path]:
-    """The file that the text names, if it names one: a picture or a sound that must not be written over."""
+    """The file that the text names, if it names one: a picture that must not be written over."""
     with suppress(
         OSError, ValueError
     ):  # a text can be too long for a file's name, or hold signs that none has
@@ -142,11 +142,11 @@ def read(
 ) -> Trace:
     """Load the model, with a bar where somebody watches, and let it read what was typed.
 
-    For a model that sees pictures or hears sounds the text is the name of a file.
+    For a model that sees pictures the text is the name of a file.
 
     Raises:
         AttnvizError: the model or the text cannot be used, or the text is a file's name.
-        OSError: there is no such picture or sound.
+        OSError: there is no such picture.
     """
     given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
     with progress() as tell:
@@ -158,11 +158,6 @@ def read(
             )
         picture = Path(given.text)
         return loading.look(model, picture, picture.name)
-    if entry.hears:
-        if edits or given != ModelInput(given.text, target=target):
-            raise AttnvizError(f"{quoted(model)} hears a sound, and takes no --second, --write or --edit.")
-        sound = Path(given.text)
-        return loading.listen(model, sound, sound.name, target)
     if text != STDIN and os.path.isfile(given.text):  # noqa: PTH113 - a text may be no path at all
         raise AttnvizError(
             f"{quoted(given.text)} is a file, and {quoted(model)} reads what is typed. Type the "

@@ -170,7 +170,6 @@ class Entry:
         expects: what it has a head for: "next" tokens, "masked" ones, or None.
         grid: how many rows and columns of patches it cuts a picture into; None: it sees no pictures.
         beside: the names of the tokens that stand before a picture's patches.
-        hears: whether it hears sounds; then `token_limit` is of its encoder, whose tokens are spans of time.
         stored: in which numbers its files hold what it has learned ("bfloat16", "float32 and float16").
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
@@ -194,7 +193,6 @@ class Entry:
     expects: Expects | None = None
     grid: tuple[int, int] | None = None
     beside: tuple[str, ...] = ()
-    hears: bool = False
     stored: str = "float32"
     dtype: DType = "float32"
     device: str = "cpu"
@@ -221,7 +219,7 @@ class Entry:
     @property
     def reads(self) -> bool:
         """Whether it reads texts."""
-        return not (self.sees or self.hears)
+        return not self.sees
 
     @property
     def fingerprint(self) -> str:

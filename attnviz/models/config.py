@@ -54,7 +54,6 @@ class Facts:
         grid: of a model that sees pictures: how many rows and columns of patches it cuts them into.
         beside: of a model that sees pictures: the tokens before the patches, no part of the picture.
         part: what the names of its weights begin with, in a file that also holds those of another model.
-        hears: whether it hears sounds.
         joins: whether it is an encoder of text alone, or sorts texts; with the right tokenizer it reads pairs
             of sentences.
     """
@@ -71,13 +70,12 @@ class Facts:
     grid: tuple[int, int] | None
     beside: tuple[str, ...]
     part: str
-    hears: bool
     joins: bool
 
     @property
     def words(self) -> bool:
         """Whether it reads or writes words, and needs a tokenizer."""
-        return self.grid is None and (not self.hears or self.decoder_layers > 0)
+        return self.grid is None
 
 
 def read_json(file: Path, name: str) -> dict[str, Any]:
@@ -187,13 +185,7 @@ def facts_of(
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
-    hears = config.model_type in families.HEARS
-    if grid:
-        token_limit = grid[0] * grid[1] + len(beside)
-    elif hears and decoder_layers:
-        token_limit = _size(config, "max_source_positions", name)  # of its encoder
-    else:
-        token_limit = _token_limit(config, None if hears else longest, all_heads)
+    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, all_heads)
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -207,8 +199,7 @@ def facts_of(
         grid=grid,
         beside=beside if grid else (),
         part="",
-        hears=hears,
-        joins=not (grid or hears or config.model_type in families.TEXT_TOWERS)
+        joins=not (grid or config.model_type in families.TEXT_TOWERS)
         and (not decoder_layers or (layers > 0 and reads_twice(config.architectures or ()))),
     )
 
@@ -328,7 +319,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         return 0, layers
     if paired_family(config):
         return layers, 0
-    encoders = {*families.SEES, *families.HEARS, "siglip_text_model"}
+    encoders = {*families.SEES, "siglip_text_model"}
     if family in encoders or family in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
         return layers, 0
     unmasked = getattr(config, "use_bidirectional_attention", None) is True  # EmbeddingGemma
@@ -339,8 +330,8 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         return 0, layers  # each of its tokens sees those before it, as a decoder's do
     raise ModelNotSupported(
         f"Models of the family {quoted(family)} are not shown: attnviz shows those that fill gaps in a text, "
-        "continue it, or translate it, and those that see pictures or hear sounds: "
-        f"{', '.join(sorted(families.SEES | families.HEARS))}."
+        "continue it, or translate it, and those that see pictures: "
+        f"{', '.join(sorted(families.SEES))}."
     )
 
 

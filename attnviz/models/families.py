@@ -33,8 +33,8 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
         "siglip2",
         "siglip2_vision_model",
     ),
-    "of the models of sounds, attnviz shows Whisper, wav2vec 2.0 and HuBERT": (
-        *("speech_to_text", "moonshine", "wavlm", "bark", "musicgen"),
+    "it hears sounds": (
+        *("whisper", "wav2vec2", "hubert", "wavlm", "speech_to_text", "moonshine", "bark", "musicgen"),
     ),
     "it computes attention in a way of its own, which attnviz does not know": ("xlnet", "prophetnet"),
 }
@@ -104,9 +104,6 @@ NOTES: Mapping[str, str] = {
     "too. Here it reads the text alone.",
 }
 """What a visitor must know of a family besides its sizes."""
-HEARS: frozenset[str] = frozenset({"hubert", "wav2vec2", "whisper"})
-"""The families that hear sounds."""
-
 _MORE_THAN_TEXT = ("vision_config", "audio_config")
 _SEVERAL_SENSES = "it reads pictures or sounds together with text, and attnviz reads the one or the other"
 

@@ -1,4 +1,4 @@
-"""From a text, a picture or a sound to tokens that know where they stand in it, and back to a text."""
+"""From a text or a picture to tokens that know where they stand in it, and back to a text."""
 
 from __future__ import annotations
 
@@ -523,30 +523,6 @@ def grid_of(tokens: Sequence[Token]) -> tuple[int, int]:
     """(rows, columns) of the patches that these tokens are."""
     row, column = tokens[-1].text.split(",")
     return int(row), int(column)
-
-
-def frame_tokens(frames: int, seconds: float, heard: int) -> tuple[Token, ...]:
-    """The frames of a sound, named by the time at which each one stands: "0.02–0.04 s".
-
-    Args:
-        seconds: from one to the next.
-        heard: how many begin before the sound ends; the others are padding, and special.
-    """
-    return tuple(
-        Token(
-            f"{frame * seconds:.2f}–{(frame + 1) * seconds:.2f} s",
-            *(frame, 0, 0),
-            frame if frame < heard else None,
-            special=frame >= heard,
-        )
-        for frame in range(frames)
-    )
-
-
-def span_of(frame: Token) -> tuple[float, float]:
-    """(start, end) of a frame in seconds."""
-    start, end = frame.text.removesuffix(" s").split("–")
-    return float(start), float(end)
 
 
 def _tokenizer(file: Path) -> Tokenizer:

@@ -166,7 +166,7 @@ def conversion(facts: Facts | None) -> str:
         names = ["getattr(transformers, kind)", "transformers.AutoTokenizer"]
     else:
         names = [_auto_class(facts)]
-        names += ["AutoImageProcessor"] if facts.grid else ["AutoFeatureExtractor"] if facts.hears else []
+        names += ["AutoImageProcessor"] if facts.grid else []
         names += ["AutoTokenizer"] if facts.words else []
         begin = f"from transformers import {', '.join(names)}"
     return "; ".join([begin, *(save.format(name) for name in names)])
@@ -178,6 +178,4 @@ def _auto_class(facts: Facts) -> str:
         return families.WITHOUT_AUTO.get(facts.family, "AutoModel")
     if facts.expects == "masked":
         return "AutoModelForMaskedLM"
-    if facts.hears:
-        return "AutoModelForSpeechSeq2Seq"
     return "AutoModelForSeq2SeqLM" if facts.layers else "AutoModelForCausalLM"

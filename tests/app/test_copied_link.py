@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.senses.picture_samples import SAMPLES
-from attnviz.app.senses.sound_samples import SAMPLES as SOUNDS
 from attnviz.app.state.choices import TABLE
 from tests.app.shown import APP, clean, finished, sent, visit
 
@@ -47,7 +46,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("who_gets_the_book", {}),
     ("assignment", {}),
     ("pictures", {}),
-    ("sounds", {}),
 )
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
@@ -58,7 +56,6 @@ PICKED = {
     "model": "minilm-scratch",
     "text": "The cat sat because it was tired.",
     "picture": next(reversed(SAMPLES)),
-    "sound": next(reversed(SOUNDS)),
     "other": "The dog sat because it was tired.",
     "english": "The dog did not cross the road as it was too narrow.",
     "reader": "A hound slept.",
@@ -122,8 +119,8 @@ def test_no_page_is_left_out() -> None:
 def test_what_changes_a_picture_is_in_the_link(
     page: str, link: dict[str, str], opened: Callable[[str], str]
 ) -> None:
-    if page in ("pictures", "sounds"):
-        opened("vit" if page == "pictures" else "wav2vec2")
+    if page == "pictures":
+        opened("vit")
     app = visit(page, link)
     finished(app)
     for texts in (True, False):  # first what is read, on which other choices depend

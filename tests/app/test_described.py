@@ -49,7 +49,6 @@ SHOW_NONE = {
     "pictures",
     "references",
     "scale",
-    "sounds",
     "watch_a_circuit_form",
     "weighted_average",
     "who_gets_the_book",

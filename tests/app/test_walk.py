@@ -45,7 +45,6 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "watch_a_circuit_form": ("selectbox", "forming_head", "1-4"),
     "who_gets_the_book": ("selectbox", "book_head", "1-1"),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
-    "sounds": ("selectbox", "looker", "1 <|startoftranscript|>"),
     "models": ("text_input", "own", "minilm"),
     "references": ("selectbox", "cited", "Lin 1991"),
     "assignment": ("number_input", "assignment", 7),
@@ -87,7 +86,6 @@ def test_every_page_opens_after_a_choice_on_every_other(opened: Callable[[str], 
 def walk(opened: Callable[[str], str], ways: Sequence[tuple[str, str]]) -> None:
     """Go these ways from page to page; a choice is made at the first sight of a page."""
     opened("vit")
-    opened("whisper")
     app = visit("translate", english=SENTENCES["english"])
     app.switch_page("pages/explore.py").run()
     clean(app.text_input(key="text").set_value(SENTENCES["text"]).run())

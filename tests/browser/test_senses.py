@@ -1,4 +1,4 @@
-"""Models that see and that hear: their numbers, another head, a file of one's own, and axe finds nothing."""
+"""Models that see: their numbers, another head, a file of one's own, and axe finds nothing."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from playwright.sync_api import Page, expect
 
 from attnviz.app.senses import seeing
-from attnviz.app.senses.sound_samples import sample
 from attnviz.capture import loading
 from attnviz.trace import Trace
 from tests.browser.server import Server
@@ -24,7 +23,6 @@ from tests.browser.visit import (
 from tests.capture.tiny import tiny
 
 UPLOADER = "presentation-role-conflict (minor)"  # of Streamlit's own box for files
-START = "1 <|startoftranscript|>"
 
 
 def open_model(page: Page, server: Server, family: str, folder: Path) -> Path:
@@ -109,30 +107,3 @@ def test_pictures(page: Page, server: Server, tmp_path: Path) -> None:
     expect(page.get_by_text("and not your picture")).to_be_visible()
     assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
     assert fits(page)
-
-
-def strongest(folder: Path, name: str, layer: int, head: int) -> str:
-    """How much the first token gives to the time at which it looks most."""
-    trace = loading.listen(str(folder), sample(name), name, encoder=False)
-    return f"{100 * trace.block('cross', layer).weights[head, 0].max():.1f} %"
-
-
-def test_sounds(page: Page, server: Server, tmp_path: Path) -> None:
-    folder = open_model(page, server, "whisper", tmp_path)
-    asked = {"model": folder, "layer": 2, "head": 3, "looker": START}
-    first_visit(page, server, "sounds", sound="rising tone", **asked)
-    expect(page.get_by_role("combobox", name="Word that looks")).to_have_value(START)
-    for layer, head in ((2, 3), (1, 2)):
-        page.get_by_role("gridcell", name=f"Head {layer}-{head}:").click()
-        wait_idle(page)
-        expect(page.get_by_role("heading", name=f"Layer {layer} · Head {head}")).to_be_visible()
-        told = page.get_by_text(f"In head {layer}-{head},").last
-        expect(told).to_contain_text(strongest(folder, "rising tone", layer - 1, head - 1))
-    everybody_can_use(page)
-
-    visit(page, f"{server.url}/sounds?{urlencode(asked | {'sound': 'your own'})}")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("The sound is not in the link")
-    upload(page, tmp_path / "no.wav", b"no sound", "This is no sound")
-    upload(page, tmp_path / "clicks.wav", sample("clicks"))
-    expect(page.get_by_text("In head 2-3,").last).to_contain_text(strongest(folder, "clicks", 1, 2))
-    expect(page.get_by_text("and not your sound")).to_be_visible()

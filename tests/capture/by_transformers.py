@@ -2,7 +2,6 @@
 
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,9 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 from transformers import (
-    AutoFeatureExtractor,
     AutoImageProcessor,
     AutoModel,
     AutoModelForSeq2SeqLM,
-    AutoModelForSpeechSeq2Seq,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     SiglipTextModel,
@@ -23,7 +20,7 @@ from transformers import (
 import attnviz
 from attnviz.models import resolve
 from attnviz.trace import Floats, Kind, Trace
-from tests.capture.tiny import HEARING, SEEING, SENTENCE
+from tests.capture.tiny import SEEING, SENTENCE
 
 PAIRED = ("bart", "marian", "t5")
 """The families with an encoder and a decoder."""
@@ -66,9 +63,6 @@ _MIXERS = {
         family: ["self_attn.out_proj"]
         for family in ("clip", "siglip", "clip_text_model", "siglip_text_model")
     },
-    "whisper": ["self_attn.out_proj", "encoder_attn.out_proj"],
-    "wav2vec2": ["attention.out_proj"],
-    "hubert": ["attention.out_proj"],
 }
 
 
@@ -78,23 +72,11 @@ def picture() -> Image.Image:
     return Image.fromarray(random.integers(0, 255, (31, 43, 3), dtype=np.uint8))
 
 
-RATE = 16_000
-"""Samples a second of what the tiny models hear."""
-
-
-def sound() -> Floats:
-    """Noise of some frames, which is shorter than what Whisper hears."""
-    return np.random.default_rng(3).normal(0, 0.2, 9_000).astype(np.float32)
-
-
 @cache
 def captured(folder: Path) -> Trace:
     """What attnviz shows, by its public door."""
     if folder.name in SEEING:
         return attnviz.look(picture(), folder, "noise")
-    if folder.name in HEARING:
-        target = TARGET if folder.name == "whisper" else None
-        return attnviz.listen(sound(), folder, "noise", target, RATE)
     return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in PAIRED else None)
 
 
@@ -105,8 +87,6 @@ def own_model(
     auto: Any = AutoModelForSeq2SeqLM if folder.name in PAIRED else AutoModel
     if folder.name == "siglip_text_model":
         auto = SiglipTextModel
-    if folder.name == "whisper":
-        auto = AutoModelForSpeechSeq2Seq
     model: PreTrainedModel = auto.from_pretrained(
         folder,
         attn_implementation=implementation,
@@ -130,28 +110,10 @@ def own_processor(folder: Path) -> Any:
     return auto.from_pretrained(folder, local_files_only=True, backend="pil")
 
 
-def own_hearing(folder: Path) -> SimpleNamespace:
-    """What prepares sounds, and writes words, as AutoProcessor returns both."""
-    extracting: Any = AutoFeatureExtractor
-    return SimpleNamespace(
-        feature_extractor=extracting.from_pretrained(folder, local_files_only=True),
-        tokenizer=own_tokenizer(folder) if folder.name == "whisper" else None,
-    )
-
-
 def own_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
-    """What transformers itself makes of the same text, of the same picture, or of the same sound."""
+    """What transformers itself makes of the same text or of the same picture."""
     if folder.name in SEEING:
         return {"pixel_values": own_processor(folder)(picture(), return_tensors="pt")["pixel_values"]}
-    if folder.name in HEARING:
-        extractor = own_hearing(folder).feature_extractor
-        heard = extractor(sound(), sampling_rate=RATE, return_tensors="pt")
-        name = extractor.model_input_names[0]
-        inputs = {name: heard[name]}
-        if folder.name == "whisper":
-            ids = own_tokenizer(folder)(TARGET, return_tensors="pt")["input_ids"]
-            inputs["decoder_input_ids"] = ids[:, :-1]  # without the end
-        return inputs
     tokenizer = own_tokenizer(folder)
     inputs = {"input_ids": tokenizer(SENTENCE, return_tensors="pt")["input_ids"]}
     if folder.name in PAIRED:

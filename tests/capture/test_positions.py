@@ -16,7 +16,6 @@ from attnviz.capture.inspection import run
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import Biases, Positions, Relative, Slopes, Table, Turns, Way, positions_of
 from attnviz.capture.recorder import IMPLEMENTATION, recording
-from attnviz.capture.sounds import HearingModel
 from attnviz.errors import ModelNotSupported
 from attnviz.trace import Trace
 from tests.capture.tiny import FAMILIES, SEEING, SENTENCE, FolderOf, families, untrained
@@ -40,7 +39,7 @@ TURNING = (
 )
 TOKENS = 7
 
-Load = Callable[[str], HuggingFaceModel | SeeingModel | HearingModel]
+Load = Callable[[str], HuggingFaceModel | SeeingModel]
 Network = Callable[[str], Any]  # a PreTrainedModel, whose parts are known to its own file only
 Read = Callable[[str], tuple[Positions, Trace]]
 
@@ -50,9 +49,9 @@ def load(folder_of: FolderOf) -> Load:
     """A tiny model of a family, loaded once."""
 
     @cache
-    def load_family(family: str) -> HuggingFaceModel | SeeingModel | HearingModel:
+    def load_family(family: str) -> HuggingFaceModel | SeeingModel:
         model = loading.load(str(folder_of(family)))
-        assert isinstance(model, HuggingFaceModel | SeeingModel | HearingModel)
+        assert isinstance(model, HuggingFaceModel | SeeingModel)
         return model
 
     return load_family
@@ -85,7 +84,7 @@ WITH_TABLE = (
 )
 WAYS: dict[str, tuple[type[Way], ...]] = {
     **dict.fromkeys(WITH_TABLE, (Table,)),
-    **dict.fromkeys(("bart", "marian", "whisper"), (Table, Table)),
+    **dict.fromkeys(("bart", "marian"), (Table, Table)),
     **dict.fromkeys(TURNING, (Turns,)),
     "modernbert": (Turns, Turns),
     "t5": (Biases, Biases),
@@ -95,17 +94,8 @@ WAYS: dict[str, tuple[type[Way], ...]] = {
 }
 
 
-BY_CONVOLUTION = ("hubert", "wav2vec2")
-
-
 def test_no_family_is_forgotten() -> None:
-    assert sorted((*WAYS, *BY_CONVOLUTION)) == sorted(FAMILIES)
-
-
-@pytest.mark.parametrize("family", BY_CONVOLUTION)
-def test_a_convolution_that_tells_places_is_not_shown(network: Network, family: str) -> None:
-    with pytest.raises(ModelNotSupported, match="tells places apart in a way that attnviz does not know"):
-        positions_of(network(family))
+    assert sorted(WAYS) == sorted(FAMILIES)
 
 
 @pytest.mark.parametrize("family", families("positions", tuple(WAYS)))
@@ -150,14 +140,6 @@ def test_the_rows_that_no_token_uses_are_left_out(network: Network) -> None:
     for family, unused in (("bert", 0), ("roberta", 2), ("opt", 2), ("bart", 2)):
         table = ways(network(family), Table)[0]
         assert (table.unused, len(table.vectors)) == (unused, 61)
-
-
-def test_whispers_encoder_has_sines_and_its_decoder_a_table_that_it_learned(network: Network) -> None:
-    tables = ways(network("whisper"), Table)
-    assert [(table.part, table.learned, len(table.vectors)) for table in tables] == [
-        ("encoder", False, 50),
-        ("decoder", True, 31),
-    ]
 
 
 @pytest.mark.parametrize(

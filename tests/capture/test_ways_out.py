@@ -218,13 +218,3 @@ def test_an_offloaded_model_is_loaded_again(folder_of: FolderOf, tmp_path: Any) 
     ):
         attnviz.trace([1, 7, 9], offloaded)
     assert attnviz.trace([1, 7, 9], hf.AutoModel.from_pretrained(folder)).blocks
-
-
-def test_a_model_that_hears_and_writes_needs_all_of_it(folder_of: FolderOf) -> None:
-    network = own_model(folder_of("whisper"))
-    extractor = hf.WhisperFeatureExtractor(feature_size=13, chunk_length=1)
-    silence = np.zeros(16_000, np.float32)
-    with pytest.raises(ModelNotSupported, match=r"writes words\. Give its processor with its tokenizer"):
-        attnviz.listen(silence, network, rate=16_000, processor=extractor)
-    with pytest.raises(ModelNotSupported, match=r"a half of an encoder–decoder\. Give the whole model"):
-        attnviz.listen(silence, network.get_encoder(), rate=16_000, processor=extractor)

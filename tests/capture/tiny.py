@@ -18,14 +18,10 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForCausalLM,
-    AutoModelForCTC,
     AutoModelForImageClassification,
     AutoModelForMaskedLM,
     AutoModelForSeq2SeqLM,
-    AutoModelForSpeechSeq2Seq,
     SiglipTextModel,
-    Wav2Vec2FeatureExtractor,
-    WhisperFeatureExtractor,
 )
 from transformers.utils import logging
 
@@ -44,7 +40,7 @@ WORDS = tuple(
 FolderOf = Callable[[str], Path]
 """The fixture `folder_of`: where a tiny model of a family lies."""
 
-Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "whisper", "none"]
+Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]
 
 # What a tokenizer of that kind calls its special tokens, in the order of their ids.
 _NAMED: dict[Special, dict[str, str]] = {
@@ -67,11 +63,6 @@ _NAMED: dict[Special, dict[str, str]] = {
     "llama": {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"},
     "opt": {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "</s>"},
     "gpt2": {"eos_token": "<|endoftext|>"},
-    "whisper": {
-        "eos_token": "<|endoftext|>",
-        "bos_token": "<|startoftranscript|>",
-        "pad_token": "<|notimestamps|>",  # it needs a row of its own, and this one is never written
-    },
     "none": {},
 }
 
@@ -83,7 +74,6 @@ _AROUND: dict[Special, tuple[str, str]] = {
     "t5": ("$A </s>", "$A </s> $B </s>"),
     "llama": ("<s> $A", "<s> $A $B"),
     "opt": ("</s> $A", "</s> $A $B"),
-    "whisper": ("<|startoftranscript|> $A <|endoftext|>", "<|startoftranscript|> $A $B <|endoftext|>"),
 }
 
 
@@ -133,16 +123,6 @@ _BART = {
 _SENSING = {
     size: value for size, value in _BERT.items() if size not in _PLACES
 }  # no text, no table of places
-_WAV2VEC2 = {
-    **_SENSING,
-    "hidden_size": 18,
-    "conv_dim": [7, 5],  # two convolutions instead of seven, a frame each 20 ms as published
-    "conv_kernel": [40, 17],
-    "conv_stride": [20, 16],
-    "num_feat_extract_layers": 2,
-    "num_conv_pos_embeddings": 5,
-    "num_conv_pos_embedding_groups": 3,
-}
 _RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 _PATCHES = {"hidden_size": 15, "num_attention_heads": 3, "num_hidden_layers": 2, "patch_size": 5}
 _TOWERS = {
@@ -203,16 +183,6 @@ _RECIPES: dict[str, Recipe] = {
     "siglip": _recipe(AutoModel, "none", _TOWERS),
     "clip_text_model": _recipe(AutoModel, "gpt2", _BERT),
     "siglip_text_model": _recipe(SiglipTextModel, "t5", _BERT),
-    "whisper": _recipe(
-        *(AutoModelForSpeechSeq2Seq, "whisper", {**_BART, _START: "bos_token"}),
-        d_model=18,
-        num_mel_bins=13,
-        max_source_positions=50,  # of 20 ms
-        max_target_positions=31,
-        begin_suppress_tokens=None,
-    ),
-    "wav2vec2": _recipe(AutoModelForCTC, "none", _WAV2VEC2),
-    "hubert": _recipe(AutoModelForCTC, "none", _WAV2VEC2),
     "deberta": _recipe(_MASKED, "bert", _RELATIVE, max_relative_positions=11),
     "deberta-v2": _recipe(
         *(_MASKED, "bert", _RELATIVE),
@@ -267,19 +237,16 @@ FAMILIES: tuple[str, ...] = tuple(family for family in _RECIPES if family not in
 SEEING: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
 """Those that see pictures; of CLIP and SigLIP, the half is shown that does."""
 
-HEARING: tuple[str, ...] = ("hubert", "wav2vec2", "whisper")
-"""Those that hear sounds."""
-
-TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in (*SEEING, *HEARING))
+TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in SEEING)
 """Those that read texts."""
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, an encoder and a decoder with a bias by
-    # distance, pictures (with registers, cropped, half), sounds, a cap, sinks, and attentions of their own:
+    # distance, pictures (with registers, cropped, half), a cap, sinks, and attentions of their own:
     # ALiBi, a function of the module, and relative.
     "weights": (
         *("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "dinov2_with_registers", "clip"),
-        *("siglip", "wav2vec2", "whisper", "gemma2", "gpt_oss", "bloom", "gptj"),
+        *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
         "deberta-v2",
     ),
     "pairs": ("bert", "roberta"),
@@ -320,8 +287,8 @@ def tiny(family: str, folder: Path) -> Path:
     """Build a model of that family, save it into the folder, and return the folder.
 
     The folder holds what `save_pretrained` leaves: config.json, model.safetensors, tokenizer.json and
-    tokenizer_config.json (for a model that sees or hears: preprocessor_config.json, and those two only if it
-    writes; of a refused family, the config alone). The same family gives the same numbers every time.
+    tokenizer_config.json (for a model that sees: preprocessor_config.json instead of those two; of a refused
+    family, the config alone). The same family gives the same numbers every time.
 
     Args:
         family: one of `FAMILIES`, `WEIGHTS_ALONE` or `REFUSED`.
@@ -348,10 +315,6 @@ def tiny(family: str, folder: Path) -> Path:
     network.save_pretrained(folder)
     if family in SEEING:
         _save_image_processor(family, folder)
-    if family in HEARING:
-        kind: Any = WhisperFeatureExtractor if family == "whisper" else Wav2Vec2FeatureExtractor
-        one_second = {"feature_size": 13, "chunk_length": 1} if family == "whisper" else {}
-        kind(**one_second).save_pretrained(folder)
     return folder
 
 

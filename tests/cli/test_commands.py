@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import wave
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -150,18 +149,6 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
         assert "sees a picture, and takes no --second, --target, --write or --edit." in said
 
 
-def test_a_sound_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> None:
-    folder = tiny("whisper", tmp_path / "whisper")
-    with wave.open(str(tmp_path / "hum.wav"), "wb") as file:
-        file.setparams((1, 2, 16_000, 0, "NONE", ""))
-        file.writeframes((9_000 * np.sin(np.arange(8_000) / 9)).astype("<i2").tobytes())
-    said = say("trace", tmp_path / "hum.wav", "--model", folder, "--target", "the dog")
-    assert "decoder read: the dog\nencoder: 50 tokens" in said  # a second, of which one half is silence
-    assert "nothing.wav: No such file" in refuse("trace", tmp_path / "nothing.wav", "--model", folder)
-    said = refuse("trace", tmp_path / "hum.wav", "--model", folder, "--edit", "encoder 1-1")
-    assert "hears a sound, and takes no --second, --write or --edit." in said
-
-
 def test_a_file_is_no_text_but_comes_through_the_pipe(
     say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -273,7 +260,6 @@ def test_models_are_listed_with_what_is_known_of_them(say: Say) -> None:
         ("roberta", ["typed as <mask>"]),
         ("bart", ["attention   encoder, decoder, cross", "layers      3 + 2"]),
         ("vit", ["reads       a picture", "expects     nothing"]),
-        ("whisper", ["reads       a sound, as up to 50 tokens", "attention   encoder, decoder, cross"]),
     ],
 )
 def test_a_model_is_described_before_it_is_loaded(

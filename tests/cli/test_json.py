@@ -92,7 +92,6 @@ def test_models_are_told_with_what_is_known_of_them(table: Table, tmp_path: Path
         "name": "minilm", "title": "", "family": "bert", "attention": ["encoder"],
         "encoder_layers": 6, "decoder_layers": 0, "heads": 12, "d_model": 384, "d_head": 32,
         "parameters": 22_713_216, "token_limit": 512, "reads_pairs": True, "sees_pictures": False,
-        "hears_sounds": False,
         "expects": None,
     }  # fmt: skip
     [bart] = table("models", tiny("bart", tmp_path / "bart"))

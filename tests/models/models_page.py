@@ -14,7 +14,6 @@ from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import in_silence
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.positions import positions_of
-from attnviz.capture.sounds import HearingModel
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from attnviz.models.families import OF_ANY_SIZE
@@ -22,18 +21,15 @@ from attnviz.text import joined
 from attnviz.trace import Block, Floats, Kind, Mask, Trace
 from tests.capture.by_transformers import (
     PAIRED,
-    RATE,
     TARGET,
     captured,
-    own_hearing,
     own_model,
     own_processor,
     own_tokenizer,
     own_weights,
     picture,
-    sound,
 )
-from tests.capture.tiny import FAMILIES, HEARING, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+from tests.capture.tiny import FAMILIES, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
 
 FILE = Path(__file__).parents[2] / "docs" / "models.md"
 
@@ -70,9 +66,6 @@ NAMES = {
     "siglip": "SigLIP, SigLIP 2 of fixed size",
     "clip_text_model": "CLIP’s half for texts",
     "siglip_text_model": "SigLIP’s half for texts",
-    "whisper": "Whisper",
-    "wav2vec2": "wav2vec 2.0",
-    "hubert": "HuBERT",
     "deberta": "DeBERTa",
     "deberta-v2": "DeBERTa 2 and 3",
     "mpnet": "MPNet",
@@ -105,7 +98,7 @@ def told(folder: Path) -> str:
     sink = any(block.sinks is not None for block in trace.blocks)
     opened = [trace, in_memory(folder), weights_alone(folder, sink)]
     model = loading.load(str(folder))
-    assert isinstance(model, HuggingFaceModel | SeeingModel | HearingModel)
+    assert isinstance(model, HuggingFaceModel | SeeingModel)
     try:
         ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
     except ModelNotSupported:
@@ -125,9 +118,6 @@ def in_memory(folder: Path) -> Trace:
     """What attnviz shows of a model object."""
     if folder.name in SEEING:
         return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
-    if folder.name in HEARING:
-        words = TARGET if folder.name == "whisper" else None
-        return attnviz.listen(sound(), own_model(folder), "noise", words, RATE, processor=own_hearing(folder))
     target = TARGET if folder.name in PAIRED else None
     return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
 
@@ -208,7 +198,7 @@ PAGE = """# Models
 
 attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
 was built small with random weights, saved, and read back from its folder. Its weights were then compared with
-those that transformers returns for the same text, picture or sound with `attn_implementation="eager"`; so
+those that transformers returns for the same text or picture with `attn_implementation="eager"`; so
 were those of the model as an object in memory, and of a trace of the returned weights alone. In each family,
 softmax(q·k·scale + bias), with the scores capped where the family caps them, and with the head's sink as one
 score more where it has one, gives the weights again over the cells that the mask leaves open, up to rounding

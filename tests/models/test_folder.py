@@ -16,8 +16,7 @@ import attnviz
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotSupported, ModelTooLarge, UnknownModel
 from attnviz.models import catalogue, config, folder, limits, weights
 from attnviz.models.catalogue import MINILM, Folder
-from tests.capture.by_transformers import RATE, sound
-from tests.capture.tiny import HEARING, SEEING, SENTENCE, FolderOf
+from tests.capture.tiny import SEEING, SENTENCE, FolderOf
 
 sizes = attrgetter(
     *("layers", "decoder_layers", "heads", "d_model", "d_head", "token_limit", "pairs", "expects")
@@ -38,8 +37,6 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "dinov2_with_registers": (2, 0, 3, 15, 5, 3 * 5 + 1 + 2, False, None),
     "clip_text_model": (0, 2, 3, 15, 5, 61, False, None),
     "siglip_text_model": (2, 0, 3, 15, 5, 61, False, None),
-    "whisper": (3, 2, 3, 18, 6, 50, False, "next"),  # frames
-    "wav2vec2": (2, 0, 3, 18, 6, isqrt(config.MOST_WEIGHTS // 6), False, None),
 }
 
 
@@ -66,7 +63,6 @@ def test_an_entry_says_what_the_files_say(family: str, folder_of: FolderOf) -> N
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
     assert entry.sees == (family in SEEING)
-    assert entry.hears == (family in HEARING)
     assert isinstance(entry.origin, Folder)
     assert entry.origin.folder == folder_of(family)
 
@@ -245,8 +241,6 @@ def test_a_picture_is_as_large_as_the_config_says_or_as_the_family_has_it(copy_o
         ("gpt2", "AutoModelForCausalLM"),
         ("t5", "AutoModelForSeq2SeqLM"),
         ("vit", "AutoImageProcessor"),
-        ("whisper", "AutoModelForSpeechSeq2Seq"),
-        ("wav2vec2", "AutoFeatureExtractor"),
     ],
 )
 def test_the_way_to_convert_a_pickle_keeps_the_whole_model(
@@ -269,10 +263,8 @@ def test_the_way_to_convert_a_pickle_of_which_no_config_was_read(folder_of: Fold
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
-    """Both give the same weights to the same picture, sound or text, and the same predictions of a text."""
-    if other.name in HEARING:
-        one, two = (attnviz.listen(sound(), each, rate=RATE) for each in (folder, other))
-    elif (folder / "preprocessor_config.json").exists():
+    """Both give the same weights to the same picture or text, and the same predictions of a text."""
+    if (folder / "preprocessor_config.json").exists():
         one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
     else:
         text = f"{SENTENCE} [MASK]"

@@ -139,7 +139,7 @@ def layers(numbers: tuple[int, ...]) -> str:
 
 
 def _choose_model() -> Entry | None:
-    known = {entry.name: entry for entry in caches.usable() if not entry.hears}
+    known = {entry.name: entry for entry in caches.usable()}
     if not known:
         st.warning("No model on this server can be used at the moment.", icon=":material/block:")
         return None

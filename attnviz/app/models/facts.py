@@ -48,7 +48,6 @@ def abilities(entry: Entry) -> tuple[str, ...]:
         (entry.expects == "masked", "fills masked tokens"),
         (entry.pairs, "reads two sentences together"),
         (entry.sees, "sees pictures"),
-        (entry.hears, "hears sounds and writes words" if entry.decoder_layers else "hears sounds"),
     )
     return tuple(words for can, words in told if can)
 
@@ -77,7 +76,7 @@ def _size(entry: Entry) -> str:
 
 
 def _reads(entry: Entry) -> str:
-    what = "a picture as" if entry.sees else "a sound as up to" if entry.hears else "texts of up to"
+    what = "a picture as" if entry.sees else "texts of up to"
     said = f"{what} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return said

@@ -56,7 +56,7 @@ def _problem(name: str, error: AttnvizError) -> str:
 
 def explore_with(entry: Entry) -> None:
     """Draw the link that opens a model on the page that can show it."""
-    page = "pictures" if entry.sees else "sounds" if entry.hears else "explore"
+    page = "pictures" if entry.sees else "explore"
     st.page_link(
         f"pages/{page}.py",
         label="Explore with it",
@@ -105,7 +105,6 @@ SHOWN = {
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
     "For pictures": ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip"),
-    "For sounds": ("hubert", "wav2vec2", "whisper"),
 }
 """The families that the tests compare with transformers, by their parts."""
 

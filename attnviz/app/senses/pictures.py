@@ -13,33 +13,16 @@ from attnviz.app.components.store import publish
 from attnviz.app.page import stop
 from attnviz.app.senses import seeing
 from attnviz.app.senses.patches import patches
-from attnviz.app.senses.picture_samples import SAMPLES
-from attnviz.app.senses.sense import FileSelection, Sense, choose, share, strongest
-from attnviz.app.state.choices import PATCH, PICTURE
+from attnviz.app.senses.sense import FileSelection, choose, share, strongest
+from attnviz.app.state.choices import PATCH
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.models.tokenizer import PICTURE_FORMATS, grid_of
+from attnviz.models.tokenizer import grid_of
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Trace
 
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
 _CUT = 0.005  # of a side; whole percents tell no less
-
-SIGHT = Sense(
-    what="picture",
-    does="sees pictures",
-    has=lambda entry: entry.sees,
-    how="Open a ViT, DINOv2, CLIP or SigLIP on the page on models: a folder of this machine, or an id on "
-    "Hugging Face such as `google/vit-base-patch16-224` or `facebook/dinov2-with-registers-small`.",
-    example=PICTURE,
-    names=SAMPLES,
-    sample=seeing.drawn,
-    kinds=f"{', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
-    endings=[kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
-    trace=seeing.trace,
-    icon=":material/broken_image:",
-    holds="the head and the patch",
-)
 
 
 @dataclass(frozen=True)
@@ -70,7 +53,7 @@ class PictureSelection(FileSelection):
 
 def choose_picture() -> PictureSelection:
     """Draw the choice of model and picture; stop kindly where no model can see, or its files have gone."""
-    chosen = choose(SIGHT)
+    chosen = choose()
     try:
         tokens = loading.tokens(chosen.entry.name, "a picture")
     except AttnvizError as error:

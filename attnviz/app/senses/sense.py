@@ -1,8 +1,8 @@
-"""What the pages on pictures and on sounds share: a model, an example or a file of one's own, and files."""
+"""A model and a picture for it, one of ours or the visitor's own; and what can be saved of the two."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -13,12 +13,14 @@ from streamlit.runtime.scriptrunner import StopException
 from attnviz.app import caches, controls, markdown
 from attnviz.app.page import draw_copy_link
 from attnviz.app.saving import file_name_of, npz_of, save_file
+from attnviz.app.senses import seeing
+from attnviz.app.senses.picture_samples import SAMPLES
 from attnviz.app.state import link
-from attnviz.app.state.choice import OneOf
-from attnviz.app.state.choices import MODEL
+from attnviz.app.state.choices import MODEL, PICTURE
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
+from attnviz.models.tokenizer import PICTURE_FORMATS
 from attnviz.text import percent
 from attnviz.trace import Floats, Trace
 
@@ -29,45 +31,12 @@ _MOST = 3  # tokens named in a sentence
 
 
 @dataclass(frozen=True)
-class Sense:
-    """What a page on pictures or sounds is about, in words and in files.
-
-    Attributes:
-        what: "picture".
-        does: what its models do: "sees pictures".
-        has: whether a model does.
-        how: how to open one that does, as Markdown.
-        example: the choice among the names of ours and `OWN`.
-        names: of ours.
-        sample: one of ours by name, as a file.
-        kinds, endings: which of a visitor's files can be read, and their endings; the server takes no file
-            above its own `maxUploadSize`.
-        trace: one forward pass of a model over the example of a name, which is this file.
-        icon: of what cannot be read.
-        holds: what a link holds beside the model: "the head and the patch".
-    """
-
-    what: str
-    does: str
-    has: Callable[[Entry], bool]
-    how: str
-    example: OneOf
-    names: Collection[str]
-    sample: Callable[[str], bytes]
-    kinds: str
-    endings: Sequence[str]
-    trace: Callable[[str, str, bytes], Trace]
-    icon: str
-    holds: str
-
-
-@dataclass(frozen=True)
 class FileSelection:
-    """A model, and a picture or a sound for it.
+    """A model, and a picture for it.
 
     Attributes:
         entry: of the model.
-        example: what the trace calls the picture or the sound.
+        example: what the trace calls the picture.
         file: with it; empty while it is missing.
         called: what the visitor calls the file; "" for one of ours.
     """
@@ -83,57 +52,61 @@ class FileSelection:
         return self.example == OWN and not self.called
 
 
-def choose(sense: Sense) -> FileSelection:
+def choose() -> FileSelection:
     """Draw the choice of an example and a model; stop kindly where no model can take it."""
-    entries = {entry.name: entry for entry in caches.usable() if sense.has(entry)}
+    entries = {entry.name: entry for entry in caches.usable() if entry.sees}
     if not entries:
-        _stop_without_model(sense)
+        _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
     with examples:
-        example = sense.example.segments(sense.what.capitalize(), [*sense.names, OWN])
+        example = PICTURE.segments("Picture", [*SAMPLES, OWN])
     with beside:
         entry = entries[controls.model(list(entries.values()), offer_own=False)]
     if example != OWN:
-        return FileSelection(entry, example, sense.sample(example), "")
+        return FileSelection(entry, example, seeing.drawn(example), "")
     with examples:
         uploaded = st.file_uploader(
-            f"A {sense.what} of your own: {sense.kinds}",
-            sense.endings,
+            f"A picture of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
+            [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit takes .jpg for .jpeg
             help="The server keeps it in memory for a while, and never on a disk. A link cannot bring it "
-            f"along: whoever opens yours uploads a {sense.what} of their own.",
+            "along: whoever opens yours uploads a picture of their own.",
         )
     return FileSelection(entry, example, *((uploaded.getvalue(), uploaded.name) if uploaded else (b"", "")))
 
 
-def _stop_without_model(sense: Sense) -> NoReturn:
+def _stop_without_model() -> NoReturn:
     link.forget()
-    st.markdown(f"**No model on this server {sense.does} yet.**")
+    st.markdown("**No model on this server sees pictures yet.**")
     if allowed.may_open():
-        st.markdown(sense.how)
+        st.markdown(
+            "Open a ViT, DINOv2, CLIP or SigLIP on the page on models: a folder of this machine, or an id on "
+            "Hugging Face such as `google/vit-base-patch16-224` or "
+            "`facebook/dinov2-with-registers-small`."
+        )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
         )
     raise StopException  # as `page.stop` does
 
 
-def forward(sense: Sense, chosen: FileSelection) -> Trace | None:
+def forward(chosen: FileSelection) -> Trace | None:
     """Run the model; without a file that it can take, say what helps, and return None.
 
     Those whom a link has led here are told that it holds no file, but all else.
     """
     if chosen.missing:
-        if link.asked(sense.example) == [OWN]:
+        if link.asked(PICTURE) == [OWN]:
             st.info(
-                f"**The {sense.what} is not in the link.** It holds the model, {sense.holds}. Upload the "
-                f"{sense.what} here, and you see what the link shows.",
+                "**The picture is not in the link.** It holds the model, the head and the patch. Upload the "
+                "picture here, and you see what the link shows.",
                 icon=":material/upload_file:",
             )
         return None
     try:
-        return sense.trace(chosen.entry.name, chosen.example, chosen.file)
+        return seeing.trace(chosen.entry.name, chosen.example, chosen.file)
     except AttnvizError as error:
         about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
-        st.error(f"{about}{markdown.plain(str(error))}", icon=sense.icon)
+        st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
         return None
 
 
@@ -148,7 +121,7 @@ def share(weight: float) -> str:
     return percent(weight, 1)
 
 
-def save(sense: Sense, chosen: FileSelection, trace: Trace) -> None:
+def save(chosen: FileSelection, trace: Trace) -> None:
     """Draw the buttons; a visitor's own file can be in no link."""
     with st.container(horizontal=True, vertical_alignment="center"):
         draw_copy_link([MODEL.name])
@@ -156,11 +129,11 @@ def save(sense: Sense, chosen: FileSelection, trace: Trace) -> None:
             "All heads (NPZ)",
             lambda: npz_of(trace),
             f"{file_name_of(f'{caches.called(trace.model)}-{chosen.example}')}.npz",
-            f"Every query, key, value and weight of this {sense.what}: for Python, attnviz.Trace.load or "
+            "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
             "numpy.load.",
         )
     if chosen.example == OWN:
         st.markdown(
-            f":small[The link holds the model, {sense.holds}, and not your {sense.what}: whoever opens it "
+            ":small[The link holds the model, the head and the patch, and not your picture: whoever opens it "
             "uploads one there.]"
         )

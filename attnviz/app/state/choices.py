@@ -12,8 +12,7 @@ def _on(*pages: str) -> frozenset[str]:
     return frozenset(pages)
 
 
-_EXPLORE, _PICTURES, _SOUNDS = _on("explore"), _on("pictures"), _on("sounds")
-_SENSING = _PICTURES | _SOUNDS
+_EXPLORE, _PICTURES = _on("explore"), _on("pictures")
 _TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "grammar", "intervene", "plane", "pronouns")
 _OF_ONE_KIND = _TOOLS - _on("find", "grammar", "pronouns")
 _BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
@@ -40,7 +39,7 @@ TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS | _INDEXES, cop
 OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models", "classroom"))
 
 # A question of the teacher's own.
-_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _SENSING
+_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _PICTURES
 ASK = Text(name="ask", pages=_ASKED_ON)
 OPTIONS = Text(name="options", pages=_ASKED_ON)
 RIGHT = OneOf(name="right", pages=_ASKED_ON)
@@ -56,7 +55,7 @@ OWN_SENTENCE = Text(
 # What reads, and what is read.
 IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)
 MODEL = OneOf(
-    name="model", pages=_EXPLORE | _TOOLS | _SENSING | _WITH_OWN_MODEL, carried=True, within=IN_YOUR_MODEL
+    name="model", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_OWN_MODEL, carried=True, within=IN_YOUR_MODEL
 )
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
@@ -72,18 +71,16 @@ READER = Text(name="reader", pages=_CROSS)
 READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_PICTURES)
-SOUND = OneOf(name="sound", pages=_SOUNDS)
 ROOM = Text(name="room", pages=_on("classroom"))
 CITED = OneOf(name="cited", pages=_on("references"))
 
 # Where one looks.
-LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _SENSING | _WITH_HEAD | _BLOCK, carried=True)
-HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _SENSING | _WITH_HEAD, carried=True)
+LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD | _BLOCK, carried=True)
+HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD, carried=True)
 ALSO = Several(name="also", pages=_EXPLORE | _FIND)
 QUERY = Token(name="query", pages=_EXPLORE | _TOOLS | _READ_BY_BERT, carried=True)
 KEY = Token(name="key", pages=_EXPLORE | _POSITIONS)
 PATCH = OneOf(name="patch", pages=_PICTURES)
-LOOKER = OneOf(name="looker", pages=_SOUNDS)
 
 # How it is shown.
 SHOW = OneOf(name="show", pages=_EXPLORE)
