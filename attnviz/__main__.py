@@ -29,7 +29,6 @@ MODULES = (
     "pronouns",
     "relations",
     "index",
-    "verdicts",
     "translators",
     "storytellers",
 )

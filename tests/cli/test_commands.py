@@ -476,9 +476,7 @@ def test_asking_for_help_waits_for_no_model() -> None:
     assert " torch\n" not in answer.stderr
 
 
-@pytest.mark.parametrize(
-    "command", ["trace", "report", "heads", "index", "pronouns", "relations", "verdicts"]
-)
+@pytest.mark.parametrize("command", ["trace", "report", "heads", "index", "pronouns", "relations"])
 def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     command: str, refuse: Say, tmp_path: Path
 ) -> None:
@@ -492,6 +490,5 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     asked: list[object] = [command, *more.get(command, []), "--model"]
     said = refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
     assert "“a/b#bfloat16” says #bfloat16, but dtype is float16. Leave one of them out." in said
-    if command != "verdicts":  # which are computed on the processor alone
-        said = refuse(*asked, "translator", "--device", "cuda")
-        assert "“translator” runs on the processor. Leave cuda out." in said
+    said = refuse(*asked, "translator", "--device", "cuda")
+    assert "“translator” runs on the processor. Leave cuda out." in said

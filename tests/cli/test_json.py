@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from attnviz.cli import translators
-from attnviz.experiments import pairs, syntax, verdicts, verdicts_file
-from attnviz.experiments.progress import Progress
-from attnviz.models import catalogue, resolve
+from attnviz.experiments import pairs, syntax
+from attnviz.models import catalogue
 from attnviz.trained.translator import contest, distance, measures
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS
@@ -41,8 +40,6 @@ def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     first, *more = syntax.bundled()[:3]
     sentences = (first, *more, replace(first, text=long))
     monkeypatch.setattr(syntax, "bundled", lambda: sentences)
-    found = verdicts_file.stored(resolve.entry("minilm"))
-    monkeypatch.setattr(verdicts, "measure", lambda *_: iter([Progress(1, 1, found)]))
     (tmp_path / "pairs.txt").write_text(f"{pairs.EXAMPLE}\n", "utf-8")
     (tmp_path / "corpus.txt").write_text(f"A cat sat on a mat.\n{long}\nIt rains.\n", "utf-8")
     return tmp_path
@@ -50,7 +47,7 @@ def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     "command",
-    [("pronouns", "--pairs", "pairs.txt"), ("relations",), ("verdicts",), ("heads", "corpus.txt")],
+    [("pronouns", "--pairs", "pairs.txt"), ("relations",), ("heads", "corpus.txt")],
     ids=lambda command: command[0],
 )
 def test_the_rows_are_those_of_the_file(command: tuple[str, ...], table: Table, few: Path) -> None:

@@ -18,7 +18,6 @@ from attnviz.app.explore import attention
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import PublishedArrays
-from attnviz.app.heads.behaviour import verdict
 from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.capture.model import ModelInput
 from attnviz.text import isolated
@@ -43,8 +42,6 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedAr
     block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
     if view.kind != "cross" and (seen := window(block.mask)):
         st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
-    with st.container(key="verdict"):
-        verdict.tell(view.model, view.kind, heads.layer - 1, heads.head - 1)
 
 
 def _reach(before: int, after: int) -> str:

@@ -16,7 +16,6 @@ from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
 from attnviz.app.heads import offers
-from attnviz.app.heads.behaviour import verdict
 from attnviz.app.saving import file_name_of, npz_of, save_file, with_sentence
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
@@ -27,8 +26,7 @@ from attnviz.trace import Trace
 
 
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw what the verdict on the open head rests on, the ways on, and the files."""
-    verdict.offer_evidence(view.model, view.kind, heads.layer - 1, heads.head - 1)
+    """Draw the ways on, and the files."""
     _more_about(view, heads, tokens)
     query = tokens.pair.query if tokens.pair else None
     alone = caches.trace(view.model, view.given).blocks[0].weights_alone

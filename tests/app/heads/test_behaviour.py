@@ -25,14 +25,13 @@ from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
-from attnviz.experiments import behaviour, verdicts_file
+from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
-from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import percent
 from attnviz.trace import Floats
-from tests.app.shown import charts, clean, finished, opened, press, sent, visit, words
+from tests.app.shown import charts, clean, finished, press, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LINES = [TIRED, "The ferry was late again.", "Who left the gate open?", "Bees dance, and bears dance, too."]
@@ -168,32 +167,6 @@ def test_a_pasted_text() -> None:
     clean(press(app, f"Open {group[1]}"))
     opened = [app.number_input(key=key).value for key in ("layer", "head")]
     assert opened == [int(part) for part in group[1].split("-")]
-
-
-@pytest.mark.parametrize("page", ["behaviour", "explore"])
-def test_opening_a_head_shows_its_verdict(page: str) -> None:
-    app = visit(page, text=TIRED, layer="2", head="9")
-    known = verdicts_file.stored(resolve.entry("minilm"))
-    assert known is not None
-    assert known.told(1, 8) in words(app)
-    if page == "explore":
-        app = opened(app, "what was measured")
-    assert known.evidence(1, 8) in words(app)
-    app = visit(page, text=TIRED, layer="1", head="7")
-    if page == "explore":
-        app = opened(app, "what was measured")
-    assert "gives the first token, \\[CLS\\], **" in words(app)
-    assert "If the first token, \\[CLS\\] is replaced, a token’s output turns (1 − cosine" in words(app)
-    told = words(visit(page, text=TIRED, model="translator", layer="1", head="1"))
-    assert "not measured for this model. `python -m attnviz verdicts --model translator` measures it." in told
-
-
-def test_the_table_has_the_verdicts_of_the_model_that_has_some() -> None:
-    app = visit("behaviour", text=TIRED)
-    known = verdicts_file.stored(resolve.entry("minilm"))
-    assert known is not None
-    assert list(app.dataframe[0].value["verdict"]) == [each.stamp for each in known.heads]
-    assert "verdict" not in visit("behaviour", text=TIRED, model="translator").dataframe[0].value
 
 
 def test_a_pair_shows_blocks() -> None:
@@ -390,16 +363,6 @@ def test_the_file_has_every_number() -> None:
     expected = to_the_previous(TIRED)
     for (layer, head), mean in shown.items():
         assert mean == pytest.approx(expected[int(layer) - 1, int(head) - 1], abs=1e-5)
-    known = verdicts_file.stored(resolve.entry("minilm"))
-    assert known is not None
-    stamped = {
-        (int(row["layer"]), int(row["head"]), row["rule"]): row["verdict"] for row in rows if row["verdict"]
-    }
-    labelled = [
-        (each.layer + 1, each.head + 1, each.label.name, each.stamp) for each in known.heads if each.label
-    ]
-    assert stamped == {tuple(at): stamp for *at, stamp in labelled if stamp}
-    assert all(line.endswith(",") for line in csv_of(of_sentence("translator", TIRED)).splitlines()[1:])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from attnviz.analysis.rules import OF_ALL, OF_WORDS, Rule
 from attnviz.analysis.tally import OF_PLACES, RULES, Figures
 from attnviz.app import caches, controls, markdown
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.behaviour import verdict
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, evenly, spread, written
@@ -52,7 +51,6 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
     with right:
         tell(findings)
         st.markdown(_rule(findings, findings.tally.of(chosen.rule.name)))
-        verdict.tell(chosen.entry.name, chosen.kind, chosen.layer, chosen.head)
 
 
 def _map(findings: Findings, chosen: RuledHead) -> None:
@@ -73,12 +71,11 @@ def _map(findings: Findings, chosen: RuledHead) -> None:
 
 
 def counted(findings: Findings, chosen: RuledHead) -> None:
-    """Draw how the rule is counted, whom Explore's filter finds by it, and what the verdict rests on."""
+    """Draw how the rule is counted, and whom Explore's filter finds by it."""
     figures = findings.tally.of(chosen.rule.name)
     st.markdown(f"{_compared(figures)}\n\n{_counted(findings, figures)}")
     if findings.text is not None:
         _by_filter(chosen, findings.text)
-    verdict.measured(chosen.entry.name, chosen.kind, chosen.layer, chosen.head)
 
 
 def _by_filter(chosen: RuledHead, text: str) -> None:

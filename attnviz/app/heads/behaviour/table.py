@@ -9,16 +9,15 @@ import streamlit as st
 
 from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
-from attnviz.analysis.table import Cell, Cells, facts_text
+from attnviz.analysis.table import Cell, facts_text
 from attnviz.analysis.tally import COLUMNS, RULES, rows
-from attnviz.app import caches, markdown
-from attnviz.app.heads.behaviour import choices, verdict
+from attnviz.app import caches
+from attnviz.app.heads.behaviour import choices
 from attnviz.app.heads.behaviour.alike import LETTERS
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
 from attnviz.app.saving import file_name_of, save_file, with_sentence
-from attnviz.experiments.verdicts import METHOD
 
 
 def draw(findings: Findings, chosen: RuledHead) -> None:
@@ -44,9 +43,6 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
                 min_value=0.0,
                 max_value=100.0 if share else float(np.nanmax(means)) or 1.0,
             )
-    if known := verdict.stored(findings.model):
-        columns["verdict"] = [known.of(*at).stamp for at in np.ndindex(findings.tally.shape)]
-        looks["verdict"] = st.column_config.TextColumn("verdict", help=markdown.plain(METHOD))
     columns["shape"] = [SHAPES[number].name for number in findings.shapes.shapes.ravel()]
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
     st.dataframe(columns, column_config=looks, hide_index=True, height=320)
@@ -57,24 +53,15 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
 
 
 def csv_of(findings: Findings) -> str:
-    """The table of the command `heads`, with what was read, and what each rule counts, in every row.
-
-    A verdict, where there is one, stands in the line of the rule by which the head is named.
-    """
+    """The table of the command `heads`, with what was read, and what each rule counts, in every row."""
     counts = {
         rule.name: f"on average a token {rule.defined(findings.special)}; counted: {rule.meaning}"
         for rule in RULES
-    }
-    known = verdict.stored(findings.model)
-    stamps: dict[Cells, str] = {
-        (each.layer + 1, each.head + 1, each.label.name): each.stamp
-        for each in (known.heads if known else ())
-        if each.label
     }
     facts: dict[str, Cell] = {
         "model": findings.model,
         "text": findings.text or "",
         "tokens": int(findings.tally.tokens),
     }
-    lines = ((*line, counts[str(line[2])], stamps.get(tuple(line[:3]), "")) for line in rows(findings.tally))
-    return facts_text(facts, (*COLUMNS, "what is counted", "verdict"), lines)
+    lines = ((*line, counts[str(line[2])]) for line in rows(findings.tally))
+    return facts_text(facts, (*COLUMNS, "what is counted"), lines)
