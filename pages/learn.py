@@ -32,6 +32,4 @@ with page("learn", "Learn", lambda: None):
         "A small language model, trained for these pages on stories made by rules: watch it write, and see "
         "what it reads for each word.",
     )
-    st.page_link(
-        "pages/classroom.py", label="For teachers: plans, handouts, assignments", icon=":material/groups:"
-    )
+    st.page_link("pages/classroom.py", label="For teachers: lesson plans, a room", icon=":material/groups:")

@@ -52,7 +52,7 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     commands = re.findall(r"^\$ attnviz (.+)$", INDEX.read_text("utf-8"), re.MULTILINE)
     assert [command for command in commands if command_line.main(shlex.split(command)) != 0] == []
     assert served
-    assert {file.name for file in tmp_path.iterdir()} == {"dog.npz", "dog.html", "handout.html"}
+    assert {file.name for file in tmp_path.iterdir()} == {"dog.npz", "dog.html", "page.html"}
 
 
 @pytest.mark.parametrize(

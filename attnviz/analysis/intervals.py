@@ -1,11 +1,10 @@
-"""Intervals for shares of right answers and for ratios of sums, and how good the best of many guessers is."""
+"""Intervals for shares of right answers, and how good the best of many guessers is."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -45,55 +44,6 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     reach = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     low, high = ((middle + sign * reach) / (1 + z * z / total) for sign in (-1, 1))
     return (0.0 if right == 0 else low), (1.0 if right == total else high)
-
-
-@dataclass(frozen=True, eq=False)
-class Ratios:
-    """Ratios of sums over sentences, or differences of such.
-
-    Attributes:
-        values: [...], each Σ part / Σ whole, or a difference of two.
-        pulls: [..., sentence], how far each sentence pulls the value from what it would be without it, times
-            the number of sentences, as far as that is linear: (part − ratio · whole) / mean whole. They sum
-            to 0.
-    """
-
-    values: Doubles
-    pulls: Doubles
-
-    @classmethod
-    def of(cls, parts: Doubles, wholes: Doubles) -> Ratios:
-        """Those of [..., sentence]; 0 where the wholes sum to 0."""
-        values = _divided(parts.sum(axis=-1), wholes.sum(axis=-1))
-        apart = parts - values[..., None] * wholes
-        return cls(values, _divided(apart, wholes.mean(axis=-1, keepdims=True)))
-
-    def __sub__(self, other: Ratios) -> Ratios:
-        """The differences; both are of the same sentences, so that what moves both alike moves nothing."""
-        return Ratios(self.values - other.values, self.pulls - other.pulls)
-
-    def intervals(self, confidence: float = CONFIDENCE) -> tuple[Doubles, Doubles]:
-        """Confidence intervals by linearization (Cochran 1977, “Sampling Techniques”, chapter 6).
-
-        A ratio varies, to first order, as the mean of n independent pulls: value ± z·√(Σ pull² / (n(n − 1))).
-
-        Args:
-            confidence: how often it holds the true value.
-
-        Returns:
-            Their lower and their upper ends, [...].
-        """
-        n = self.pulls.shape[-1]
-        error = np.sqrt((self.pulls**2).sum(axis=-1) / (n * (n - 1)))
-        reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
-        return self.values - reach, self.values + reach
-
-
-def _divided(sums: Doubles, by: Doubles) -> Doubles:
-    """0 where there is nothing to divide by."""
-    above, below = np.broadcast_arrays(sums, by)
-    found: Doubles = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
-    return found
 
 
 def expected_best(totals: Sequence[int], chance: float) -> float:

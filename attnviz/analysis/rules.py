@@ -361,34 +361,6 @@ def _scores(
     return np.asarray(counts, dtype=np.bool_), score, raw
 
 
-def pointed_at(rule: Rule, layout: Layout, mask: Mask) -> Mask:
-    """Where a rule looks: bool [text, query, key], True if a head scores by looking from there to there.
-
-    A head that gives one key all its attention scores 1 where the rule is about that key, else 0: so each key
-    is tried, and no place needs a definition of its own.
-
-    Args:
-        rule: about places; not “focused”, which is about whatever a head looks at most.
-        layout: of the texts; n of its queries and keys are ordinary.
-        mask: [query, key] of all tokens, True where a query may look.
-
-    Returns:
-        [text, n, key]: of ordinary queries, to all keys.
-    """
-    texts, keys = len(layout.alike), mask.shape[1]
-    found = np.zeros((texts, len(layout.queries), keys), dtype=np.bool_)
-    for key in range(keys):
-        alone = np.zeros((texts, 1, *mask.shape), dtype=np.float32)
-        alone[..., key] = mask[:, key]
-        queries, ordinary = index_of_places(layout.queries), index_of_places(layout.keys)
-        rows = alone[:, :, queries]
-        given, counts = rule.measure(
-            _Weights(layout, mask[queries][:, ordinary], rows, rows[..., ordinary], len(mask))
-        )
-        found[..., key] = (given[:, 0] > 0) & counts
-    return found
-
-
 BESIDE = 3  # keys: the one at the same place, and one on each side
 
 

@@ -19,7 +19,7 @@ ICON = Path(__file__).with_name("icon.png")
 """What stands before a page's name in the browser's tab."""
 
 _BELOW = {
-    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"} | {"assignment"},
+    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
     "heads": {tool.name for tool in TOOLS},
     "about": {"references"},
 }
@@ -133,7 +133,7 @@ TITLES = (
     {name: title for name, (title, _) in _MENU.items()}
     | {lesson.name: lesson.title for lesson in LESSONS if lesson.name != "translate"}
     | {tool.name: tool.label for tool in TOOLS}
-    | {"assignment": "Assignment", "references": "References"}
+    | {"references": "References"}
 )
 """Every page's title, by the name of its file."""
 

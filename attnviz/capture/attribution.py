@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.model import ExpectedToken, Way
 from attnviz.capture.stack import TOLERANCE, Stack, StackForward
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats
 
 # Rows of the Jacobian. More at once take longer, since the numbers leave the processor's cache.
@@ -204,29 +203,3 @@ def _refuse_other_changes(
 def _at(weights: Tensor, keys: Tensor) -> Tensor:
     """[sentence, head, query], what one key gets in each sentence."""
     return torch.stack([each[:, :, key] for each, key in zip(weights, keys.tolist(), strict=True)])
-
-
-def outputs_without(stack: Stack, left_out: Sequence[int], variants: Sequence[Edits]) -> Floats:
-    """Every token's output without some of the tokens, for each of some variants.
-
-    [MASK]'s vector takes the place of theirs, or the mean of all word vectors where there is none.
-
-    Args:
-        left_out: the tokens that are left out, from 0; none: the text as it is.
-        variants: the edits of each; () is the model as it is.
-
-    Returns:
-        [variant, token, d_model].
-
-    Raises:
-        InvalidEdit, ModelNotSupported: the model has no such place, or cannot be changed so.
-    """
-    words = stack.words.detach().clone()
-    words[list(left_out)] = next(stack.stand_ins[way] for way in stack.ways if way in stack.stand_ins)
-    at_once = max(1, _TOKENS_OF_OCCLUSION // len(words))
-    found = []
-    for first in range(0, len(variants), at_once):
-        some = variants[first : first + at_once]
-        with torch.inference_mode():
-            found.append(stack.run(words.expand(len(some), -1, -1), edits=some).output)
-    return owned(torch.cat(found).float())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from attnviz.capture import forward
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.model import WAYS, ExpectedToken, Model, ModelInput, Way, as_model_input
 from attnviz.capture.network import expects
@@ -17,8 +16,6 @@ from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.edit import Edits
-from attnviz.interventions.editing import edited
 from attnviz.models.catalogue import Expects
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Token
@@ -47,18 +44,12 @@ class StackForward(NamedTuple):
 class Run(Protocol):
     """The layers as a function."""
 
-    def __call__(
-        self, words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()
-    ) -> StackForward:
+    def __call__(self, words: Tensor, seen: Tensor | None = None) -> StackForward:
         """What they make of some sentences.
 
         Args:
             words: [sentence, token, d_word], the vectors of as many tokens as the text has, or of fewer.
             seen: [sentence, token], which tokens may be looked at; None: all.
-            edits: of each sentence; none at all: nothing is changed.
-
-        Raises:
-            InvalidEdit, ModelNotSupported: the model has no such place, or cannot be changed so.
         """
 
 
@@ -120,13 +111,11 @@ def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
     tokens, network, tokenizer = model.tokens(text), model.network, model.tokenizer
     paired = bool(network.config.is_encoder_decoder)
     layers: Any = network.get_encoder() if paired else network
-    attentions = [layer for layer in model.layers if not paired or layer.kind == "encoder"]
     table = network.get_input_embeddings()
     ids = torch.tensor([[token.id for token in tokens]])
 
-    def run(edits: Sequence[Edits] = (), **given: Tensor | None) -> StackForward:
-        with forward.intervening(network, attentions, edits):
-            found = layers(**given, output_attentions=True, output_hidden_states=True)
+    def run(**given: Tensor | None) -> StackForward:
+        found = layers(**given, output_attentions=True, output_hidden_states=True)
         return StackForward(found.hidden_states[-1], found.attentions, getattr(found, "logits", None))
 
     with torch.no_grad():
@@ -148,8 +137,8 @@ def _published(model: HuggingFaceModel, text: str | ModelInput) -> Stack:
         tokens,
         words[0],
         _stand_ins(tokenizer, table),
-        lambda words, seen=None, edits=(): run(
-            edits, inputs_embeds=words, attention_mask=None if seen is None else seen.long()
+        lambda words, seen=None: run(
+            inputs_embeds=words, attention_mask=None if seen is None else seen.long()
         ),
         None if paired else expects(network),
         tokenizer.mask,
@@ -165,8 +154,8 @@ def _from_scratch(model: ScratchModel, text: str | ModelInput) -> Stack:
     )
     added = (steps.positions + steps.segments).detach()
 
-    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
-        return _ran(edited(bert, edits).encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        return _ran(bert.encoder, bert.embeddings.norm(words + added[: words.shape[1]]), seen)
 
     stand_ins = _stand_ins(model.tokenizer, bert.embeddings.words)
     return Stack(tokens, steps.words.detach(), stand_ins, run, mask_token=model.tokenizer.mask)
@@ -178,8 +167,8 @@ def _of_translator(model: TranslatorModel, text: str | ModelInput) -> Stack:
     table = network.source_embedding.table
     average = table(torch.arange(table.num_embeddings)).mean(dim=0) * table.embedding_dim**0.5
 
-    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
-        return _ran(edited(network, edits).encoder, words + steps.positions[: words.shape[1]], seen)
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        return _ran(network.encoder, words + steps.positions[: words.shape[1]], seen)
 
     return Stack(tokens, steps.words, {"mean vector": average}, run)
 
@@ -188,11 +177,11 @@ def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
     tokens, network = model.tokens(text), model.storyteller.model
     table = network.table.weight
 
-    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
         mask = causal_mask(words.shape[1])
         if seen is not None:  # a token that no other may look at still sees itself
             mask = mask & (seen.unsqueeze(-2) | torch.eye(words.shape[1], dtype=torch.bool))
-        found = edited(network, edits).read(words, mask)
+        found = network.read(words, mask)
         return StackForward(
             found.output, tuple(layer.attention.attention.weights for layer in found.layers), found.logits
         )

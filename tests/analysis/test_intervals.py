@@ -4,12 +4,11 @@ from itertools import product
 from math import comb, isclose, sqrt
 from statistics import NormalDist
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.intervals import Ratios, chance_of_as_many, expected_best, wilson
+from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
 
 
 def rejects(share: float, right: int, total: int, z: float) -> bool:
@@ -70,26 +69,3 @@ def test_the_chance_of_as_many_right_answers() -> None:
     assert isclose(chance_of_as_many(3, 3, 0.25, guessers=7), 7 / 64)
     assert chance_of_as_many(1, 5, 0.5, guessers=72) == 1
     assert isclose(chance_of_as_many(0, 5, 0.5), 1)
-
-
-def test_the_interval_of_a_ratio_worked_by_hand() -> None:
-    found = Ratios.of(np.array([[1.0, 2.0, 6.0], [0.0, 0.0, 0.0]]), np.array([2.0, 2.0, 2.0]))
-    # 9 / 6 = 1.5; (1 − 3) / 2, (2 − 3) / 2, (6 − 3) / 2; √(3.5 / (3 · 2)).
-    assert found.values == pytest.approx([1.5, 0])
-    assert found.pulls == pytest.approx(np.array([[-1, -0.5, 1.5], [0, 0, 0]]))
-    reach = NormalDist().inv_cdf(0.975) * sqrt(3.5 / 6)
-    assert np.array(found.intervals()) == pytest.approx(np.array([[1.5 - reach, 0], [1.5 + reach, 0]]))
-    other = Ratios.of(np.array([2.0, 1.0, 6.0]), np.array([2.0, 2.0, 2.0]))
-    apart = found - other
-    assert apart.values == pytest.approx([0, -1.5])
-    assert apart.pulls[0] == pytest.approx([-0.5, 0.5, 0])  # what moves both alike moves nothing
-    assert not np.any(Ratios.of(np.ones(3), np.zeros(3)).intervals())
-
-
-def test_the_interval_of_a_ratio_is_near_that_of_drawing_sentences_anew() -> None:
-    draws = np.random.default_rng(4)
-    wholes = draws.gamma(2, size=100)
-    parts = wholes * draws.normal(0.2, 0.3, 100)
-    anew = draws.integers(0, 100, (20_000, 100))
-    expected = np.quantile(parts[anew].sum(axis=1) / wholes[anew].sum(axis=1), [0.025, 0.975])
-    assert np.array(Ratios.of(parts, wholes).intervals()) == pytest.approx(expected, abs=0.01)

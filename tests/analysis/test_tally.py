@@ -9,16 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from attnviz.analysis.rules import pointed_at
 from attnviz.analysis.tally import (
     COLUMNS,
     NAMES,
-    OF_PLACES,
     POINTS,
     RULES,
     Tally,
     labels,
-    layout_of,
     rows,
     tally,
 )
@@ -302,28 +299,3 @@ def test_by_which_rule_heads_are_named() -> None:
     assert [[rule.name if rule else "" for rule in row] for row in found] == [
         ["previous", "", "first", "itself", ""]
     ]
-
-
-def test_where_rules_point() -> None:
-    typed = ["Dog", ",", "dog", "ran", "!"]
-    text, tokens = sentence(typed)
-    layout = layout_of([text], [tokens])
-    expected = {
-        "previous": {1: [], 2: [1], 3: [2], 4: [3], 5: [4]},
-        "next": {1: [2], 2: [3], 3: [4], 4: [5], 5: []},
-        "itself": {place: [place] for place in range(1, 6)},
-        "first": {place: [0] for place in range(1, 6)},
-        "separator": {place: [6] for place in range(1, 6)},
-        "punctuation": {place: [2, 5] for place in range(1, 6)},
-        "same word": {1: [3], 2: [], 3: [1], 4: [], 5: []},
-    }
-    assert [rule.name for rule in OF_PLACES] == list(expected)
-    for rule in OF_PLACES:
-        for mask in (everywhere(7), backwards(7)):
-            [cells] = pointed_at(rule, layout, mask)
-            found = {query + 1: np.flatnonzero(row).tolist() for query, row in enumerate(cells)}
-            reached = {
-                query: [key for key in keys if mask[query, key]]
-                for query, keys in expected[rule.name].items()
-            }
-            assert found == reached

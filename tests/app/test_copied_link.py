@@ -44,7 +44,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("induction", {"in_your_model": "true"}),
     ("watch_a_circuit_form", {}),
     ("who_gets_the_book", {}),
-    ("assignment", {}),
     ("pictures", {}),
 )
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}

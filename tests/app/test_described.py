@@ -40,7 +40,6 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "models": {},
 }
 SHOW_NONE = {
-    "assignment",
     "block",
     "classroom",
     "heads",

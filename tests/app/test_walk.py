@@ -47,7 +47,6 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "pictures": ("selectbox", "patch", "row 3, column 4"),
     "models": ("text_input", "own", "minilm"),
     "references": ("selectbox", "cited", "Lin 1991"),
-    "assignment": ("number_input", "assignment", 7),
 }
 WITHOUT_A_CHOICE = {"about", "classroom", "heads", "learn"}
 

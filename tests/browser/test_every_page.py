@@ -83,7 +83,6 @@ VIEWS = {
     "classroom": View("classroom?open=Everything"),
     "about": View("about"),
     "references": View("references?cited=Clark+et+al.+2019"),
-    "assignment": View("assignment?lesson=5+·+Masks&own_sentence=The+dog+saw+a+cat+as+it+slept."),
 }
 
 

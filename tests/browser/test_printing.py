@@ -1,13 +1,12 @@
 """Every page can be printed, also from the dark theme: light, and in one column on enough sheets."""
 
 import re
-from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.server import Server
-from tests.browser.visit import box_of, reveal, save, visit
+from tests.browser.visit import box_of, reveal, visit
 
 MILLIMETRE = 96 / 25.4  # in CSS pixels
 WIDE, TALL = 180 * MILLIMETRE, (297 - 2 * 14) * MILLIMETRE  # what the margins leave of A4
@@ -78,28 +77,6 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
         expect(page.locator(".st-key-slide-picture")).to_have_css("break-inside", "avoid")
         page.emulate_media(media="null")
         assert printed(page) > 2
-
-
-def test_a_handout_is_printed_whole_without_scripts(
-    page: Page, browser: Browser, server: Server, tmp_path: Path
-) -> None:
-    visit(page, f"{server.url}/classroom?{urlencode({'sentence': LONG, 'handout': '5 · Masks'})}&blanks=3")
-    file = save(page, "Handout (HTML)", tmp_path)
-    with browser.new_context(java_script_enabled=False, offline=True) as context:
-        sheet = context.new_page()
-        sheet.goto(file.as_uri())
-        sheet.emulate_media(media="print")
-        on_each_page = sheet.locator("thead", has_text="Name")
-        expect(on_each_page).to_have_css("display", "table-header-group")
-        expect(on_each_page).to_contain_text("Version 3")
-        expect(sheet.get_by_text("Put these where they belong")).to_be_visible()
-        expect(sheet.get_by_role("heading", name="Key")).to_be_visible()
-        for paper, wide in (("A4", 210 - 28), ("Letter", 215.9 - 28)):
-            sheet.set_viewport_size({"width": int(wide * MILLIMETRE), "height": 1100})
-            ends = "all => Math.max(...all.map(one => one.getBoundingClientRect().right))"
-            assert sheet.locator("body *").evaluate_all(ends) <= wide * MILLIMETRE
-            sheets = re.findall(rb"/Type\s*/Page\b", sheet.pdf(format=paper))
-            assert len(sheets) == 3, "the question, its numbers and the key have their own sheets"
 
 
 def test_a_picture_of_sixty_tokens_is_on_one_sheet(page: Page, server: Server) -> None:

@@ -3,7 +3,6 @@
 import copy
 import gc
 import weakref
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -22,7 +21,6 @@ from attnviz.capture.model import ExpectedToken, Model, Way
 from attnviz.capture.stack import Stack, StackForward, expected, stack_of
 from attnviz.capture.translator import TranslatorModel, words
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.edit import Edits
 from attnviz.transformer import multi_head
 from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
 from tests.capture.tiny import SENTENCE, FolderOf
@@ -179,8 +177,8 @@ def test_between_two_steps_nothing_of_the_passes_is_held(
     stack = stack_of(loading.load(str(folder_of("bert"))), SENTENCE)
     kept: list[weakref.ref[Any]] = []
 
-    def run(words: Tensor, seen: Tensor | None = None, edits: Sequence[Edits] = ()) -> StackForward:
-        ran = stack.run(words, seen, edits)
+    def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
+        ran = stack.run(words, seen)
         kept.extend(map(weakref.ref, (words, ran.output, *ran.weights)))
         return ran
 
@@ -338,7 +336,7 @@ def test_a_model_that_counts_its_places_by_the_mask_masks_no_key(family: str, fo
 
 def test_a_model_that_heeds_no_mask_masks_no_key(minilm: Model) -> None:
     stack = stack_of(minilm, TIRED)
-    deaf = replace(stack, run=lambda words, _=None, edits=(): stack.run(words, edits=edits))
+    deaf = replace(stack, run=lambda words, _=None: stack.run(words))
     with pytest.raises(ModelNotSupported, match="changes more than who is looked at"):
         all_occluded(deaf, 9, None, "key masked")
 

@@ -5,13 +5,11 @@ import pytest
 import torch
 
 from attnviz.capture import loading
-from attnviz.capture.attribution import outputs_without
 from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.model import WAYS, ModelInput
+from attnviz.capture.model import WAYS
 from attnviz.capture.pictures import SeeingModel
 from attnviz.capture.stack import expected, stack_of
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
 from attnviz.models.families import TEXT_TOWERS
 from attnviz.trained.storyteller.sizes import SIZES
@@ -44,33 +42,6 @@ def test_the_weights_are_those_of_the_trace(name: str, folder_of: FolderOf) -> N
         atol=1e-6,
     )
     assert ran.output.shape == (1, len(stack.tokens), entry.d_model)
-
-
-@pytest.mark.parametrize("name", ["minilm", "minilm-scratch", "translator", *SIZES, "t5"])
-def test_edits_do_what_they_do_in_the_model(name: str, folder_of: FolderOf) -> None:
-    text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)
-    model, entry = loading.load(name), resolve.entry(name)
-    kind = entry.kinds[0]
-    mean = np.linspace(-1, 1, entry.d_head, dtype=np.float32)[None]
-    edits: list[Edits] = [
-        (),
-        (Edit(kind, 1, 0), Edit(kind, 0, 1)),
-        (HeadOutput(kind, 0, 0, mean),),
-    ]
-    given = ModelInput(text, target=text if "t5" in name else None)
-    expected = model.outcomes(given, edits)
-    found = outputs_without(stack_of(model, text), (), edits)
-    np.testing.assert_allclose(
-        found, expected.states if expected.source is None else expected.source, atol=1e-5
-    )
-    assert np.abs(found[1:] - found[0]).max(axis=(1, 2)).min() > 1e-3
-
-
-def test_a_word_is_left_out_of_an_edited_model() -> None:
-    model, edits = loading.load("minilm"), [(Edit("encoder", 1, 0),), ()]
-    expected = model.outcomes(TIRED.replace("dog", "[MASK]").replace("road", "[MASK]"), edits).states
-    found = outputs_without(stack_of(model, TIRED), (2, 7), edits)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_both_bundled_berts_put_out_the_same() -> None:

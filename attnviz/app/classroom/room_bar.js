@@ -10,7 +10,6 @@ import styles from "./room_bar.css";
 const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
 const MOST_TRIES = 5;
-const ASSIGNMENT = "assignment"; // who works on it is not carried off: following pauses
 const [ASK, END] = ["Ask this page's question", "End it for all?"];
 const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
@@ -25,7 +24,6 @@ const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]
 let done = ""; // the last wish
 let taken = ""; // the last view of the teacher's that this page went to
 let folded = false;
-let returning = false; // whether the visitor asked to follow again, and goes with the next view
 /** @type {{ view: import("./room.js").PlaceOfTeacher, tries: number }} */
 let goal = null; // where this page is going, until Python has drawn it
 
@@ -62,8 +60,6 @@ class RoomBar extends View {
     this.aiming = false;
     this.clicked = (event) => this.pointAt(event);
     for (const each of OF_A_CLICK) window.addEventListener(each, this.clicked, { capture: true });
-    const begun = ({ target }) => target.closest(".stMain") && !target.closest(".st-key-room-bar");
-    this.listen({ focusin: (event) => this.working && begun(event) && room.follow(false) });
     this.changed = () => this.data && (room.called ? this.turn(true) : this.draw());
     room.addEventListener("change", this.changed);
     this.onResize(() => {
@@ -103,7 +99,7 @@ class RoomBar extends View {
   /** Follows the teacher from now on, or not any more.
    * @param {boolean} on */
   turn(on) {
-    [returning, taken] = [on, ""];
+    taken = "";
     room.follow(on);
   }
 
@@ -159,7 +155,6 @@ class RoomBar extends View {
     if (this.aiming && !point) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow${people.following === 1 ? "s" : ""}.${pointed}`;
     if (poll?.open && poll.mine === null) return "Your teacher asks: choose one.";
-    if (!room.follows && this.data.page === ASSIGNMENT) return "Following is paused: this page stays.";
     if (!room.follows) return "You look around on your own.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
@@ -230,21 +225,11 @@ class RoomBar extends View {
     return this.draw();
   }
 
-  /** Whether the page is a student's work, from which nobody is carried off. */
-  get working() {
-    return room.follows && this.data?.page === ASSIGNMENT;
-  }
-
   /** @param {import("./room.js").PlaceOfTeacher | false} view where the teacher is */
   goTo(view) {
     if (!view) return;
     const text = JSON.stringify(view);
     if (text === taken) return;
-    if (this.working && view.path !== ASSIGNMENT && !returning) {
-      room.follow(false);
-      return;
-    }
-    returning &&= view.path === ASSIGNMENT; // the page that the teacher has left may be told a moment later
     taken = text;
     goal = { view, tries: 0 };
     this.arrive();

@@ -42,7 +42,6 @@ def for_teachers() -> None:
     """Draw the heading over what is for teachers, and what one presses there."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header("For teachers", anchor=False, width="content")
-        st.page_link("pages/assignment.py", label="Give an assignment", icon=":material/assignment:")
         if bar.seat().teaches and st.button("Cover all answers again", on_click=_cover):
             st.toast("All answers are covered, here and on the pages that follow.")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
@@ -24,7 +24,6 @@ class Choice(Generic[Value]):
     Attributes:
         name: the link's parameter, and the key of the widget.
         pages: the pages that have it.
-        former: its names in links made earlier.
         always: whether the address names it even where the visitor left it as it was: elsewhere, another
             value may stand there first.
         carried: whether a link from page to page can name it although both pages have a widget for it.
@@ -34,7 +33,6 @@ class Choice(Generic[Value]):
 
     name: str
     pages: frozenset[str]
-    former: tuple[str, ...] = ()
     always: bool = False
     carried: bool = False
     copied: bool = True
@@ -172,14 +170,9 @@ class Real(Choice[float]):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Choice[Any]):
-    """One of several options: texts, or whole numbers.
-
-    Attributes:
-        renamed: what options are called now that had another name in links made earlier.
-    """
+    """One of several options: texts, or whole numbers."""
 
     numbers: bool = False
-    renamed: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def parse(self, values: Sequence[str]) -> str | int:  # noqa: D102 - as above
         return int(values[-1]) if self.numbers else values[-1]

@@ -44,14 +44,6 @@ ASK = Text(name="ask", pages=_ASKED_ON)
 OPTIONS = Text(name="options", pages=_ASKED_ON)
 RIGHT = OneOf(name="right", pages=_ASKED_ON)
 
-# An assignment.
-_ASSIGNED = _on("assignment")
-LESSON = OneOf(name="lesson", pages=_ASSIGNED)
-ASSIGNMENT = Number(name="assignment", pages=_ASSIGNED, most=9999)
-OWN_SENTENCE = Text(
-    name="own_sentence", pages=_ASSIGNED, former=("text", "english", "prompt", "unfinished"), always=True
-)
-
 # What reads, and what is read.
 IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)
 MODEL = OneOf(
@@ -68,7 +60,7 @@ UNFINISHED = Text(name="unfinished", pages=_BOOK)
 ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
-READ_WITH = Text(name="read_with", pages=_BEHAVIOUR, former=("pair",))
+READ_WITH = Text(name="read_with", pages=_BEHAVIOUR)
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_PICTURES)
 ROOM = Text(name="room", pages=_on("classroom"))
@@ -90,7 +82,7 @@ STAGE = OneOf(name="stage", pages=_EXPLORE)
 PER_HEAD = Flag(name="scale", pages=_EXPLORE | _COMPARE)
 HIDE = Flag(name="hide", pages=_EXPLORE | _COMPARE | _PLANE)
 MERGE = Flag(name="merge", pages=_EXPLORE)
-FILTER = OneOf(name="filter", pages=_EXPLORE, former=("find",))
+FILTER = OneOf(name="filter", pages=_EXPLORE)
 SORT = Flag(name="sort", pages=_EXPLORE)
 
 # How a model writes on.
@@ -107,7 +99,7 @@ SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
 WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR | _PLANE)
 SOURCE = OneOf(name="source", pages=_BEHAVIOUR | _FIND | _PLANE)
 STRONGEST = OneOf(name="strongest", pages=_BEHAVIOUR)
-RULE = OneOf(name="rule", pages=_BEHAVIOUR, renamed={"relative distance": "far away"})
+RULE = OneOf(name="rule", pages=_BEHAVIOUR)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
 ITSELF = Flag(name="itself", pages=_BEYOND_WEIGHTS)
@@ -137,34 +129,28 @@ AREA = Text(name="area", pages=_PLANE)
 PAIRS = OneOf(name="pairs", pages=_PRONOUNS)
 WHO_LOOKS = OneOf(name="looks", pages=_PRONOUNS)
 CASES = OneOf(name="cases", pages=_PRONOUNS | _GRAMMAR)
-FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS, former=("first",))
-SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS, former=("second",))
+FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS)
+SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS)
 DIRECTION = OneOf(
     name="direction",
     pages=_GRAMMAR,
-    renamed={"Its head word looks": "The word it belongs to looks"},
 )
 RELATION = OneOf(name="relation", pages=_GRAMMAR)
 
-# The handout.
-HANDED_OUT = Several(name="handout", pages=_on("classroom"))
-READ_IN_HANDOUT = Text(name="sentence", pages=_on("classroom"))
-BLANKS = Number(name="blanks", pages=_on("classroom"), most=999)
-
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)
-SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE, former=("temperature",))
+SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE)
 DRAW = Number(name="draw", pages=_AVERAGE, most=99)
 SPENT = Text(name="spent", pages=_MANY_HEADS)
 TORN = Number(name="torn", pages=_CAUSE, least=0, most=GRADES - 1, default=0)
 SPLIT = OneOf(name="split", pages=_AVERAGE)
 D_HEAD = OneOf(name="d", pages=_SCALE, numbers=True)
-VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, least=0, most=9999, default=8, former=("seed",))
+VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, least=0, most=9999, default=8)
 SIX_STEPS_OF = OneOf(name="six_steps_of", pages=_QUERY_KEY_VALUE)
 TRANSLATOR_QUERY = Token(name="translator_query", pages=_QUERY_KEY_VALUE)
 TRANSLATOR_LAYER = Number(name="translator_layer", pages=_QUERY_KEY_VALUE)
 TRANSLATOR_HEAD = Number(name="translator_head", pages=_QUERY_KEY_VALUE)
-STEP = OneOf(name="step_of_six", pages=_QUERY_KEY_VALUE, former=("step",))
+STEP = OneOf(name="step_of_six", pages=_QUERY_KEY_VALUE)
 CONVENTION = OneOf(name="convention", pages=_QUERY_KEY_VALUE)
 HEADS_OF_384 = OneOf(name="heads_of_384", pages=_MANY_HEADS)
 TOKENS_COUNTED = Number(name="tokens_counted", pages=_MANY_HEADS, most=4096, default=128)
@@ -177,7 +163,7 @@ EDITED = Token(name="edited", pages=_MASKS)
 REPLACEMENT = Text(name="replacement", pages=_MASKS)
 ORDER = Number(name="order", pages=_POSITIONS, least=0, most=999)
 ENCODING = OneOf(name="encoding", pages=_POSITIONS)
-DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, default=5, former=("pair",))
+DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, default=5)
 TURNING_PAIR = Number(name="turning_pair", pages=_POSITIONS, default=4)
 SLOPES = OneOf(name="slopes", pages=_POSITIONS)
 SLOPE = Number(name="slope", pages=_POSITIONS, capped=True)
@@ -199,7 +185,7 @@ EDIT = Text(name="edit", pages=_CAUSE)
 LEARNER = OneOf(name="learner", pages=_WATCH)
 PROBE = OneOf(name="probe", pages=_WATCH)
 WATCHED_HEAD = OneOf(name="watched", pages=_WATCH)
-TRAINING_STEP = OneOf(name="training_step", pages=_WATCH, numbers=True, former=("step",))
+TRAINING_STEP = OneOf(name="training_step", pages=_WATCH, numbers=True)
 LEARNING_VIEW = OneOf(name="learning_view", pages=_WATCH)
 LIVE_VARIANT = OneOf(name="live_told", pages=_WATCH)
 LIVE_SEED = Number(name="live_seed", pages=_WATCH | _FORMING, least=0, most=9999)
@@ -230,14 +216,6 @@ TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)
 )
 """All of them, in the order in which a link names them."""
-
-
-MOVED = {
-    ("pronouns", "part", "Grammar"): "grammar",
-    **{("learn", choice.name, ""): "classroom" for choice in (HANDED_OUT, READ_IN_HANDOUT, BLANKS)},
-}
-"""Parts of pages that stand elsewhere now: page, parameter and value in links made earlier (after "", which
-stands for any, the link keeps it), and where."""
 
 
 def of_page(page: str) -> dict[str, Choice[object]]:

@@ -14,8 +14,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.app import markdown
 from attnviz.app.state import memory
-from attnviz.app.state.choice import Choice, Number, OneOf
-from attnviz.app.state.choices import MOVED, TABLE, of_page
+from attnviz.app.state.choice import Choice, Number
+from attnviz.app.state.choices import TABLE, of_page
 
 _PAGE = "the page"
 _VISITED = "the pages of this visit"
@@ -42,11 +42,9 @@ def arrive(name: str) -> None:
     Args:
         name: of the page.
     """
-    _move(name)
     came = page() != name
     memory.put(_PAGE, name)
     memory.put(_VISITED, memory.get(_VISITED, frozenset()) | {name})
-    _rename()
     if not came:
         _go_back()
     _take_carried(came)
@@ -167,33 +165,6 @@ def notices() -> list[str]:
         memory.put(_NOTICE, (now, _differences(memory.get(_ASKED, {}), now)))
     at_first, sentences = memory.get(_NOTICE)
     return list(sentences) if sentences and at_first == given() else []
-
-
-def _move(name: str) -> None:
-    """Open the page where a part of this page stands now, if a link made earlier asks for that part."""
-    for (before, part, value), now in MOVED.items():
-        if name == before and part in st.query_params and value in ("", st.query_params[part]):
-            kept = [each for each in st.query_params if each != part or not value]
-            rest = {each: st.query_params.get_all(each) for each in kept}
-            st.switch_page(f"pages/{now}.py", query_params=rest)
-
-
-def _rename() -> None:
-    """Take a choice, or an option, by the name that it had in links made earlier."""
-    address = set(st.query_params)
-    for choice in of_page(page()).values():
-        if isinstance(choice, OneOf) and choice.name in address:
-            option = st.query_params[choice.name]
-            if option in choice.renamed:
-                choice.set(choice.renamed[option])
-                write(choice, [choice.renamed[option]])
-        for former in address.intersection(choice.former):
-            values = st.query_params.get_all(former)
-            if values and not choice.stands and choice.name not in address:
-                with suppress(ValueError):  # what is no number is told by its new name
-                    choice.set(choice.parse(values))
-                write(choice, values)
-            _delete(former)
 
 
 def _go_back() -> None:
