@@ -1,11 +1,10 @@
-"""Who may look at whom? A mask decides: here you draw it, and see those of your model."""
+"""Who may look at whom? A mask decides: here you draw it."""
 
 import streamlit as st
 
 from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
-from attnviz.app.learn.in_your_model import CHOICES
 from attnviz.app.learn.lesson import lesson, not_shown
-from attnviz.app.learn.masks import own_masks, reach, sections, teacher_forcing
+from attnviz.app.learn.masks import reach, sections, teacher_forcing
 from attnviz.app.state.choices import EDITED, REPLACEMENT
 
 with lesson("masks") as places:
@@ -20,7 +19,6 @@ with lesson("masks") as places:
         ),
         section("Training shows all words at once", teacher_forcing.draw),
         section("Who uses which mask", st.markdown, sections.USED_BY),
-        section("In your model", own_masks.draw, chosen.text).with_choices(*CHOICES),
         section(THE_CODE, sections.code),
         section(NOT_SHOWN, not_shown, sections.LIMITS),
     )

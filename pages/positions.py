@@ -1,9 +1,8 @@
-"""How does attention know the order? Shuffle the words; then four ways to tell it, and your model's own."""
+"""How does attention know the order? Shuffle the words; then four ways to tell it."""
 
 from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
-from attnviz.app.learn.in_your_model import CHOICES
 from attnviz.app.learn.lesson import lesson, not_shown
-from attnviz.app.learn.positions import own_positions, position_kinds, sections
+from attnviz.app.learn.positions import position_kinds, sections
 
 with lesson("positions") as places:
     chosen = places.controls(sections.choose)
@@ -14,7 +13,6 @@ with lesson("positions") as places:
     places.folded(
         kinds.with_choices(*position_kinds.CHOICES),
         section("How the two are compared", sections.compared, read),
-        section("In your model", own_positions.draw, chosen.text).with_choices(*CHOICES),
         section(THE_CODE, sections.code),
         section(NOT_SHOWN, not_shown, sections.LIMITS),
     )

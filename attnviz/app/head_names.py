@@ -20,7 +20,6 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import (
     HEAD,
-    IN_YOUR_MODEL,
     KIND,
     LAYER,
     MODEL,
@@ -113,7 +112,7 @@ def _of_page() -> Read | None:
     said, own = memory.get(_OWN, (None, None))
     if said == page:
         return Read(*own)
-    if page in MODEL.pages - IN_YOUR_MODEL.pages and MODEL.stands:
+    if page in MODEL.pages and MODEL.stands:
         return Read(str(MODEL.get("")), str(TEXT.get("") or ""), kind())
     return None
 

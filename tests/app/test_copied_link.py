@@ -32,8 +32,8 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("query_key_value", {}),
     ("query_key_value", {"six_steps_of": "Translator: French reads English"}),
     ("many_heads", {}),
-    ("masks", {"in_your_model": "true", "mask": "window"}),
-    ("positions", {"in_your_model": "true"}),
+    ("masks", {"mask": "window"}),
+    ("positions", {}),
     ("cross_attention", {}),
     ("block", {}),
     ("translate", {}),
@@ -41,14 +41,14 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("watch_it_learn", {}),
     ("long_distances", {}),
     ("write", {}),
-    ("induction", {"in_your_model": "true"}),
+    ("induction", {}),
     ("watch_a_circuit_form", {}),
     ("who_gets_the_book", {}),
     ("pictures", {}),
 )
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
-KEPT = {"in_your_model", "mask", "open", "scoring", "six_steps_of"}  # for what else is drawn
+KEPT = {"mask", "open", "scoring", "six_steps_of"}  # for what else is drawn
 
 # What is chosen instead of the last option, or typed.
 PICKED = {

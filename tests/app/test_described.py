@@ -15,7 +15,6 @@ TAUGHT, MISLEADING = catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative"
 SENTENCE = "The dog crossed the road as it was too tired."
 READ = {"text": SENTENCE, "model": TAUGHT}
 OTHER = {"other": SENTENCE.replace("tired", "narrow")}
-OPEN = {"in_your_model": "true", "model": TAUGHT}
 
 # By which link each page shows one.
 SHOWN: dict[str, Mapping[str, str]] = {
@@ -28,9 +27,6 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "plane": READ,
     "pronouns": {"model": TAUGHT},
     "grammar": {"model": TAUGHT},
-    "masks": OPEN,
-    "positions": OPEN,
-    "induction": OPEN,
     "query_key_value": {"open": NOT_SHOWN, "six_steps_of": "Translator: French reads English"},
     "cross_attention": {"open": "The same, trained for it"},
     "translate": {},
@@ -43,9 +39,12 @@ SHOW_NONE = {
     "block",
     "classroom",
     "heads",
+    "induction",
     "learn",
     "many_heads",
+    "masks",
     "pictures",
+    "positions",
     "references",
     "scale",
     "watch_a_circuit_form",

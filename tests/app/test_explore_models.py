@@ -70,8 +70,8 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
     assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
-    for page in ("plane", "intervene", "positions", "masks"):
-        other = try_page(page, model=model, text=PROMPT, in_your_model="true")
+    for page in ("plane", "intervene"):
+        other = try_page(page, model=model, text=PROMPT)
         said = " ".join(each.value for each in (*other.error, *other.warning))
         assert "Its weights, which transformers returns, are shown alone" in said, page
     for page in ("behaviour", "compare"):
@@ -109,8 +109,8 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
     assert "minus the head’s sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "to the head’s sink, if it has one, and not to a token" in drawn["note"]
-    for page in ("plane", "masks", "positions", "intervene", "behaviour", "compare"):
-        clean(try_page(page, model=model, text=PROMPT, in_your_model="true"))
+    for page in ("plane", "intervene", "behaviour", "compare"):
+        clean(try_page(page, model=model, text=PROMPT))
 
 
 def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:

@@ -336,12 +336,9 @@ def assert_outputs_moved(page: Page) -> None:
         assert same == change.unchanged.tolist()
 
 
-IN_YOUR_MODEL = {"in_your_model": "true", "model": "translator", "own_kind": "Decoder"}
-
-
 def test_masks(page: Page, server: Server) -> None:
     changed = {"edited": "3 dog", "replacement": "cat"}
-    lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1, **changed, **IN_YOUR_MODEL)
+    lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1, **changed)
     assert_outputs_moved(page)
     mask = masks.cells("window", 15, 2, 1).copy()
     assert_masked(page, mask)
@@ -418,10 +415,6 @@ def test_positions(page: Page, server: Server) -> None:
         wait_idle(page)
         assert_asked(page, encoding=kind)
     expect(page.get_by_text("0.5, 0.25, 0.125, 0.0625")).to_be_visible()
-    page.locator("summary").filter(has_text="Choose a model").press("Enter")
-    expect(page.get_by_text("The vector of the first place has the length")).to_be_visible()
-    wait_idle(page)
-    assert_asked(page, in_your_model="true")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 

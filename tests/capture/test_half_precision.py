@@ -11,7 +11,6 @@ from transformers import PreTrainedModel
 from transformers.models.gpt_oss.modeling_gpt_oss import eager_attention_forward
 
 import attnviz
-from attnviz.app.learn.positions.compute import positions
 from attnviz.capture import loading
 from attnviz.capture.recorder import attend
 from attnviz.capture.residual_stream import residual_stream
@@ -174,5 +173,3 @@ def test_what_is_computed_on_the_processor_alone_says_so(
         residual_stream(model, SENTENCE, 3, "decoder")
     with pytest.raises(ModelNotSupported, match=said):
         stack_of(model, SENTENCE)
-    with pytest.raises(ModelNotSupported, match=said):
-        positions(str(stored))

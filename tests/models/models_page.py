@@ -9,11 +9,8 @@ import numpy as np
 
 import attnviz
 from attnviz.capture import custom_attention, loading
-from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import TOLERANCE
 from attnviz.capture.network import in_silence
-from attnviz.capture.pictures import SeeingModel
-from attnviz.capture.positions import positions_of
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from attnviz.models.families import OF_ANY_SIZE
@@ -78,14 +75,6 @@ NAMES = {
     "falcon": "Falcon",
 }
 
-WAYS = {
-    "table": "a vector for each place",
-    "turns": "rotary: queries and keys are turned",
-    "slopes": "ALiBi",
-    "biases": "a bias by distance",
-    "relative": "a bias by distance and content",
-}
-
 
 def backwards(tokens: int) -> Mask:
     """[query, key], True where a token looks at itself or at what was before it."""
@@ -97,18 +86,11 @@ def told(folder: Path) -> str:
     trace = captured(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
     opened = [trace, in_memory(folder), weights_alone(folder, sink)]
-    model = loading.load(str(folder))
-    assert isinstance(model, HuggingFaceModel | SeeingModel)
-    try:
-        ways = dict.fromkeys(WAYS[way.kind] for way in positions_of(model.network).ways)
-    except ModelNotSupported:
-        ways = {"in a way that is not shown": None}
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
         *(equal(found, own_weights(folder)) for found in opened),
-        "; ".join(ways),
         "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
     return f"| {' | '.join(cells)} |"
@@ -207,8 +189,8 @@ score more where it has one, gives the weights again over the cells that the mas
 Other families that are built in the same way work as well. Every model is checked like this when it is
 loaded. If a weight is off by more than {tolerance:g}, the weights that transformers returns are shown alone.
 
-| family | `model_type` | attention | folder | object | weights alone | order of the tokens | besides |
-|---|---|---|---|---|---|---|---|
+| family | `model_type` | attention | folder | object | weights alone | besides |
+|---|---|---|---|---|---|---|
 {shown}
 
 The encoder of an encoder–decoder is shown alone, as `T5EncoderModel` has it, or as `model.get_encoder()`

@@ -28,7 +28,6 @@ class Choice(Generic[Value]):
             value may stand there first.
         carried: whether a link from page to page can name it although both pages have a widget for it.
         copied: whether "Copy link" names it.
-        within: a choice that must be on; else this one is no part of the link.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Choice(Generic[Value]):
     always: bool = False
     carried: bool = False
     copied: bool = True
-    within: Flag | None = None
 
     @property
     def stands(self) -> bool:

@@ -24,9 +24,7 @@ _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
 _INDUCTION, _BOOK, _FORMING = _on("induction"), _on("who_gets_the_book"), _on("watch_a_circuit_form")
-_SHOWING_WEIGHTS = _MASKS | _POSITIONS
-_WITH_OWN_MODEL = _SHOWING_WEIGHTS | _INDUCTION
-_WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _SHOWING_WEIGHTS
+_WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS | _POSITIONS
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
 READ_BY_STORYTELLER = _WRITE | _INDUCTION | _BOOK | _FORMING
@@ -45,10 +43,7 @@ OPTIONS = Text(name="options", pages=_ASKED_ON)
 RIGHT = OneOf(name="right", pages=_ASKED_ON)
 
 # What reads, and what is read.
-IN_YOUR_MODEL = Flag(name="in_your_model", pages=_WITH_OWN_MODEL)
-MODEL = OneOf(
-    name="model", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_OWN_MODEL, carried=True, within=IN_YOUR_MODEL
-)
+MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _PICTURES, carried=True)
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
@@ -203,31 +198,13 @@ FORMING_HEAD = OneOf(name="forming_head", pages=_FORMING)
 FORMING_VIEW = OneOf(name="forming_view", pages=_FORMING)
 FORMING_STEPS = OneOf(name="forming_steps", pages=_FORMING, numbers=True)
 
-# "In your model", on some Learn pages.
-OWN_KIND = OneOf(name="own_kind", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL)
-OWN_PART = OneOf(name="own_part", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL)
-OWN_LAYER = OneOf(name="own_layer", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL)
-OWN_HEAD = OneOf(name="own_head", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL)
-OWN_QUERY = Token(name="own_query", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL)
-OWN_KEY = Token(name="own_key", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL)
-OWN_PAIR = Number(name="own_pair", pages=_SHOWING_WEIGHTS, within=IN_YOUR_MODEL, capped=True)
-
 TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)
 )
 """All of them, in the order in which a link names them."""
 
 
-def of_page(page: str) -> dict[str, Choice[object]]:
-    """The choices that a page has now, by name; without those of a section that is closed."""
-    return {choice.name: choice for choice in _on_page(page) if _open(choice, page)}
-
-
 @cache
-def _on_page(page: str) -> tuple[Choice[object], ...]:
-    return tuple(choice for choice in TABLE if page in choice.pages)
-
-
-def _open(choice: Choice[object], page: str) -> bool:
-    within = choice.within
-    return within is None or page not in within.pages or within.on
+def of_page(page: str) -> dict[str, Choice[object]]:
+    """The choices that a page has, by name."""
+    return {choice.name: choice for choice in TABLE if page in choice.pages}

@@ -87,10 +87,5 @@ def test_other_words_are_drawn() -> None:
     assert clean(press(app, "Other words")).session_state["said_twice"] == random_words(4)
 
 
-def test_the_same_is_asked_of_bert_and_of_the_visitors_model() -> None:
-    told = words(visit("induction"))
-    assert "**None** reaches 40 %." in told
-    assert "it has one" not in told
-    assert "**has a head that looks like one**" in words(
-        visit("induction", in_your_model="true", model="storyteller")
-    )
+def test_the_same_is_asked_of_bert() -> None:
+    assert "**None** reaches 40 %." in words(visit("induction", open="In BERT"))

@@ -12,8 +12,7 @@ from hypothesis.extra import numpy as arrays
 from attnviz.app.learn import compute
 from attnviz.app.learn.masks import compute as masks
 from attnviz.capture import loading
-from attnviz.capture.model import ModelInput
-from attnviz.errors import AttnvizError, InvalidMask, ModelNotSupported
+from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.trace import Mask
 from attnviz.trained.translator.translator import source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
@@ -99,36 +98,6 @@ def test_in_the_first_layer_the_open_cells_share_what_the_closed_ones_had() -> N
     # Not so in the second: its queries and keys are others.
     left = np.where(mask, free[1], 0)
     assert np.abs(behind[1] - left / left.sum(axis=-1, keepdims=True)).max() > 0.01
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        (masks.cells("none", 5), masks.Shape("none")),
-        (masks.cells("causal", 5), masks.Shape("causal", closed=10)),
-        (masks.cells("window", 5, 2, 1), masks.Shape("window", 2, 1, closed=9)),
-        (masks.cells("window", 5, 1, 0), masks.Shape("window", 1, 0, closed=16)),
-        (masks.cells("window", 5, 4, 1), masks.Shape("window", 4, 1, closed=6)),
-        (masks.cells("window", 5, 7, 0), masks.Shape("causal", closed=10)),
-        (masks.cells("padding", 5, 2), masks.Shape("other", closed=10)),
-        (masks.cells("prefix", 5, 3), masks.Shape("other", closed=7)),
-        (np.ones((3, 5), np.bool_), masks.Shape("none")),
-        (np.tri(3, 5, dtype=np.bool_), masks.Shape("other", closed=9)),
-    ],
-)
-def test_a_mask_is_called_what_it_is(cells: Mask, expected: masks.Shape) -> None:
-    assert masks.shape_of(cells) == expected
-
-
-def test_layers_with_one_mask_are_told_together() -> None:
-    found = masks.own_masks(loading.trace("translator", ModelInput("The dog was tired.")))
-    assert [(own.kind, own.layers, own.shape.kind) for own in found] == [
-        ("encoder", (0, 1), "none"),
-        ("decoder", (0,), "causal"),
-        ("cross", (0,), "none"),
-    ]
-    with pytest.raises(ModelNotSupported, match="sees no pictures"):
-        masks.masks_for_pictures("minilm")
 
 
 @pytest.mark.parametrize("text", [TIRED, PIECES, "Why not?"])

@@ -1,7 +1,5 @@
 """Without positions a shuffle shuffles the outputs; four kinds of positions; a model's own positions."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -11,12 +9,6 @@ from hypothesis import strategies as st
 from attnviz.app.learn.compute import bert, run, token_ids, tokens
 from attnviz.app.learn.positions import compute
 from attnviz.app.learn.positions.compute import REACH, STARTS, encode, set_experiment, shuffled
-from attnviz.capture import loading
-from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.positions import Relative, Table, Turns
-from attnviz.capture.recorder import recording
-from attnviz.transformer.rotary import rotate
-from tests.capture.tiny import SENTENCE, tiny
 
 TIRED = "The dog did not cross the road as it was too tired."
 ROUNDING = 1e-5  # float32 holds 7 digits; the outputs are about 1
@@ -149,66 +141,3 @@ def test_biases_fall_by_the_slope_and_nobody_looks_ahead() -> None:
     assert np.isnan(found.bias[0, 2]).tolist() == [False, False, False, True, True]
     assert found.by_distance[7, :3].tolist() == [0, -1 / 256, -2 / 256]
     assert found.slopes[2] == 1 / 8
-
-
-def floats(rows: list[list[float]]) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    array = np.array(rows, np.float32)
-    array.setflags(write=False)
-    return array
-
-
-def test_the_lessons_bert_and_the_translator_have_tables_of_ours() -> None:
-    [scratch], [minilm] = (compute.positions(name).ways for name in ("minilm-scratch", "minilm"))
-    assert isinstance(scratch, Table)
-    assert isinstance(minilm, Table)
-    np.testing.assert_array_equal(scratch.vectors, minilm.vectors)
-    encoder, decoder = compute.positions("translator").ways
-    assert isinstance(encoder, Table)
-    assert (encoder.part, decoder.part, encoder.learned) == ("encoder", "decoder", False)
-    assert encoder.vectors[3, :2] == pytest.approx([np.sin(3), np.cos(3)])
-
-
-def test_the_storyteller_s_turns_are_those_of_its_attention() -> None:
-    [turns] = compute.positions("storyteller").ways
-    assert isinstance(turns, Turns)
-    assert turns.layers == (0, 1)
-    vectors = torch.randn(5, turns.d_head)
-    np.testing.assert_allclose(
-        turns.turned(vectors.numpy(), np.arange(5)), rotate(vectors, torch.arange(5)), atol=1e-6
-    )
-
-
-@pytest.mark.parametrize("family", ["llama", "gptj"])
-def test_a_moved_key_scores_as_in_a_model_that_is_told_of_the_move(family: str, tmp_path: Path) -> None:
-    model = loading.load(str(tiny(family, tmp_path / family)))
-    assert isinstance(model, HuggingFaceModel)
-    block = model.trace(SENTENCE).block("decoder", 0)
-    [turns] = compute.positions(str(tmp_path / family)).ways
-    assert isinstance(turns, Turns)
-    query, key, head = 7, 3, 2
-    distances, scores = compute.scores_by_distance(block, turns, head, query, key)
-    assert distances.tolist() == [*range(-64, 1)]
-    ids = torch.tensor([[token.id for token in block.query_tokens]])
-    for distance in (-7, -4, -1, 0):
-        places = torch.arange(ids.shape[1])[None]
-        places[0, key] = query + distance
-        with recording() as records, torch.inference_mode():
-            model.network(input_ids=ids, position_ids=places, output_attentions=family == "gptj")
-        [score] = records[0].query[0, head, query][None] @ records[0].key[0, head, key] * records[0].scale
-        assert scores[distances == distance][0] == pytest.approx(float(score), abs=1e-4)
-
-
-def test_patches_are_compared_along_their_rows_and_columns() -> None:
-    # Two rows of three patches: those of a row are alike, those of a column are at right angles.
-    vectors = floats([[9, 9], [1, 0], [2, 0], [3, 0], [0, 1], [0, 1], [0, 4]])
-    across, down = compute.patch_likeness(Table(None, vectors, learned=True, grid=(2, 3)))
-    assert across.tolist() == pytest.approx([1, 1, 1])
-    assert down.tolist() == pytest.approx([1, 0])
-    with pytest.raises(ValueError, match="no rows"):
-        compute.patch_likeness(Table(None, vectors, learned=True))
-
-
-def test_distances_are_compared_with_no_distance() -> None:
-    vectors = floats([[0, 2], [3, 0], [1, 1]])
-    cosines = compute.distance_likeness(Relative(None, np.array([-1, 0, 1]), vectors))
-    assert cosines.tolist() == pytest.approx([0, 1, 0.5**0.5])

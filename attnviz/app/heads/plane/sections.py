@@ -31,9 +31,7 @@ from attnviz.app.heads.plane import many
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.page import bar
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
-from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.errors import AttnvizError
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.sentences import self_attention
 from attnviz.models.catalogue import Entry
@@ -333,11 +331,6 @@ def _notes(chosen: PlaneSelection) -> list[str]:
             "**This model adds a bias for where the two tokens stand.** It is a part of the score that no "
             "place in the plane shows: two keys at the same point can get different weights."
         )
-    if _turns(chosen):
-        notes.append(
-            "**This model turns queries and keys by their place in the text** (rotary positions). The points "
-            "are the vectors after that turn, as the head compares them."
-        )
     if chosen.block.sinks is not None:
         notes.append(
             "**The head has a sink**, a learned score that belongs to no token and enters the softmax of "
@@ -349,23 +342,6 @@ def _notes(chosen: PlaneSelection) -> list[str]:
             "not count as nearest."
         )
     return notes
-
-
-def _turns(chosen: PlaneSelection) -> bool:
-    if chosen.kind == "cross" or not loading.ready(chosen.entry.name):
-        return False  # the model whose opening sentence is stored has a table
-    try:
-        return chosen.layer in _turning_layers(chosen.entry.name)
-    except AttnvizError:  # it tells places apart in a way that attnviz does not know
-        return False
-
-
-@cached(named)
-def _turning_layers(model: str) -> frozenset[int]:
-    """In which layers, from 0, queries and keys are turned by their places."""
-    from attnviz.app.learn.positions.compute import positions
-
-    return frozenset(layer for way in positions(model).ways if way.kind == "turns" for layer in way.layers)
 
 
 @cached(named)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from numpy.typing import NDArray
-from PIL import Image
 from torch import Tensor
 
 from attnviz.app.learn import compute
@@ -20,7 +18,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.translator import words
 from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.models import catalogue
-from attnviz.trace import Block, Floats, Kind, Mask, Trace
+from attnviz.trace import Floats, Mask
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END, START
@@ -79,73 +77,6 @@ def weights(text: str, mask: Mask, head: int) -> Floats:
     steps = compute.run(text, explicit_mask(torch.tensor(mask)))
     found: Floats = owned(torch.stack([layer.attention.attention.weights[head] for layer in steps.layers]))
     return found
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What a model's own mask is, in one word.
-
-    Attributes:
-        kind: "none", "causal", "window" (no token sees farther than so many others) or "other".
-        before, after: of a window, how many tokens before and after itself a query sees.
-        closed: how many cells are closed.
-    """
-
-    kind: Literal["none", "causal", "window", "other"]
-    before: int = 0
-    after: int = 0
-    closed: int = 0
-
-
-def shape_of(mask: Mask) -> Shape:
-    """What kind of mask this is, [query, key]; a window wider than the text looks like none, or causal."""
-    closed = int((~mask).sum())
-    if not closed:
-        return Shape("none")
-    queries, keys = np.nonzero(mask)
-    before, after = int((queries - keys).max()), int((keys - queries).max())
-    if mask.shape[0] != mask.shape[1] or not (mask == window_mask(len(mask), before, after).numpy()).all():
-        return Shape("other", closed=closed)
-    if after == 0 and before == len(mask) - 1:
-        return Shape("causal", closed=closed)
-    return Shape("window", before, after, closed)
-
-
-@dataclass(frozen=True, eq=False)
-class OwnMask:
-    """One mask of a model, and the layers that share it.
-
-    Attributes:
-        kind: of the attention.
-        layers: from 0.
-        mask: [query, key], True where a query may look.
-        shape: what it is.
-    """
-
-    kind: Kind
-    layers: tuple[int, ...]
-    mask: Mask
-    shape: Shape
-
-
-def own_masks(trace: Trace) -> tuple[OwnMask, ...]:
-    """The different masks that a model had when it read, by kind of attention and first layer."""
-    found: dict[tuple[Kind, bytes], list[Block]] = {}
-    for block in trace.blocks:
-        found.setdefault((block.kind, block.mask.tobytes()), []).append(block)
-    return tuple(
-        OwnMask(kind, tuple(block.layer for block in blocks), blocks[0].mask, shape_of(blocks[0].mask))
-        for (kind, _), blocks in found.items()
-    )
-
-
-def masks_for_pictures(name: str) -> tuple[OwnMask, ...]:
-    """`own_masks` of a model that sees pictures, when it looks at a ramp of greys.
-
-    Raises:
-        AttnvizError: there is no such model, or it sees no pictures.
-    """
-    return own_masks(loading.look(name, Image.linear_gradient("L"), "a ramp of greys"))
 
 
 def written(mask: Mask) -> str:

@@ -15,9 +15,8 @@ from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import masks as compute
 from attnviz.app.learn.lesson import guess, the_code
-from attnviz.app.learn.masks import own_masks
 from attnviz.app.learn.masks.mask_editor import MOST_TOKENS, Shows, mask_editor
-from attnviz.app.state.choices import CELLS, IN_YOUR_MODEL, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
+from attnviz.app.state.choices import CELLS, MASK, MASK_AFTER, MASK_SHOWS, MASK_SIZE
 from attnviz.app.weights_picture import weights_picture
 from attnviz.capture import loading
 from attnviz.errors import InvalidMask
@@ -197,7 +196,6 @@ def code() -> None:
         ("attnviz.app.learn.masks.compute", "weights"),
         ("attnviz.transformer.attention", "scaled_dot_product_attention", "_forbid"),
         ("attnviz.app.learn.masks.compute", "reach", "compare_outputs", "teacher_forced"),
-        *(own_masks.CODE if IN_YOUR_MODEL.on else ()),
     )
 
 

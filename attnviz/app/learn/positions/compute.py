@@ -11,22 +11,14 @@ from torch import Tensor
 
 from attnviz.app.learn.compute import bert, read_only, token_ids
 from attnviz.app.learn.compute import tokens as text_tokens
-from attnviz.capture import loading
 from attnviz.capture.arrays import owned
-from attnviz.capture.huggingface import HuggingFaceModel
-from attnviz.capture.pictures import SeeingModel
-from attnviz.capture.positions import Positions, Relative, Table, Turns, positions_of
-from attnviz.capture.scratch import ScratchModel
-from attnviz.capture.storyteller import StorytellerModel
-from attnviz.capture.translator import TranslatorModel
-from attnviz.trace import Block, Floats, Token
-from attnviz.trained.translator.reading import TOKEN_LIMIT
+from attnviz.trace import Floats, Token
 from attnviz.transformer.alibi import alibi_bias, alibi_slopes
 from attnviz.transformer.bert import Bert
 from attnviz.transformer.layers import EncoderSteps
 from attnviz.transformer.masks import causal_mask
 from attnviz.transformer.positions import sinusoidal
-from attnviz.transformer.rotary import BASE, rotary_frequencies, rotate
+from attnviz.transformer.rotary import rotary_frequencies, rotate
 
 D_MODEL = 64
 """The size of the sinusoidal vectors on show: the paper's 512 would not fit on a screen."""
@@ -319,91 +311,3 @@ def alibi(tokens: int, n_heads: int) -> Alibi:
     slopes = alibi_slopes(n_heads)
     bias = alibi_bias(slopes, tokens).masked_fill(~causal_mask(tokens), float("nan"))
     return Alibi(owned(slopes), owned(bias), owned(alibi_bias(slopes, REACH)[:, :, 0]))
-
-
-def positions(name: str) -> Positions:
-    """What the model of that name does about order.
-
-    Raises:
-        AttnvizError: there is no such model, or it tells places apart in a way that attnviz does not know.
-    """
-    model = loading.load(name)
-    model.need_processor()
-    if isinstance(model, ScratchModel):
-        learned = owned(model.bert.embeddings.positions.table.detach())
-        return Positions((Table(None, learned, learned=True),))
-    if isinstance(model, TranslatorModel):
-        # Our translator writes the paper's formula down for each text anew; here as long as it reads.
-        waves = owned(sinusoidal(TOKEN_LIMIT, model.translator.sizes.d_model))
-        return Positions((Table("encoder", waves, learned=False), Table("decoder", waves, learned=False)))
-    if isinstance(model, StorytellerModel):
-        size = model.storyteller.size
-        d_head = size.d_model // size.n_heads
-        turns = Turns(
-            part=None,
-            layers=tuple(range(size.layers)),
-            frequencies=owned(rotary_frequencies(d_head).float()),
-            pairs=np.arange(d_head).reshape(-1, 2),
-            d_head=d_head,
-            theta=BASE,
-            rule="default",
-            factor=1.0,
-        )
-        return Positions((turns,))
-    assert isinstance(model, HuggingFaceModel | SeeingModel)  # noqa: S101 - there is no other kind
-    model.need_vectors()
-    return positions_of(model.network)
-
-
-def patch_likeness(table: Table) -> tuple[Floats, Floats]:
-    """The mean cosine of two patches of a row, and of a column, by how far they are apart: [distance] each.
-
-    Raises:
-        ValueError: it is the table of a text.
-    """
-    if table.grid is None:
-        raise ValueError("A text has no rows and columns.")
-    rows, columns = table.grid
-    patches = table.vectors[-rows * columns :].reshape(rows, columns, -1)
-    unit = patches / np.linalg.norm(patches, axis=-1, keepdims=True)
-
-    def means(grid: Floats) -> Floats:
-        """Of all pairs in a row, by their distance; the grid is [row, column, number]."""
-        length = grid.shape[1]
-        return np.array(
-            [(grid[:, apart:] * grid[:, : length - apart]).sum(axis=-1).mean() for apart in range(length)],
-            dtype=np.float32,
-        )
-
-    return means(unit), means(unit.transpose(1, 0, 2))
-
-
-def distance_likeness(relative: Relative) -> Floats:
-    """The cosines of a model's vectors of distances with that of distance 0, [distance]."""
-    lengths = np.linalg.norm(relative.vectors, axis=-1)
-    here = relative.vectors[relative.distances == 0][0]
-    cosines: Floats = relative.vectors @ here / (lengths * np.linalg.norm(here))
-    return cosines
-
-
-def scores_by_distance(
-    block: Block, turns: Turns, head: int, query: int, key: int, reach: int = REACH
-) -> tuple[Int[np.ndarray, " distance"], Floats]:
-    """The score of a query and a key of a sentence, with the key turned on to every other distance.
-
-    The model has turned both already; a turn by n places more is a turn by its own angles n times.
-
-    Args:
-        block: a layer of `turns.layers`.
-        turns: how it turns.
-        head, query, key: which of its scores, from 0.
-        reach: how far apart the two are moved at most; a model of few tokens can have them no farther.
-
-    Returns:
-        Key's place − query's place, [distance], none ahead where the model does not look ahead; the scores.
-    """
-    ahead = 0 if block.kind == "decoder" else reach
-    distances = np.arange(-reach, ahead + 1)
-    keys = np.broadcast_to(block.key[head, key], (len(distances), block.key.shape[-1]))
-    there = turns.turned(keys, distances - (key - query))
-    return distances, block.capped(there @ block.query[head, query] * np.float32(block.scale))

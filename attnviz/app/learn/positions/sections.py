@@ -17,8 +17,8 @@ from attnviz.app.learn.choosing import TokenSelection
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.lesson import guess, the_code
-from attnviz.app.learn.positions import own_positions, position_kinds
-from attnviz.app.state.choices import IN_YOUR_MODEL, ORDER, QUERY
+from attnviz.app.learn.positions import position_kinds
+from attnviz.app.state.choices import ORDER, QUERY
 from attnviz.text import decimal
 
 _experiment = computed(compute.set_experiment)
@@ -160,7 +160,6 @@ def code() -> None:
     the_code(
         ("attnviz.app.learn.positions.compute", "shuffled", "encode", "compare"),
         *position_kinds.code(),
-        *(own_positions.CODE if IN_YOUR_MODEL.on else ()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether the bundled BERT, or a model of the visitor's choice, has an induction head."""
+"""Whether the bundled BERT has an induction head."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from attnviz.app.caches import cached, named
 from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.computed import COMPUTING
 from attnviz.app.learn.computed import induction as compute
-from attnviz.app.learn.in_your_model import in_your_model
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
@@ -20,24 +19,16 @@ _in_model = cached(named, COMPUTING)(compute.in_model)
 
 
 def draw() -> None:
-    """Draw the scores of the bundled BERT, and those of a model of the visitor's choice."""
+    """Draw the prefix-matching score of each head of the bundled BERT, and say what is highest."""
     st.markdown(
         "BERT fills gaps (Devlin et al. 2019); it never says which word is next. So no copying is measured, "
         "only where its heads look in words that are said twice."
     )
-    _scores("prefix matching in BERT", catalogue.FROM_SCRATCH)
-    with in_your_model("The same common English words, said twice, in a model of your choice.") as entry:
-        if entry is not None:
-            _scores("prefix matching in your model", entry.name)
-
-
-def _scores(key: str, model: str) -> None:
-    """Draw the prefix-matching score of each head, and say what is highest."""
-    found = _in_model(model)
+    found = _in_model(catalogue.FROM_SCRATCH)
     values, (layer, head) = found.prefix_matching, _highest(found.prefix_matching)
     percents = [percent(value) for value in values.ravel().tolist()]
     head_map(
-        key,
+        "prefix matching in BERT",
         title="prefix-matching score: the mean weight on what followed the last time",
         values=values,
         texts=percents,
@@ -52,7 +43,7 @@ def _scores(key: str, model: str) -> None:
         else f"**None** reaches {percent(ROLE)}."
     )
     same = _highest(found.same_token)
-    with head_names.of(model, ""):
+    with head_names.of(catalogue.FROM_SCRATCH, ""):
         st.markdown(
             f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "
             f"would be {percent(found.even)}. {verdict} To look at the *same* token, where it stood first, "
