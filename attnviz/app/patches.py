@@ -121,6 +121,9 @@ def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
         raise ValueError(str(error)) from error
 
 
+_NUMBERS = {"int_value", "double_value"}  # a box for numbers sends either
+
+
 def _take_possible_values(self: SessionState, fresh: WidgetStates | None, **others: Any) -> None:
     """Take what a browser says of the widgets, without values that a widget cannot have.
 
@@ -135,7 +138,8 @@ def _is_possible(visit: SessionState, state: WidgetState) -> bool:
     widget = visit._new_widget_state.widget_metadata.get(state.id)  # noqa: SLF001 - private
     if widget is None:  # of another page: Streamlit ignores it
         return True
-    if state.WhichOneof("value") != widget.value_type:
+    sent = state.WhichOneof("value")  # None: a box is empty
+    if sent not in (None, widget.value_type) and not {sent, widget.value_type} <= _NUMBERS:
         return False
     try:
         widget.deserializer(unpack_widget_state_value(state))

@@ -12,7 +12,8 @@ const LEAST_WIDTH = 320; // pixels of a page for which pictures are made
 
 /** Enlarges the pictures as the visitor's text is larger than 16 pixels, as far as the window is wide enough. */
 function followTextSize() {
-  const probe = document.documentElement.appendChild(element("span", { style: "font-size: medium", hidden: true }));
+  const probe = document.documentElement.appendChild(element("span", { hidden: true }));
+  probe.style.fontSize = "medium"; // a report's page takes no style in an attribute
   const size = parseFloat(getComputedStyle(probe).fontSize) / 16;
   probe.remove();
   const zoom = Math.max(Math.min(size, 1), Math.min(size, window.innerWidth / LEAST_WIDTH));
