@@ -68,7 +68,6 @@ __all__ = [
     "borrowed",
     "decomposition",
     "links_table",
-    "listen",
     "look",
     "models",
     "patching",

@@ -70,7 +70,6 @@ REFERENCES = {
     "Clark et al. 2019": Reference(
         "What Does BERT Look At? An Analysis of BERT’s Attention", "BlackboxNLP", "arXiv:1906.04341"
     ),
-    "Cochran 1977": Reference("Sampling Techniques, third edition", "Wiley", ""),
     "Darcet et al. 2024": Reference("Vision Transformers Need Registers", _ICLR, "arXiv:2309.16588"),
     "Denil et al. 2014": Reference(
         "Extraction of Salient Sentences from Labelled Documents", _PREPRINT, "arXiv:1412.6815"
@@ -105,9 +104,6 @@ REFERENCES = {
         "Jensen–Shannon Divergence and Hilbert Space Embedding",
         "International Symposium on Information Theory",
         "doi:10.1109/ISIT.2004.1365067",
-    ),
-    "Gehring et al. 2017": Reference(
-        "Convolutional Sequence to Sequence Learning", _ICML, "arXiv:1705.03122"
     ),
     "Gers et al. 2000": Reference(
         "Learning to Forget: Continual Prediction with LSTM",

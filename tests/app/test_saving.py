@@ -85,7 +85,6 @@ TABLES = {
     "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was-very.csv",
     "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was-very.csv",
     "pronouns": "attnviz-minilm-pronouns.csv",  # of all heads, on sentences of ours
-    "classroom": "attnviz-results.csv",
 }
 
 
@@ -108,12 +107,8 @@ def test_pandas_opens_every_table_as_it_is(page: str, monkeypatch: pytest.Monkey
         return draw(label, contents, name, *rest, **look)
 
     monkeypatch.setattr(st, "download_button", noted)
-    if page == "classroom":
-        app = try_page(page, open="Check results")
-        app.text_area[0].set_value("Anna masks-1-4-3-ABCDEF A\nBen masks-1-4-3-ABCDEF B").run()
-    else:
-        both = {"text": TEXT, "patched_with": TEXT.replace("tired", "small")}
-        app = finished(try_page(page, both, layer="2", head="3"))
+    both = {"text": TEXT, "patched_with": TEXT.replace("tired", "small")}
+    app = finished(try_page(page, both, layer="2", head="3"))
     if page == "intervene":
         finished(app.button(key="patching start").click().run())
     app.session_state["save"] = True

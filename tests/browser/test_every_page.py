@@ -71,7 +71,7 @@ VIEWS = {
     "explore, one word": View(explore(text="x" * 300)),
     "learn": View("learn"),
     "six steps across": View(
-        f"query_key_value?step=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
+        f"query_key_value?step_of_six=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
         opened=("^Reveal$",),
     ),
     "heads": View("heads"),

@@ -375,7 +375,7 @@ def test_masks(page: Page, server: Server) -> None:
 
 
 def test_positions(page: Page, server: Server) -> None:
-    main = lesson(page, server, "positions", text=HOSTILE, order=3, pair=3)
+    main = lesson(page, server, "positions", text=HOSTILE, order=3, dimension_pair=3)
     names, rows = labels(HOSTILE), page.locator("tr[data-token]")
 
     @eventually

@@ -40,7 +40,7 @@ def trainings(server: Server) -> list[str]:
 def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> None:
     with np.load(STORED, allow_pickle=False) as arrays:
         steps = arrays["steps"].tolist()
-    first_visit(page, server, "watch_it_learn", step=steps[6])
+    first_visit(page, server, "watch_it_learn", training_step=steps[6])
     reveal(page)
     slider = page.get_by_role("slider", name="After how many steps")
     for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):

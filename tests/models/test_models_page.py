@@ -14,7 +14,7 @@ def test_the_page_about_models_names_every_family_and_says_why_others_are_refuse
 ) -> None:
     """All but what is measured with each family; of that, one."""
     text = FILE.read_text("utf-8")
-    measured = text.partition("|---|---|---|---|---|---|---|---|\n")[2].partition("\n\n")[0]
+    measured = text.partition("|---|---|---|---|---|---|---|\n")[2].partition("\n\n")[0]
     reasons = "\n".join(refused(folder_of(family)) for family in REFUSED)
     weights = "\n".join(alone(folder_of(family)) for family in WEIGHTS_ALONE)
     assert text == PAGE.format(tolerance=TOLERANCE, shown=measured, alone=weights, refused=reasons), AGAIN

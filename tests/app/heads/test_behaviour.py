@@ -170,7 +170,7 @@ def test_a_pasted_text() -> None:
 
 
 def test_a_pair_shows_blocks() -> None:
-    app = visit("behaviour", text="The dog sleeps.", pair="**It** is tired.", layer="2", head="5")
+    app = visit("behaviour", text="The dog sleeps.", read_with="**It** is tired.", layer="2", head="5")
     trace = attnviz.trace("The dog sleeps.", second="**It** is tired.")
     tokens = trace.blocks[0].query_tokens
     own = np.array([[one.sentence == other.sentence for one in tokens] for other in tokens])
@@ -198,13 +198,6 @@ def test_a_rule_that_means_nothing_here() -> None:
     )
     assert sent(app, "head_map")["values"] == [None] * 72
     assert "same word" not in [row["name"] for row in sent(app, "distributions")["rows"]]
-
-
-def test_a_link_names_a_rule_as_it_was_called_before() -> None:
-    app = visit("behaviour", text=TIRED, rule="relative distance")
-    assert app.selectbox(key="rule").value == "far away"
-    assert not app.warning
-    assert "on average a token looks this share of the longest distance in the text away" in words(app)
 
 
 def test_of_many_lines_one_or_none_can_be_read() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.capture import pictures, sounds
+from attnviz.capture import pictures
 from attnviz.errors import UnreadableText
 from attnviz.experiments import pairs
 from attnviz.experiments.corpus import Corpus
@@ -100,6 +100,6 @@ def test_a_box_takes_files_as_large_as_it_says(
         read(b"a" * (most + 1), "x")
 
 
-def test_pictures_and_sounds_may_be_as_large_as_the_server_takes_them() -> None:
+def test_pictures_may_be_as_large_as_the_server_takes_them() -> None:
     settings = tomllib.loads((APP.parent / ".streamlit/config.toml").read_text("utf-8"))
-    assert settings["server"]["maxUploadSize"] * 2**20 <= min(pictures.MOST_BYTES, sounds.MOST_BYTES)
+    assert settings["server"]["maxUploadSize"] * 2**20 <= pictures.MOST_BYTES

@@ -185,7 +185,9 @@ def test_a_filter_of_a_link_lists_only_those(few: Verdicts) -> None:
 
 def test_the_visitors_own_pair_is_judged() -> None:
     text, other = "The dog saw the other dog when it sat.", "The dog saw the other dog when it barked."
-    app = read(visit("pronouns", text=text, other=other, query="9 it", first="3 dog", second="7 dog"))
+    app = read(
+        visit("pronouns", text=text, other=other, query="9 it", first_meant="3 dog", second_meant="7 dog")
+    )
     weights = [attnviz.trace(each).block("encoder", 3).weights[1, 8] for each in (text, other)]
     told = spaced(app)
     for row, sentence in zip(weights, (text, other), strict=True):
@@ -246,7 +248,7 @@ def test_the_grammar_has_the_best_head_with_its_offset(monkeypatch: pytest.Monke
     assert app.title[0].value == "Which head knows the grammar?"
 
 
-@pytest.mark.parametrize("direction", ["The dependent word looks", "Its head word looks"])
+@pytest.mark.parametrize("direction", ["The dependent word looks", "The word it belongs to looks"])
 def test_the_grammar_lists_what_the_open_head_fails_on_first(direction: str) -> None:
     app = read(visit("grammar", relation="Object", cases="All", direction=direction))
     told: dict[bool, list[tuple[str, str, str, str]]] = {False: [], True: []}

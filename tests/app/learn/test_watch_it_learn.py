@@ -48,7 +48,7 @@ def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
 @pytest.mark.parametrize(("variant", "at"), [("taught", 0), ("taught", -1), ("candidates", 9)])
 def test_the_numbers_of_a_step_are_told_in_words(variant: str, at: int) -> None:
     stored = learning.shipped(variant).snapshots[at]
-    app = visit(PAGE, learner=VARIANTS[variant].title, step=str(stored.step))
+    app = visit(PAGE, learner=VARIANTS[variant].title, training_step=str(stored.step))
     assert not app.warning
     told = words(app)
     measures = stored.measures
@@ -67,7 +67,7 @@ def test_the_numbers_of_a_step_are_told_in_words(variant: str, at: int) -> None:
 def test_the_curves_are_the_stored_measures() -> None:
     stored = learning.shipped("taught")
     step = stored.steps[5]
-    shown = charts(visit(PAGE, step=str(step)))
+    shown = charts(visit(PAGE, training_step=str(step)))
     chart = shown["What is learned when"]
     assert chart["marked"] == step
     names = ["exact", "pronoun", "referent", "other"]
@@ -179,7 +179,7 @@ def test_the_story_is_told_only_where_it_happened() -> None:
 
 def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = learning.shipped("taught").steps
-    app = visit(PAGE, step=str(steps[-2]))
+    app = visit(PAGE, training_step=str(steps[-2]))
     press(app, "Play")
     assert "Pause" in buttons(app)
     assert app.select_slider(key="training_step").value == steps[-2]

@@ -38,7 +38,7 @@ def test_the_page_opens_with_its_numbers() -> None:
 
 
 def test_at_an_infinite_temperature_all_tokens_are_named_as_equal() -> None:
-    said = words(opened(temperature="∞"))
+    said = words(opened(softmax_temperature="∞"))
     assert "`it` takes the same from all 13 tokens: **7.7 %** from each." in said
     assert "`it` takes **7.7 %** from" not in said
 
@@ -57,7 +57,7 @@ def test_names_on_both_sides_of_the_late_import_agree() -> None:
 )
 def test_scoring_and_temperature_come_with_the_link(scoring: str, temperature: str) -> None:
     drawn = {"draw": "2"} if scoring == "Additive" else {}
-    app = opened(scoring=scoring, temperature=temperature, query="3 dog", **drawn)
+    app = opened(scoring=scoring, softmax_temperature=temperature, query="3 dog", **drawn)
     found = compute.average(TIRED, scoring, float(temperature.replace("∞", "inf")), 2)
     assert sent(app, "average")["query"] == 1
     assert weights(app) == pytest.approx(found.weights[1].tolist(), abs=1e-6)
@@ -77,7 +77,7 @@ def test_a_word_that_stands_there_twice_is_guessed_by_its_own_place() -> None:
 def test_the_worked_example_can_be_checked_with_a_calculator(temperature: str) -> None:
     [worked] = re.findall(
         r"\$e\^\{(.*?)\} = (.*?)\$\. The sum of the row is \$(.*?)\$, and .* = \*\*(.*?) %\*\*",
-        words(opened(temperature=temperature)),
+        words(opened(softmax_temperature=temperature)),
     )
     power, exponential, total, share = worked
     assert 2.718281828 ** eval(power) == pytest.approx(float(exponential), rel=0.02, abs=2e-3)  # noqa: S307
@@ -85,7 +85,7 @@ def test_the_worked_example_can_be_checked_with_a_calculator(temperature: str) -
 
 
 def test_two_equal_words_share_the_hard_lookup() -> None:
-    said = words(opened(text="The dog saw the cat.", query="2 the", temperature="0"))
+    said = words(opened(text="The dog saw the cat.", query="2 the", softmax_temperature="0"))
     assert "the 2 best matches share all; this weight is **50.0 %**" in said
 
 
@@ -103,7 +103,7 @@ def test_the_splits(kind: str) -> None:
 
 
 def test_a_long_text_is_summed_whole() -> None:
-    app = opened(text=LONG, temperature="30")
+    app = opened(text=LONG, softmax_temperature="30")
     message = sent(app, "average")
     assert re.fullmatch(r"\d+ more", message["parts"][-1]["label"])
     assert len(weights(app)) <= 20
