@@ -242,8 +242,9 @@ def follow(lesson: Lesson) -> None:
         expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
     teacher.set_viewport_size(PROJECTOR)
     menu(teacher).filter(has_text="Classroom").click()
-    expect(teacher.get_by_role("radio", name="Lesson plans")).to_be_in_viewport(ratio=0.9)
-    teacher.get_by_role("button", name="Cover all answers again").click()
+    cover = teacher.get_by_role("button", name="Cover all answers again")
+    expect(cover).to_be_in_viewport(ratio=0.9)
+    cover.click()
     expect(teacher.get_by_text("All answers are covered")).to_be_visible()
     for page in students:
         expect(page.get_by_text("Your teacher reveals the answer.")).to_be_visible()
