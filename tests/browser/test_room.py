@@ -403,7 +403,8 @@ def come_back(lesson: Lesson) -> None:
     """The server has forgotten all visits, and the room lives on."""
     bar(lesson.teacher, "5 here · 5 follow.")
     votes(lesson.teacher, "first 2now 0", "first 3now 5")
-    wait_idle(lesson.teacher)
+    for page in (lesson.teacher, *lesson.students):  # each has connected again, and drawn what it had
+        wait_idle(page)
     menu(lesson.teacher).filter(has_text="Heads").click()
     lesson.everybody_sees("Heads at work")
     end = lesson.teacher.get_by_role("region", name="Live room").get_by_role("button", name="End room")
