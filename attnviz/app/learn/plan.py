@@ -1,4 +1,4 @@
-"""For teachers: lessons of 45, 90 and 60 minutes, page by page."""
+"""For teachers: lessons of 45, 90 and 40 minutes, page by page."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ STORYTELLER = (
 PLANS = {
     "45 minutes": [step for step in STEPS if step.at_first],
     "90 minutes": STEPS,
-    "60 minutes: the storyteller": STORYTELLER,
+    "40 minutes: the storyteller": STORYTELLER,
 }
 
 
