@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnviz.trace import Counts, Doubles, Floats, Mask
+from attnviz.trace import Counts, Doubles
 
 SELDOM = 0.05
 """What chance alone does in this share of all cases, or in fewer, it does seldom."""
@@ -60,14 +60,9 @@ class Chance:
     frequency: float
 
     @property
-    def told(self) -> str:
-        """The bound with two decimals, rounded up, so that what is said of it holds: "0.40"."""
+    def rounded(self) -> str:
+        """The bound with two decimals, rounded up: "0.40"."""
         return f"{ceil(100 * self.bound - _ROUNDING) / 100:.2f}"
-
-    def reached(self, rho: Floats) -> Mask:
-        """Which of these ρ reach the bound, or its negative; those that are not numbers do not."""
-        # Few values have few ρ, so that many lie on the bound, and float32 may put them just below it.
-        return np.asarray(np.abs(rho) > self.bound - _ROUNDING)
 
 
 def by_chance(count: int, comparisons: int = 1) -> Chance | None:
