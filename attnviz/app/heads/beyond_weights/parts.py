@@ -80,8 +80,8 @@ def _sums(found: Shares) -> str:
 
 def _how_exact(found: Shares) -> str:
     return (
-        "A share is the part’s component along the output, divided by the output’s length; all shares sum to "
-        f"1 (largest error of the {found.d_model} numbers: {found.residual:.1e}). Each norm keeps the divisor "
-        "of the whole forward pass (Elhage et al. 2021; Kobayashi et al. 2021). A share is not the effect of "
-        "removing the part: later layers read it too."
+        "A share is the part’s component along the output, divided by the output’s length. All shares sum to "
+        f"1; the largest error of the {found.d_model} numbers is {found.residual:.1e}. Each norm keeps the "
+        "divisor of the whole forward pass (Elhage et al. 2021; Kobayashi et al. 2021). A share is not the "
+        "effect of removing the part: later layers read it too."
     )
