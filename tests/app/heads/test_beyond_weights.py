@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.rank_correlation import by_chance, rank_correlation
+from attnviz.analysis.rank_correlation import critical_value, rank_correlation, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import _number, job_of
 from attnviz.app.heads.beyond_weights.explained import EXPLAINED
@@ -73,9 +73,9 @@ def test_the_picture_says_what_the_sentence_says() -> None:
         ]
         assert line["band"] == pytest.approx([min(rhos), max(rhos)], abs=1e-6)
         assert line["agreement"] == f"{decimal(min(rhos))} to {decimal(max(rhos))}"
-    chance = by_chance(11, 9)
-    assert chance is not None
-    assert any(f"9 measures: |ρ| = {chance.rounded}" in caption.value for caption in app.caption)
+    bound = critical_value(11, 9)
+    assert bound is not None
+    assert any(f"9 measures: |ρ| = {rounded_up(bound)}" in caption.value for caption in app.caption)
     assert any("**Leaving it out: mask vector** is not here" in info.value for info in app.info)
 
 

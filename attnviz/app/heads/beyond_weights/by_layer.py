@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import by_chance
+from attnviz.analysis.rank_correlation import critical_value, rounded_up
 from attnviz.app import controls
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
@@ -48,7 +48,7 @@ def _known(chosen: TokenSelection) -> tuple[MeasuredToken, Mask, Floats] | None:
         st.markdown("This is drawn when words have been left out.")
     elif not latest.found.left_out:
         st.markdown("In this model no word can be left out, so there is nothing to agree with.")
-    elif by_chance(int((counted := chosen.counted(latest.found)).sum())) is None:
+    elif critical_value(int((counted := chosen.counted(latest.found)).sum())) is None:
         st.markdown("Too few tokens are ranked: chance alone gives even their very order too often.")
     elif np.isnan((each := agreements(latest.found, HEAD_WEIGHTS, counted)).min(axis=0)).all():
         st.markdown("Here the ranked tokens have no order: one is like the other.")
@@ -71,8 +71,8 @@ def _heads(chosen: TokenSelection, each: Floats, count: int) -> None:
         selected=(chosen.layer, chosen.head),
         on_pick=controls.open_head,
     )
-    chance = by_chance(count, lowest.size)
-    level = "higher than 1" if chance is None else f"|ρ| = {chance.rounded}"
+    bound = critical_value(count, lowest.size)
+    level = "higher than 1" if bound is None else f"|ρ| = {rounded_up(bound)}"
     st.caption(f"Chance level for {lowest.size} heads and {count} tokens: {level} (Bonferroni).")
 
 

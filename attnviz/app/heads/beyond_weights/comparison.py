@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SELDOM, by_chance
+from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
 from attnviz.app import caches, markdown, warm_up
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, span
@@ -102,12 +102,12 @@ def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:
 def chance_level(rows: Sequence[Row], count: int) -> str:
     """The |ρ| that unrelated orders of so many tokens rarely reach, corrected for the number of measures."""
     compared = sum(row.measure != OCCLUSION and not np.isnan(row.lowest) for row in rows)
-    chance = by_chance(count, max(1, compared))
-    if chance is None or not compared:
+    bound = critical_value(count, max(1, compared))
+    if bound is None or not compared:
         return f"{plural(count, 'token')} ranked: too few to compare two orders."
     return (
         f"Agreement: Spearman’s ρ over {count} tokens. Chance level for {plural(compared, 'measure')}: "
-        f"|ρ| = {chance.rounded} (p ≤ {percent(SELDOM)} for any of them, Bonferroni)."
+        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SELDOM)} for any of them, Bonferroni)."
     )
 
 
