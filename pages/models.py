@@ -11,6 +11,9 @@ with st.container(width=1000), page("models", "Models"):
     if allowed.may_open():
         own.choose()
     here.draw()
+    st.page_link(
+        "pages/images.py", label="Images: attention between the patches of an image", icon=":material/image:"
+    )
     families = section("Which models can be shown", here.families)
     if allowed.may_open():
         folded(families, section("For whoever runs a server", here.how_to_run_a_server))

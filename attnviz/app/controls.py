@@ -152,8 +152,8 @@ def offer_asked_model() -> None:
         return
     if any(each.name == name and each.sees for each in caches.usable()):
         st.page_link(
-            "pages/pictures.py",
-            label=f"{markdown.code(name)} sees pictures, and reads no text. Show it a picture …",
+            "pages/images.py",
+            label=f"{markdown.code(name)} reads images, and no text. Show it an image …",
             icon=":material/image:",
             query_params={choices.MODEL.name: name},
         )

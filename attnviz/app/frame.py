@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import caches, cards, metrics, patches
+from attnviz.app import cards, metrics, patches
 from attnviz.app.classroom import bar
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
@@ -21,6 +21,7 @@ ICON = Path(__file__).with_name("icon.png")
 _BELOW = {
     "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
     "heads": {tool.name for tool in TOOLS},
+    "models": {"images"},
     "about": {"references"},
 }
 """The entries of the menu, and the pages to which they lead."""
@@ -117,7 +118,6 @@ _MENU = {
     "learn": ("Learn", "school"),
     "heads": ("Heads", "psychology"),
     "translate": ("Translate", "translate"),
-    "pictures": ("Pictures", "image"),
     "classroom": ("Classroom", "groups"),
     "models": ("Models", "deployed_code"),
     "about": ("About", "info"),
@@ -133,20 +133,19 @@ TITLES = (
     {name: title for name, (title, _) in _MENU.items()}
     | {lesson.name: lesson.title for lesson in LESSONS if lesson.name != "translate"}
     | {tool.name: tool.label for tool in TOOLS}
-    | {"references": "References"}
+    | {"images": "Images", "references": "References"}
 )
 """Every page's title, by the name of its file."""
 
 
 def pages() -> list[StreamlitPage]:
     """Every page, for one run: Streamlit marks the one that may be drawn."""
-    hidden = set() if any(entry.sees for entry in caches.usable()) else {"pictures"}
-    return list(map(copy, _pages(frozenset(_MENU.keys() - hidden))))
+    return list(map(copy, _pages()))
 
 
 @cache
-def _pages(shown: frozenset[str]) -> list[StreamlitPage]:
-    """Every page, of which the menu shows these; a page's file name is its address, and the first one's "/".
+def _pages() -> list[StreamlitPage]:
+    """Every page; a page's file name is its address, and the first one's "/".
 
     Kept, since Streamlit looks for each page's file: a tenth of a rerun's processor time.
     """
@@ -156,7 +155,7 @@ def _pages(shown: frozenset[str]) -> list[StreamlitPage]:
             title=title,
             icon=f":material/{_MENU[name][1]}:" if name in _MENU else None,
             default=name == "explore",
-            visibility="visible" if name in shown else "hidden",
+            visibility="visible" if name in _MENU else "hidden",
         )
         for name, title in TITLES.items()
     ]

@@ -19,7 +19,7 @@ export { default as measures } from "./heads/beyond_weights/measures.js";
 export { default as moved_outputs } from "./learn/masks/moved_outputs.js";
 export { default as nearness } from "./learn/weighted_average/nearness.js";
 export { default as passage } from "./explore/passage.js";
-export { default as patches } from "./senses/patches.js";
+export { default as patches } from "./models/images/patches.js";
 export { default as pieces } from "./learn/weighted_average/pieces.js";
 export { default as plane } from "./heads/plane/plane.js";
 export { default as repeated_words } from "./learn/induction/repeated_words.js";

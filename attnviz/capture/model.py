@@ -7,7 +7,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, NoReturn, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -362,34 +362,6 @@ class Model(ABC):
         """
         if position is not None:
             raise ModelNotSupported(f"{quoted(self.name)} expects no tokens. Ask it for its vectors alone.")
-
-
-class TextlessModel(Model):
-    """A loaded model that reads no text, but pictures.
-
-    Attributes:
-        instead: what it does, and what to give it, as the end of a sentence.
-    """
-
-    instead: str
-
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
-        """Always an error: a text is no picture.
-
-        Raises:
-            ModelNotSupported: always.
-        """
-        self.supported(text)
-        raise ModelNotSupported(f"{quoted(self.name)} {self.instead}")
-
-    def outcomes(
-        self,
-        text: str | ModelInput,
-        variants: Sequence[Edits],  # noqa: ARG002 - as every model's
-        position: int | None = None,  # noqa: ARG002 - as every model's
-    ) -> NoReturn:
-        """Always an error, as `trace`."""
-        self.trace(text)
 
 
 def _with_type(found: object) -> str:

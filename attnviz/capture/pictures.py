@@ -8,7 +8,7 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
@@ -20,8 +20,9 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 
 from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import inspected
-from attnviz.capture.model import ModelInput, TextlessModel
+from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
+from attnviz.interventions.edit import Edits
 from attnviz.models import config
 from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
@@ -61,7 +62,7 @@ class SeenPicture(NamedTuple):
     brought_to: tuple[int, int]
 
 
-class SeeingModel(TextlessModel):
+class SeeingModel(Model):
     """A loaded model that sees pictures; safe to share among threads.
 
     Args:
@@ -70,8 +71,6 @@ class SeeingModel(TextlessModel):
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
     """
-
-    instead = "sees pictures and reads no text. Give it a picture."
 
     def __init__(self, entry: Entry, network: PreTrainedModel, processor: BaseImageProcessor) -> None:
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
@@ -88,6 +87,24 @@ class SeeingModel(TextlessModel):
         """Those beside the picture, and the patches: the same of every picture."""
         self.supported(text)
         return self._tokens
+
+    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
+        """Always an error: a text is no image.
+
+        Raises:
+            ModelNotSupported: always.
+        """
+        self.supported(text)
+        raise ModelNotSupported(f"{quoted(self.name)} reads images and no text. Give it an image.")
+
+    def outcomes(
+        self,
+        text: str | ModelInput,
+        variants: Sequence[Edits],  # noqa: ARG002 - as every model's
+        position: int | None = None,  # noqa: ARG002 - as every model's
+    ) -> NoReturn:
+        """Always an error, as `trace`."""
+        self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
         """No word, however many numbers there are: its tokens are patches."""

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.senses.picture_samples import SAMPLES
+from attnviz.app.models.images.samples import SAMPLES
 from attnviz.app.state.choices import TABLE
 from tests.app.shown import APP, clean, finished, sent, visit
 
@@ -43,7 +43,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("write", {}),
     ("induction", {}),
     ("watch_a_circuit_form", {}),
-    ("pictures", {}),
+    ("images", {}),
 )
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
@@ -117,7 +117,7 @@ def test_no_page_is_left_out() -> None:
 def test_what_changes_a_picture_is_in_the_link(
     page: str, link: dict[str, str], opened: Callable[[str], str]
 ) -> None:
-    if page == "pictures":
+    if page == "images":
         opened("vit")
     app = visit(page, link)
     finished(app)

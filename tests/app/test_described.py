@@ -43,7 +43,7 @@ SHOW_NONE = {
     "learn",
     "many_heads",
     "masks",
-    "pictures",
+    "images",
     "positions",
     "references",
     "scale",

@@ -86,13 +86,13 @@ VIEWS = {
 }
 
 
-# Of which the same is checked on journeys of their own: the lessons, the tools of Heads, Pictures.
+# Of which the same is checked on journeys of their own: the lessons, the tools of Heads, Images.
 ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn", "long_distances"),
     *("write", "induction", "watch_a_circuit_form"),
     *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
-    "pictures",
+    "images",
 }
 
 

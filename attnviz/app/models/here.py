@@ -56,7 +56,7 @@ def _problem(name: str, error: AttnvizError) -> str:
 
 def explore_with(entry: Entry) -> None:
     """Draw the link that opens a model on the page that can show it."""
-    page = "pictures" if entry.sees else "explore"
+    page = "images" if entry.sees else "explore"
     st.page_link(
         f"pages/{page}.py",
         label="Explore with it",
@@ -104,7 +104,7 @@ SHOWN = {
         *("gpt_oss", "gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon", "clip_text_model"),
     ),
     "Encoder–decoders": ("bart", "marian", "t5"),
-    "For pictures": ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip"),
+    "For images": ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip"),
 }
 """The families that the tests compare with transformers, by their parts."""
 

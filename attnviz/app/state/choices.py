@@ -12,7 +12,7 @@ def _on(*pages: str) -> frozenset[str]:
     return frozenset(pages)
 
 
-_EXPLORE, _PICTURES = _on("explore"), _on("pictures")
+_EXPLORE, _IMAGES = _on("explore"), _on("images")
 _TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "grammar", "intervene", "plane", "pronouns")
 _OF_ONE_KIND = _TOOLS - _on("find", "grammar", "pronouns")
 _BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
@@ -37,13 +37,13 @@ TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS | _INDEXES, cop
 OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models", "classroom"))
 
 # A question of the teacher's own.
-_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _PICTURES
+_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _IMAGES
 ASK = Text(name="ask", pages=_ASKED_ON)
 OPTIONS = Text(name="options", pages=_ASKED_ON)
 RIGHT = OneOf(name="right", pages=_ASKED_ON)
 
 # What reads, and what is read.
-MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _PICTURES, carried=True)
+MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
@@ -56,17 +56,17 @@ TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
 READ_WITH = Text(name="read_with", pages=_BEHAVIOUR)
 OWN_NAME = Text(name="own", pages=_on("models"))
-PICTURE = OneOf(name="picture", pages=_PICTURES)
+PICTURE = OneOf(name="picture", pages=_IMAGES)
 ROOM = Text(name="room", pages=_on("classroom"))
 CITED = OneOf(name="cited", pages=_on("references"))
 
 # Where one looks.
-LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD | _BLOCK, carried=True)
-HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _PICTURES | _WITH_HEAD, carried=True)
+LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _IMAGES | _WITH_HEAD | _BLOCK, carried=True)
+HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _IMAGES | _WITH_HEAD, carried=True)
 ALSO = Several(name="also", pages=_EXPLORE | _FIND)
 QUERY = Token(name="query", pages=_EXPLORE | _TOOLS | _READ_BY_BERT, carried=True)
 KEY = Token(name="key", pages=_EXPLORE | _POSITIONS)
-PATCH = OneOf(name="patch", pages=_PICTURES)
+PATCH = OneOf(name="patch", pages=_IMAGES)
 
 # How it is shown.
 SHOW = OneOf(name="show", pages=_EXPLORE)

@@ -1,8 +1,6 @@
-"""Where a patch of a picture looks: in every head at a glance, and in one head over the picture."""
+"""The attention of one patch: in every head at a glance, and in one head over the image."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
@@ -10,68 +8,20 @@ import streamlit as st
 from attnviz.app import controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
-from attnviz.app.page import stop
-from attnviz.app.senses import seeing
-from attnviz.app.senses.patches import patches
-from attnviz.app.senses.sense import FileSelection, choose, share, strongest
+from attnviz.app.models.images import computed
+from attnviz.app.models.images.patches import patches
+from attnviz.app.models.images.selection import ImageSelection
 from attnviz.app.state.choices import PATCH
-from attnviz.capture import loading
-from attnviz.errors import AttnvizError
-from attnviz.models.tokenizer import grid_of
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Trace
 
 _STRETCHED = 0.02  # in the logarithm of width : height; less, nobody sees
 _CUT = 0.005  # of a side; whole percents tell no less
+_LISTED = 3  # tokens named in a sentence
 
 
-@dataclass(frozen=True)
-class PictureSelection(FileSelection):
-    """A model and a picture for it.
-
-    Attributes:
-        rows, columns: of patches.
-        extras: the names of the tokens that come before the patches.
-    """
-
-    rows: int
-    columns: int
-    extras: tuple[str, ...]
-
-    def name(self, token: int) -> str:
-        """How a token is called: "[CLS]", "row 3, column 5"."""
-        if token < len(self.extras):
-            return self.extras[token]
-        row, column = divmod(token - len(self.extras), self.columns)
-        return f"row {row + 1}, column {column + 1}"
-
-    @property
-    def tokens(self) -> list[str]:
-        """The names of all tokens."""
-        return [self.name(token) for token in range(len(self.extras) + self.rows * self.columns)]
-
-
-def choose_picture() -> PictureSelection:
-    """Draw the choice of model and picture; stop kindly where no model can see, or its files have gone."""
-    chosen = choose()
-    try:
-        tokens = loading.tokens(chosen.entry.name, "a picture")
-    except AttnvizError as error:
-        stop(error, ":material/block:")
-    rows, columns = grid_of(tokens)
-    extras = tuple(token.text for token in tokens if token.special)
-    return PictureSelection(**vars(chosen), rows=rows, columns=columns, extras=extras)
-
-
-def choose_patch(chosen: PictureSelection) -> int:
-    """Draw the choice of the token that looks, first the patch in the middle; return its number, from 0."""
-    tokens = chosen.tokens
-    middle = len(chosen.extras) + chosen.rows // 2 * chosen.columns + chosen.columns // 2
-    return tokens.index(PATCH.select("Patch that looks", tokens, tokens[middle], width=320))
-
-
-def tell_of_the_model(chosen: PictureSelection) -> None:
-    """Say what the model is, and which tokens it has beside the patches."""
+def describe_model(chosen: ImageSelection) -> None:
+    """Draw what the model is, and which tokens it has beside the patches."""
     controls.describe(chosen.entry.name)
     told, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
     if chosen.extras:
@@ -84,7 +34,7 @@ def tell_of_the_model(chosen: PictureSelection) -> None:
     st.markdown(f":small[{told}]")
 
 
-def all_heads(chosen: PictureSelection, layer: int, head: int, query: int) -> str:
+def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
     """Draw every head's look at the picture; return the name under which the browser knows the numbers.
 
     Args:
@@ -92,10 +42,10 @@ def all_heads(chosen: PictureSelection, layer: int, head: int, query: int) -> st
         layer, head: which head is open, from 0.
         query: the token that looks, from 0.
     """
-    weights = seeing.weights(chosen.entry.name, chosen.example, chosen.file)
+    weights = computed.weights(chosen.entry.name, chosen.example, chosen.file)
     layers, heads, _, tokens = weights.shape
     rows = weights[:, :, query].reshape(layers * heads, tokens)
-    small = seeing.looks(weights, query, len(chosen.extras), chosen.rows).levels
+    small = computed.looks(weights, query, len(chosen.extras), chosen.rows).levels
     pixels = publish(
         "looks of a patch",
         {"rows": rows, "thumbnails": small.reshape(layers * heads, *small.shape[2:])},
@@ -113,10 +63,10 @@ def all_heads(chosen: PictureSelection, layer: int, head: int, query: int) -> st
     return pixels
 
 
-def one_head(chosen: PictureSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
+def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
     tokens = chosen.tokens
-    shown = seeing.looked(chosen.entry.name, chosen.example, chosen.file).shown
+    shown = computed.looked(chosen.entry.name, chosen.example, chosen.file).shown
 
     def pick(token: int) -> None:
         PATCH.set(tokens[token])
@@ -143,14 +93,20 @@ def one_head(chosen: PictureSelection, trace: Trace, pixels: str, layer: int, he
             "shows it; the little one is as it was.]"
         )
     row = trace.block("encoder", layer).weights[head, query]
-    found = strongest(row, lambda token: f"*{markdown.plain(tokens[token])}*")
+    most = np.argsort(-row, kind="stable")[:_LISTED].tolist()
+    found = ", ".join(f"*{markdown.plain(tokens[token])}* **{share(row[token])}**" for token in most)
     st.markdown(
         f"In head {head_name(layer, head)}, *{markdown.plain(tokens[query])}* looks most at {found}. If it "
         f"looked at all {len(row)} tokens alike, each would get {share(1 / len(row))}."
     )
 
 
-def _seen_how(shown: seeing.Shown) -> str:
+def share(weight: float) -> str:
+    """A weight with one decimal: among hundreds of tokens, whole percents would all read alike."""
+    return percent(weight, 1)
+
+
+def _seen_how(shown: computed.Shown) -> str:
     """What was done to a picture before a model saw it; "" where nobody sees it."""
     width, height = (percent(part) for part in shown.share)
     told = (

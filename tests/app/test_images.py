@@ -13,9 +13,9 @@ from safetensors.numpy import load_file, save_file
 
 import attnviz
 from attnviz.app import caches
+from attnviz.app.models.images import computed
+from attnviz.app.models.images.samples import SAMPLES, SIDE, sample
 from attnviz.app.saving import npz_of
-from attnviz.app.senses import seeing
-from attnviz.app.senses.picture_samples import SAMPLES, SIDE, sample
 from attnviz.capture import loading, pictures
 from attnviz.models import allowed
 from attnviz.trace import Trace
@@ -30,17 +30,17 @@ def folder(opened: Callable[[str], str]) -> str:
 
 
 def look(folder: str, name: str) -> Trace:
-    return loading.look(folder, seeing.drawn(name), name)
+    return loading.look(folder, computed.drawn(name), name)
 
 
 def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
     model = str(tiny("vit", tmp_path / "vit"))
-    before = seeing.weights(model, "boat", seeing.drawn("boat"))
-    assert seeing.weights(model, "boat", seeing.drawn("boat")) is before
+    before = computed.weights(model, "boat", computed.drawn("boat"))
+    assert computed.weights(model, "boat", computed.drawn("boat")) is before
     file = tmp_path / "vit" / "model.safetensors"
     save_file({name: -array for name, array in load_file(file).items()}, file, {"format": "pt"})
     caches.look_again()  # as half a minute does
-    after = seeing.weights(model, "boat", seeing.drawn("boat"))
+    after = computed.weights(model, "boat", computed.drawn("boat"))
     np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
     assert not np.array_equal(before, after)
 
@@ -56,17 +56,17 @@ def test_a_picture_is_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(pictures, "opened", counted)
     caches.clear()
-    visit("pictures")
-    assert unpacked == [seeing.drawn("boat")]
+    visit("images")
+    assert unpacked == [computed.drawn("boat")]
 
 
 def test_without_a_model_that_sees_the_page_says_how_to_open_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allowed, "_opened", {})
-    assert "No model on this server sees pictures" in words(visit("pictures"))
+    assert "No model on this server reads images" in words(visit("images"))
 
 
 def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
-    app, token = visit("pictures", layer="2", head="3", patch="row 3, column 4"), 1 + 2 * 5 + 3
+    app, token = visit("images", layer="2", head="3", patch="row 3, column 4"), 1 + 2 * 5 + 3
     for name in SAMPLES:
         app.session_state["picture"] = name
         clean(app.run())
@@ -105,7 +105,7 @@ def test_the_page_says_what_each_model_saw(
     family: str, names: list[str], told: list[str], opened: Callable[[str], str]
 ) -> None:
     folder = opened(family)
-    app = visit("pictures", model=folder, layer="2", head="3")
+    app = visit("images", model=folder, layer="2", head="3")
     message, text = sent(app, "patches"), words(app)
     assert message["names"] == names
     assert [each for each in told if each not in text] == []
@@ -114,14 +114,14 @@ def test_the_page_says_what_each_model_saw(
         Image.open(io.BytesIO(base64.b64decode(message[each].partition(",")[2])))
         for each in ("picture", "whole")
     )
-    assert np.array_equal(np.array(seen), np.array(loading.seen(folder, seeing.drawn("boat")).picture))
+    assert np.array_equal(np.array(seen), np.array(loading.seen(folder, computed.drawn("boat")).picture))
     assert whole.size == (SIDE, SIDE)
 
 
 def test_the_atlas_says_where_the_patch_looks_in_every_head_and_the_file_holds_its_numbers(
     folder: str, tmp_path: Path
 ) -> None:
-    app, trace = visit("pictures", patch="[CLS]"), look(folder, "boat")
+    app, trace = visit("images", patch="[CLS]"), look(folder, "boat")
     facts, weights = sent(app, "atlas")["facts"], trace.stack("encoder")
     assert len(facts) == 6
     for fact, row in zip(facts, weights[:, :, 0].reshape(6, -1), strict=True):
@@ -133,31 +133,31 @@ def test_the_atlas_says_where_the_patch_looks_in_every_head_and_the_file_holds_i
 
 @pytest.mark.usefixtures("folder")
 def test_what_a_link_cannot_choose_is_told() -> None:
-    app = visit("pictures", picture="<b>", layer="99", patch="row 9, column 9")
+    app = visit("images", picture="<b>", layer="99", patch="row 9, column 9")
     assert sent(app, "patches")["query"] == 1 + 1 * 5 + 2
     assert all(name in warnings(app) for name in ("picture", "layer", "patch"))
-    app = visit("pictures", picture="your own", layer="2", head="3", patch="row 3, column 4")
-    assert "The picture is not in the link" in app.info[0].value
+    app = visit("images", picture="your own", layer="2", head="3", patch="row 3, column 4")
+    assert "The image is not in the link" in app.info[0].value
     assert [box.value for box in app.number_input] == [2, 3]
     assert app.selectbox(key="patch").value == "row 3, column 4"
 
 
 def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(folder: str) -> None:
-    app = visit("pictures", model=folder)
+    app = visit("images", model=folder)
     assert app.selectbox(key="model").options == [folder]
     clean(app.switch_page("pages/explore.py").run())
     assert app.selectbox(key="model").value == "minilm"
     assert folder not in app.selectbox(key="model").options
-    clean(app.switch_page("pages/pictures.py").run())
+    clean(app.switch_page("pages/images.py").run())
     assert app.selectbox(key="model").value == folder
-    assert page_links(visit("explore", model=folder))["pictures"] == {"model": folder}
+    assert page_links(visit("explore", model=folder))["images"] == {"model": folder}
 
 
 def test_the_link_names_the_model(folder: str, tmp_path: Path) -> None:
     other = str(tiny("vit", tmp_path / "another"))
     loading.open_model(other)
     for name in (folder, other):
-        message = sent(visit("pictures", model=name), "copy_link")
+        message = sent(visit("images", model=name), "copy_link")
         assert message["always"] == ["model"]
         assert urlencode({"model": name}) in message["query"]
 
@@ -168,7 +168,7 @@ def test_a_server_may_offer_nothing_but_a_model_that_sees(
     monkeypatch.setenv(allowed.SETTING, f"Seer={folder}")
     app = try_page("explore")
     assert "No model on this server can read texts" in app.error[0].value
-    clean(app.switch_page("pages/pictures.py").run())
+    clean(app.switch_page("pages/images.py").run())
     assert app.selectbox(key="model").options == ["Seer"]
     assert folder not in words(app)
 

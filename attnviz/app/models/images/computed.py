@@ -1,4 +1,4 @@
-"""What the server keeps of pictures between two clicks."""
+"""Forward passes over images, cached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PIL import Image
 
 from attnviz.analysis.picture import Picture, sequential
 from attnviz.app.caches import cached, named
-from attnviz.app.senses.picture_samples import sample
+from attnviz.app.models.images.samples import sample
 from attnviz.capture import loading
 from attnviz.trace import Floats, Trace
 

@@ -1,12 +1,12 @@
 /* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
 
-import { element } from "../../widgets/dom.js";
-import { buttonOf, moveFocus, onPointed } from "../../widgets/keyboard.js";
-import { written } from "../../widgets/numbers.js";
-import { css } from "../../widgets/palette.js";
-import { Choice } from "../../widgets/selection.js";
-import { allData } from "../../widgets/store.js";
-import { View, widget } from "../../widgets/widget.js";
+import { element } from "../../../widgets/dom.js";
+import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";
+import { written } from "../../../widgets/numbers.js";
+import { css } from "../../../widgets/palette.js";
+import { Choice } from "../../../widgets/selection.js";
+import { allData } from "../../../widgets/store.js";
+import { View, widget } from "../../../widgets/widget.js";
 import styles from "./patches.css";
 
 const ORIGINAL = 112; // pixels of the longer side of the little picture

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from playwright.sync_api import Page, expect
 
-from attnviz.app.senses import seeing
+from attnviz.app.models.images import computed
 from attnviz.capture import loading
 from attnviz.trace import Trace
 from tests.browser.server import Server
@@ -45,21 +45,21 @@ def upload(page: Page, file: Path, content: bytes, refused: str = "") -> None:
 
 
 def look(folder: Path, name: str) -> Trace:
-    return loading.look(str(folder), seeing.drawn(name), name)
+    return loading.look(str(folder), computed.drawn(name), name)
 
 
 def check_choices(page: Page, expected: dict[str, str]) -> None:
     """Inputs and address agree; what is first anyway may be missing in the address."""
     for label in ("Layer", "Head"):
         expect(page.get_by_role("spinbutton", name=label)).to_have_value(expected[label.lower()])
-    expect(page.get_by_role("combobox", name="Patch that looks")).to_have_value(expected["patch"])
+    expect(page.get_by_role("combobox", name="Query patch")).to_have_value(expected["patch"])
     told = dict(parse_qsl(urlsplit(page.url).query))
     assert {"layer": "1", "head": "1"} | told == {"model": told.get("model", "")} | expected
 
 
-def test_pictures(page: Page, server: Server, tmp_path: Path) -> None:
+def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     folder = open_model(page, server, "vit", tmp_path)  # it sees three rows of five patches
-    first_visit(page, server, "pictures", model=folder, picture="two shapes", layer=2, head=3)
+    first_visit(page, server, "images", model=folder, picture="two shapes", layer=2, head=3)
     weights = look(folder, "two shapes").block("encoder", 1).weights[2]
     patches = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell")
     expect(patches).to_have_count(15)
@@ -91,19 +91,19 @@ def test_pictures(page: Page, server: Server, tmp_path: Path) -> None:
     everybody_can_use(page)
 
     asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
-    visit(page, f"{server.url}/pictures?{urlencode(asked)}")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("The picture is not in the link")
+    visit(page, f"{server.url}/images?{urlencode(asked)}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
     for name in ("twins", "no", "boat"):
         if name == "no":
             upload(page, tmp_path / "no.png", b"no picture", "This is no picture")
         else:
-            upload(page, tmp_path / f"{name}.png", seeing.drawn(name))
+            upload(page, tmp_path / f"{name}.png", computed.drawn(name))
             weight = 100 * look(folder, name).block("encoder", 1).weights[1, 12, 1]
             expect(patches.first).to_have_accessible_name(f"row 1, column 1: {weight:.1f} %")
         check_choices(page, asked)
     page.get_by_role("gridcell", name="Layer 1, head 3:").click()
     wait_idle(page)
     check_choices(page, asked | {"layer": "1", "head": "3", "model": str(folder)})
-    expect(page.get_by_text("and not your picture")).to_be_visible()
+    expect(page.get_by_text("and not your image")).to_be_visible()
     assert [breach for breach in axe(page) if not breach.startswith(UPLOADER)] == []
     assert fits(page)
