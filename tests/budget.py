@@ -1,0 +1,51 @@
+"""Check budget.toml: the lines of Python, JavaScript and CSS in each folder. Run by `make check`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CODE = {".py", ".js", ".css"}
+BUNDLES = "attnviz/widgets/bundle/"
+
+
+def lines_by_file(root: Path = ROOT) -> dict[str, int]:
+    """The lines of every file of code that git knows or would add, without the built bundles."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+    return {
+        name: len((root / name).read_text("utf-8").splitlines())
+        for name in names
+        if Path(name).suffix in CODE and not name.startswith(BUNDLES) and (root / name).is_file()
+    }
+
+
+def lines_of(folders: list[str], lines: dict[str, int]) -> int:
+    """The lines in these files and folders."""
+    return sum(
+        count
+        for name, count in lines.items()
+        if any(name == folder or name.startswith(f"{folder}/") for folder in folders)
+    )
+
+
+def exceeded(budget: dict[str, dict[str, int | list[str]]], lines: dict[str, int]) -> list[str]:
+    """A sentence for each part of the code that has more lines than its maximum."""
+    found = []
+    for part, of in budget.items():
+        folders, maximum = of["folders"], of["max_lines"]
+        assert isinstance(folders, list)  # noqa: S101 - for the type checker
+        assert isinstance(maximum, int)  # noqa: S101
+        if (count := lines_of(folders, lines)) > maximum:
+            found.append(
+                f"{part}: {count:,} lines, {count - maximum:,} more than budget.toml allows ({maximum:,}). "
+                "Remove as many lines as you add: merge duplicates, use a library, or delete a feature."
+            )
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(exceeded(tomllib.loads((ROOT / "budget.toml").read_text("utf-8")), lines_by_file())))
