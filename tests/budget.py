@@ -37,8 +37,8 @@ def exceeded(budget: dict[str, dict[str, int | list[str]]], lines: dict[str, int
     found = []
     for part, of in budget.items():
         folders, maximum = of["folders"], of["max_lines"]
-        assert isinstance(folders, list)  # noqa: S101 - for the type checker
-        assert isinstance(maximum, int)  # noqa: S101
+        assert isinstance(folders, list)
+        assert isinstance(maximum, int)
         if (count := lines_of(folders, lines)) > maximum:
             found.append(
                 f"{part}: {count:,} lines, {count - maximum:,} more than budget.toml allows ({maximum:,}). "

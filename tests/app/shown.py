@@ -121,8 +121,22 @@ def sent(app: AppTest, widget: str) -> dict[str, Any]:
 
 
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What Python sent to each chart of curves, by its title."""
-    return {message["title"]: message for message in all_sent(app, "curves")}
+    """Each line chart on the page by its title: its lines with their numbers, in the order of drawing."""
+    found = {}
+    for element in app.get("vega_lite_chart"):
+        spec = json.loads(element.proto.spec)
+        lines: list[dict[str, Any]] = []
+        for layer in spec["layer"]:
+            rows, mark = layer["data"]["values"], layer["mark"]["type"]
+            drawn = bool(lines) and rows[0] in lines[-1]["rows"]  # the points of a line
+            if mark == "line" or (mark == "point" and not drawn):
+                numbers = {
+                    name: [row.get(name) for row in rows] for name in ("x", "y", "low", "high", "printed")
+                }
+                label, faint = rows[0]["line"], layer["mark"].get("opacity") == 0.3
+                lines.append({"label": label, "rows": rows, "faint": faint, **numbers})
+        found[spec["description"].split(". ")[0]] = {"lines": lines, "alt": spec["description"]}
+    return found
 
 
 def labels(tokens: list[dict[str, Any]]) -> list[str]:

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import ViewportSize
 
-from attnviz.app.components.curves import Line
 from tests.browser import test_widgets_arithmetic as arithmetic
 from tests.browser import test_widgets_arrow as arrow
 from tests.browser import test_widgets_atlas as atlas
-from tests.browser import test_widgets_curves as curves
 from tests.browser import test_widgets_head_view as head_view
 from tests.browser import test_widgets_tables as tables
 from tests.browser import test_widgets_translation as translation
@@ -54,13 +52,6 @@ def draw_sorted_atlas(widgets: Widgets, width: int) -> None:
     draw_atlas(widgets, width, order=list(range(atlas.LAYERS * atlas.HEADS))[::-1])
 
 
-def draw_curves(widgets: Widgets, width: int) -> None:
-    hostile = Line("<script>\u0001&", curves.POWERS, curves.MEASURED, marker="square")
-    message = curves.message(curves.THEORY, hostile, about="Six measurements.", alt="<b>alt</b>")
-    widgets.mount("curves", message, min(500, width))
-    widgets.page.keyboard.press("Tab")
-
-
 def draw_arithmetic(widgets: Widgets, width: int) -> None:
     message = arithmetic.message()
     message["query_label"] = message["key_label"] = message["row"][3]["label"] = MARKUP
@@ -78,7 +69,6 @@ DRAW: dict[str, Draw] = {
     "matrices of several heads": draw_heads("matrix", 1, 2, 3),
     "atlas": draw_atlas,
     "sorted atlas": draw_sorted_atlas,
-    "curves": draw_curves,
     "arithmetic": draw_arithmetic,
     "arrow": draw("arrow", lambda: arrow.message(arrow.MOVED)),
     "translation": draw("translation", translation.message),
@@ -108,7 +98,7 @@ def test_everybody_can_use_it_and_no_text_is_markup(
 
 @pytest.mark.parametrize(
     "name",
-    ["lines", "matrix", "curves", "encoding", *ON_PAGE],
+    ["lines", "matrix", "encoding", *ON_PAGE],
 )
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
@@ -122,10 +112,6 @@ def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(
     texts = [text.text for text in root.iter(f"{SVG}text")]
     if name in {"lines", "matrix"}:
         assert set(KEPT) <= set(texts)
-    if name == "curves":
-        said = " ".join(root.itertext())
-        for part in ("Growth", "Six measurements.", "<script>\ufffd&", "theory", "variance"):
-            assert part in said
     if name in ON_PAGE:  # the file is made of what is on the page
         assert set(ON_PAGE[name]) <= set(texts)
         looks = widgets.page.locator(".root").evaluate("root => getComputedStyle(root).color")

@@ -1,4 +1,4 @@
-"""Lines and points over an axis, read at any place by pointing or with the arrow keys, and saved."""
+"""Line charts: values over an axis, with a tooltip at each point."""
 
 from __future__ import annotations
 
@@ -7,13 +7,50 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import streamlit as st
 from numpy.typing import ArrayLike
-
-from attnviz.app.components.component import mount
 
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 Marker = Literal["circle", "ring", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
+
+_DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3], "dashdot": [6, 3, 2, 3]}
+_AXIS_HEIGHT, _ENTRY_HEIGHT = 50, 20  # pixels of the horizontal axis, and of an entry of the legend
+_LEGEND = {
+    "orient": "bottom",
+    "columns": 1,
+    "labelLimit": 0,
+    "symbolType": "stroke",
+    "symbolSize": 400,
+    "symbolStrokeWidth": 2,
+}
+_SHAPES: dict[Marker, str] = {
+    "circle": "circle",
+    "ring": "circle",
+    "square": "square",
+    "diamond": "diamond",
+    "cross": "cross",
+}
+_COLOURS: dict[str, dict[Colour, str]] = {
+    "light": {
+        "query": "#1d4ed8",
+        "key": "#b91c1c",
+        "value": "#15803d",
+        "weights": "#6d28d9",
+        "feed-forward": "#0e7490",
+        "text": "#1c1c28",
+        "muted": "#6b7280",
+    },
+    "dark": {
+        "query": "#93c5fd",
+        "key": "#fca5a5",
+        "value": "#86efac",
+        "weights": "#c4b5fd",
+        "feed-forward": "#67e8f9",
+        "text": "#f2f3f8",
+        "muted": "#9ca3af",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -21,17 +58,17 @@ class Line:
     """One series of points.
 
     Attributes:
-        label: what it is called; "": a line to look at, not to read.
+        label: its name in the legend; "" for a line without one.
         x, y: [point], of equal length.
-        low, high: [point], from where to where an error bar or a band goes; None for neither.
+        low, high: [point], the ends of an error bar or a band; None for neither.
         band: whether they are a band instead of bars.
         dash: of the line that joins the points; None for none.
         marker: at each point; None for none.
         colour: a role's, the text's, or a muted one.
         faint: whether it is one of many in the background.
-        points: which points have a marker and can be read, from 0; None for all.
-        names: [point], what a point is called in place of its x.
-        printed: [point], what stands beside each point, where there is room; None for nothing.
+        points: which points have a marker, from 0; None for all.
+        names: [point], the name of a point in its tooltip, in place of its x.
+        printed: [point], the text beside each point; None for nothing.
     """
 
     label: str
@@ -51,14 +88,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Axis:
-    """What runs across, or up.
+    """The horizontal or the vertical axis.
 
     Attributes:
-        label: what it is, with its unit.
-        log: the base of a logarithmic scale, whose powers are marked; None for a linear scale.
-        zero: whether the scale has to begin at 0 or reach it.
-        at: how a place on it is read out, if it runs across; "{x}" stands for its number.
-        digits: decimals of the values that are read out, if it runs up.
+        label: its title, with the unit.
+        log: the base of a logarithmic scale; None for a linear scale.
+        zero: whether the scale includes 0.
+        at: the name of a place on the horizontal axis in a tooltip; "{x}" is its number.
+        digits: decimals of a value on the vertical axis in a tooltip.
     """
 
     label: str
@@ -79,51 +116,145 @@ def curves(
     marked: float | None = None,
     faint: str = "",
     plane: bool = False,
-    crowded: bool = False,
     height: int = 220,
     alt: str,
-    about: str = "",
 ) -> None:
-    """Draws the lines over each other, the last on top.
+    """Draw lines over each other, the last on top.
 
     Args:
-        name: Streamlit's key of this widget.
-        lines: those that are read first, then faint ones; in the order of the legend.
-        title: what the chart is called, for the saved files and for those who do not see it.
+        name: Streamlit's key of the chart.
+        lines: those with a label in the order of the legend, then faint ones.
+        title: of the chart.
         across, up: the axes.
-        marked: the x that a dotted line and larger points mark.
-        faint: what the faint lines are called together.
-        plane: whether both axes have one scale and points are read one by one, not by their x.
-        crowded: whether what is printed beside the points of a plane hides no point, and is left out where
-            there is no room; lines without a label, and the outermost points, come first.
-        height: of the drawing between the axes, in pixels.
-        alt: what one sees, with the numbers.
-        about: what the saved picture says; "" for the page's sentence and model.
+        marked: the x of a dotted vertical line.
+        faint: the name of all faint lines in the legend.
+        plane: whether both axes have the same scale.
+        height: of the chart, in pixels.
+        alt: a description for readers who do not see the chart, with the numbers.
     """
-    message = {
-        "lines": [_sent(line) for line in lines],
-        "title": title,
-        "across": across,
-        "up": up,
-        "marked": marked,
-        "faint": faint,
-        "plane": plane,
-        "crowded": crowded,
-        "height": height,
-        "alt": alt,
-        "about": about,
+    x, y = (_axis(axis, [getattr(line, side) for line in lines]) for axis, side in ((across, "x"), (up, "y")))
+    if plane:
+        numbers = [np.asarray(side, dtype=float) for line in lines for side in (line.x, line.y)]
+        ends = [float(min(map(np.min, numbers))), float(max(map(np.max, numbers)))]
+        for axis in (x, y):
+            axis["scale"] |= {"domain": ends, "nice": False}
+    legend = _legend(lines, faint)
+    layers = [layer for line in lines for layer in _layers(line, faint, legend, across, up, x, y)]
+    if marked is not None:
+        rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
+        layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
+    entries = len(legend["color"]["scale"]["domain"])
+    size = height + _AXIS_HEIGHT + (_ENTRY_HEIGHT * entries if entries > 1 else 0)
+    spec = {
+        "description": f"{title}. {alt}",
+        "height": size,
+        "width": size if plane else "container",
+        "layer": layers,
     }
-    mount("curves", name, message)
+    st.vega_lite_chart(spec=spec, width="content" if plane else "stretch", key=name)
 
 
-def _sent(line: Line) -> dict[str, Any]:
-    numbers = {name: _numbers(getattr(line, name)) for name in ("x", "y", "low", "high")}
-    places = None if line.points is None else [int(point) for point in line.points]
-    return vars(line) | numbers | {"points": places}
+def _axis(axis: Axis, values: Sequence[ArrayLike]) -> dict[str, Any]:
+    """The channel of an axis, without its field; a logarithmic one has a tick at each power of its base."""
+    numbers = np.concatenate([np.asarray(value, dtype=float) for value in values])
+    channel: dict[str, Any] = {"type": "quantitative", "title": axis.label, "scale": {"zero": axis.zero}}
+    if np.array_equal(numbers, np.round(numbers)):
+        channel["axis"] = {"tickMinStep": 1}
+    if axis.log:
+        powers = np.log(numbers) / np.log(axis.log)
+        ticks = [
+            float(axis.log) ** power
+            for power in range(round(np.nanmin(powers)), round(np.nanmax(powers)) + 1)
+        ]
+        channel |= {"scale": {"type": "log", "base": axis.log}, "axis": {"values": ticks}}
+    return channel
 
 
-def _numbers(values: ArrayLike | None) -> list[float] | None:
-    """As short as the picture allows: whole floats would double the message."""
-    if values is None:
-        return None
-    return [float(f"{value:.6g}") for value in np.asarray(values, dtype=float).tolist()]
+def _colour(colour: Colour) -> str:
+    return _COLOURS["dark" if st.context.theme.type == "dark" else "light"][colour]
+
+
+def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
+    """The channels that give each labelled line its colour, dash and marker."""
+    named = [(faint if line.faint else line.label, line) for line in lines]
+    labelled = {label: line for label, line in reversed(named) if label}
+    labels = [label for label in dict.fromkeys(label for label, _ in named) if label]
+
+    def scale(values: list[Any]) -> dict[str, Any]:
+        scale = {"domain": labels, "range": values}
+        return {
+            "field": "line",
+            "type": "nominal",
+            "scale": scale,
+            "title": None,
+            "legend": _LEGEND if len(labels) > 1 else None,
+        }
+
+    return {
+        "color": scale([_colour(labelled[label].colour) for label in labels]),
+        "strokeDash": scale([_DASHES[labelled[label].dash or "solid"] for label in labels]),
+        "shape": scale([_SHAPES[labelled[label].marker or "circle"] for label in labels]),
+    }
+
+
+def _layer(rows: list[dict[str, Any]], mark: dict[str, Any], encoding: dict[str, Any]) -> dict[str, Any]:
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+
+
+def _layers(
+    line: Line,
+    faint: str,
+    legend: dict[str, Any],
+    across: Axis,
+    up: Axis,
+    x: dict[str, Any],
+    y: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """The marks of one line, each with its data."""
+    label = faint if line.faint else line.label
+    colour = {"color": legend["color"] if label else {"value": _colour(line.colour)}}
+    at = {"x": {"field": "x", **x}, "y": {"field": "y", **y}, **colour}
+    rows = _rows(line, label, across, up)
+    layers = []
+    if line.low is not None:
+        ends: dict[str, Any] = {"type": "area", "opacity": 0.2} if line.band else {"type": "rule"}
+        layers.append(_layer(rows, ends, at | {"y": {"field": "low", **y}, "y2": {"field": "high"}}))
+    if line.dash is not None:
+        thin: dict[str, Any] = {"opacity": 0.3, "strokeWidth": 1} if line.faint else {"strokeWidth": 2}
+        dash: dict[str, Any] = {"value": _DASHES[line.dash]}
+        if label:
+            dash = legend["strokeDash"]
+        order = {"field": "order", "type": "quantitative"}
+        layers.append(_layer(rows, {"type": "line"} | thin, at | {"strokeDash": dash, "order": order}))
+    if not line.faint:
+        points = rows if line.points is None else [rows[point] for point in line.points]
+        tooltip = [{"field": "at", "title": across.label}, {"field": "value", "title": label or up.label}]
+        opacity = 1 if line.marker else 0  # without a marker, it is there for the tooltip alone
+        point = {"type": "point", "filled": line.marker != "ring", "size": 50, "opacity": opacity}
+        shape = {"shape": legend["shape"]} if label and line.marker else {}
+        layers.append(_layer(points, point, at | shape | {"tooltip": tooltip}))
+    if line.printed is not None:
+        text = {"type": "text", "align": "left", "dx": 6, "dy": -6}
+        layers.append(_layer(rows, text, at | {"text": {"field": "printed"}}))
+    return layers
+
+
+def _rows(line: Line, label: str, across: Axis, up: Axis) -> list[dict[str, Any]]:
+    """A row for each point; numbers have six significant digits, to keep the message short."""
+    sides = [side for side in (line.x, line.y, line.low, line.high) if side is not None]
+    columns = [np.asarray(side, dtype=float).tolist() for side in sides]
+    rows: list[dict[str, Any]] = []
+    for order, (x, y, *ends) in enumerate(zip(*columns, strict=True)):
+        at = line.names[order] if line.names else across.at.replace("{x}", f"{x:g}")
+        row: dict[str, Any] = {"line": label, "order": order, "x": _short(x), "y": _short(y)}
+        row |= {"at": at, "value": f"{y:.{up.digits}f}"}
+        if ends:
+            row |= {"low": _short(ends[0]), "high": _short(ends[1])}
+        if line.printed is not None:
+            row["printed"] = line.printed[order]
+        rows.append(row)
+    return rows
+
+
+def _short(value: float) -> float | None:
+    return None if np.isnan(value) else float(f"{value:.6g}")

@@ -93,6 +93,5 @@ def _layers(found: MeasuredToken, counted: Mask) -> None:
         up=Axis("agreement", zero=True),
         height=160,
         alt=f"Spearman’s ρ of all heads of a layer with leaving words out, by layer. {about}",
-        about=about,
     )
     st.caption(about)

@@ -144,7 +144,6 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
         height=150,
         alt=f"Sine and cosine of pair {pair + 1}, one turn in "
         f"{2 * np.pi / float(found.rates[pair]):,.1f} positions.",
-        about=_FORMULA,
     )
     curves(
         "waves-by-distance",
@@ -155,7 +154,6 @@ def _chart_of_waves(found: compute.Waves, line: tuple[Floats, Floats, Floats], p
         height=150,
         alt=f"PE · PE goes from {found.by_distance[0]:.1f} at distance 0 to {found.by_distance[10]:.1f} at "
         "distance 10.",
-        about=_FORMULA,
     )
 
 
@@ -191,7 +189,6 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             alt=f"The mean cosine goes from {found.mean[1]:.2f} at distance 1 to {found.mean[10]:.2f} at "
             "distance 10; single pairs of places ten apart have between "
             f"{found.low[10]:.2f} and {found.high[10]:.2f}.",
-            about="BERT’s table of places",
         )
     with drawn:
         _matrix(
@@ -203,7 +200,7 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         )
 
 
-def chart_of_likeness(key: str, found: compute.Likeness, whose: str, *, alt: str, about: str) -> None:
+def chart_of_likeness(key: str, found: compute.Likeness, whose: str, *, alt: str) -> None:
     """Draw how alike the vectors of a table's places are, by their distance; `whose` table it is."""
     curves(
         key,
@@ -212,7 +209,6 @@ def chart_of_likeness(key: str, found: compute.Likeness, whose: str, *, alt: str
         across=Axis("distance between two positions", at="{x} apart"),
         up=Axis("cosine", digits=3),
         alt=alt,
-        about=about,
     )
     st.caption(
         f"All pairs of {whose} {len(found.lengths) - 1:,} places after the first, by their distance: the "
@@ -375,7 +371,6 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             head,
             alt=f"{heads} straight lines that fall from 0; the steepest slope is "
             f"{found.slopes.max():.4g}, the flattest {found.slopes.min():.4g}.",
-            about="ALiBi; no model.",
         )
     with drawn:
         _matrix(
@@ -387,9 +382,7 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
         )
 
 
-def chart_of_biases(
-    key: str, distances: Sequence[int], biases: Floats, head: int, *, alt: str, about: str
-) -> None:
+def chart_of_biases(key: str, distances: Sequence[int], biases: Floats, head: int, *, alt: str) -> None:
     """Draw what heads add to a score by the distance, [head, distance]; one head, from 0, stands out.
 
     Where no distance is negative, they are counted back from the query.
@@ -411,7 +404,6 @@ def chart_of_biases(
         up=Axis("added to the score", zero=True, digits=3),
         faint="other heads",
         alt=alt,
-        about=about,
     )
 
 

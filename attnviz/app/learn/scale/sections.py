@@ -108,7 +108,6 @@ def picture(drawn: Draw) -> None:
             alt="Measured variances of q · k follow the line variance = d, "
             f"from {variances[0]:.2f} at d = {SIZES[0]} to {variances[-1]:.0f} at "
             f"d = {SIZES[-1]}. At d = {drawn.d}: {measured:.2f}.",
-            about=f"Variance of the dot products of {DRAWS} random pairs of vectors with d entries.",
         )
     with right:
         st.header(f"A row of {KEYS} keys at d = {drawn.d}", anchor=False)
@@ -241,7 +240,6 @@ def _quartiles_chart(what: str, label: str, quartiles: Floats, d: int) -> None:
         marked=d,
         alt=f"From d = {SIZES[0]} to {SIZES[-1]}, without the division the median goes from {first:.3f} to "
         f"{last:.3f}; with it, it is {kept:.3f} in the end.",
-        about=f"Medians of {ROWS:,} random rows of {KEYS} keys; the bands hold the middle half.",
     )
 
 

@@ -12,7 +12,7 @@ from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import write as compute
 from attnviz.models import catalogue
-from attnviz.text import in_bytes, isolated, percent, plural, rounded_count, scientific
+from attnviz.text import in_bytes, percent, plural, rounded_count, scientific
 
 if TYPE_CHECKING:
     from attnviz.app.learn.write.sections import Story
@@ -88,5 +88,4 @@ def cache(story: Story) -> None:
         up=Axis("thousand multiplications", zero=True, digits=0),
         marked=story.word + 1 if story.word < count else None,
         alt=told.replace("*", ""),
-        about=f"“{isolated(story.trace.text)}” · {story.model}",
     )
