@@ -47,7 +47,6 @@ SHOW_NONE = {
     "positions",
     "references",
     "scale",
-    "watch_a_circuit_form",
     "weighted_average",
     "who_gets_the_book",
 }

@@ -39,16 +39,14 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "translate": ("selectbox", "cross_head", "all"),
     "cause": ("selectbox", "cause_head", "encoder 1-1"),
     "watch_it_learn": ("segmented_control", "learning_view", "Matrix"),
-    "long_distances": ("number_input", "clauses_seed", 3),
     "write": ("number_input", "write", 3),
     "induction": ("multiselect", "silenced", ["1-4"]),
-    "watch_a_circuit_form": ("selectbox", "forming_head", "1-4"),
     "who_gets_the_book": ("selectbox", "book_head", "1-1"),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
     "models": ("text_input", "own", "minilm"),
     "references": ("selectbox", "cited", "Lin 1991"),
 }
-WITHOUT_A_CHOICE = {"about", "classroom", "heads", "learn"}
+WITHOUT_A_CHOICE = {"about", "classroom", "heads", "learn", "long_distances"}
 
 
 def check(app: AppTest, page: str, where: str) -> None:

@@ -89,8 +89,8 @@ VIEWS = {
 # Of which the same is checked on journeys of their own: the lessons, the tools of Heads, Pictures.
 ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
-    *("block", "translate", "cause", "watch_it_learn", "long_distances"),
-    *("write", "induction", "who_gets_the_book", "watch_a_circuit_form"),
+    *("block", "translate", "cause", "watch_it_learn"),
+    *("write", "induction", "who_gets_the_book"),
     *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
     "pictures",
 }

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from attnviz.app.learn.cause import compute as cause
     from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.induction import compute as induction
-    from attnviz.app.learn.long_distances import compute as long_distances
     from attnviz.app.learn.many_heads import compute as many_heads
     from attnviz.app.learn.masks import compute as masks
     from attnviz.app.learn.positions import compute as positions
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from attnviz.app.learn.who_gets_the_book import compute as who_gets_the_book
     from attnviz.app.learn.write import compute as write
 
-    __all__ = ["block", "cause", "cross_attention", "induction", "long_distances", "many_heads", "masks"]
+    __all__ = ["block", "cause", "cross_attention", "induction", "many_heads", "masks"]
     __all__ += ["positions", "query_key_value", "scale", "translate"]
     __all__ += ["weighted_average", "who_gets_the_book", "write"]
 else:

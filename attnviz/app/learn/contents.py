@@ -137,7 +137,7 @@ LESSONS = (
         "watch_it_learn",
         "Watch it learn",
         "Where do the weights come from?",
-        "Slide through a training from random numbers to French, or train a translator yourself.",
+        "Slide through the training of a translator or a language model, or train one yourself.",
         "See the trained heads",
         sentence=PROBE,
     ),
@@ -145,9 +145,8 @@ LESSONS = (
         "long_distances",
         "Long distances",
         "Why attention, and not memory?",
-        "Stretch a sentence, and see what a network with a memory and one with attention make of it.",
+        "Longer and longer sentences: how many translations of three networks stay right.",
         "See every head of the translator",
-        sentence=ENGLISH,
     ),
     _about_storyteller(
         "write",
@@ -173,14 +172,6 @@ LESSONS = (
         "Two words, one answer: find the heads that add to it, and make them write the other word.",
         "See every head of the storyteller",
         sentence=UNFINISHED,
-    ),
-    _about_storyteller(
-        "watch_a_circuit_form",
-        "Watch a circuit form",
-        "How does a circuit form?",
-        "Slide through a training to the steps where induction heads appear, or train a model yourself.",
-        "See the trained heads",
-        sentence=REPEATED,
     ),
 )
 """In reading order."""

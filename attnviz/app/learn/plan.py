@@ -119,10 +119,10 @@ STORYTELLER = (
         "“The head understands the story.” It gives weight to a name: another weight, another name.",
     ),
     Step(
-        "watch_a_circuit_form",
+        "watch_it_learn",
         10,
-        "Between which two stored steps does the copying come? What else comes there?",
-        answers.watch_a_circuit_form,
+        "Choose a language model. Between which two stored steps does the copying come? What comes with it?",
+        answers.circuit,
         "“It gets a little better at each step.” Much of it comes within few steps.",
     ),
 )

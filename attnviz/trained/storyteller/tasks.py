@@ -16,6 +16,9 @@ ITEMS = 300
 SAID_TWICE = 20
 """Random words that are said twice, to see who copies."""
 
+WATCHED = tuple(grammar.said_twice(Random(3), 12))  # noqa: S311 - words are no secret
+"""The text on which a storyteller in training is watched: [CHANT], and twelve random words twice."""
+
 
 class Item(NamedTuple):
     """A text that breaks off, and the word that is right there.
