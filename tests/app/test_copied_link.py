@@ -42,7 +42,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("write", {}),
     ("induction", {}),
     ("watch_it_learn", {"learner": "Language model of 2 layers"}),
-    ("who_gets_the_book", {}),
     ("pictures", {}),
 )
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "long_distances", "models", "references"}

@@ -48,7 +48,6 @@ SHOW_NONE = {
     "references",
     "scale",
     "weighted_average",
-    "who_gets_the_book",
 }
 SHOW_ANOTHER = {"long_distances", "write"}  # networks that nobody told anything
 

@@ -90,7 +90,7 @@ VIEWS = {
 ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn"),
-    *("write", "induction", "who_gets_the_book"),
+    *("write", "induction"),
     *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
     "pictures",
 }
