@@ -13,8 +13,9 @@ from attnviz.trained.storyteller.copying import HeadScores, said_twice, scores_o
 from attnviz.trained.storyteller.figures import Figures, Heads, Silencing, with_role
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
-from attnviz.trained.storyteller.tasks import ITEMS, TASKS, Item, items
+from attnviz.trained.storyteller.tasks import Item
 from attnviz.trained.vocabulary import PAD
+from training.storyteller_tasks import ITEMS, TASKS, items
 
 
 def right(storyteller: Storyteller, asked: Sequence[Item], edits: Edits = ()) -> int:

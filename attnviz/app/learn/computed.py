@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.app.caches import cached
 from attnviz.models import catalogue
-from attnviz.trained.storyteller.tasks import ITEMS
 
 if TYPE_CHECKING:
     from attnviz.app.learn.block import compute as block
@@ -56,9 +55,6 @@ def _size(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
 
 storytold = cached(_size, COMPUTING)
 """For a computation with the storyteller that its keyword `model` names; it may import what needs torch."""
-
-measured = cached(_size, f"Measuring {ITEMS} texts …")
-"""As `storytold`, of as many texts as the storyteller's figures."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, 
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-_LISTED = 3  # words to which a row gives most
-_LEAST = 10  # thousandths: a smaller weight is not listed
 _MAX_WORDS = 16  # of a translation that does not end
 _SAID_AGAIN = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
@@ -102,7 +100,7 @@ def translation(probe: Probe, glance: Glance) -> None:
 
 
 def weights(name: str, variant: str, shown: Head, number: int, snapshot: Snapshot, view: str) -> None:
-    """Draw the weights of a head in a watched text, a number from 0, as LINES or MATRIX, and say a row."""
+    """Draw the weights of a head in a watched text, a number from 0, as LINES or MATRIX."""
     queries, keys, row = rows_and_columns(variant, shown.kind, number)
     glance = snapshot.glances[number]
     weights_picture(
@@ -119,14 +117,6 @@ def weights(name: str, variant: str, shown: Head, number: int, snapshot: Snapsho
         caption=f"“{text_of(variant, number)}” · {shown.name} after {snapshot.step} steps of training",
         filename=f"attnviz-{name}-step{snapshot.step}",
     )
-    thousandths = glance.weights[shown.kind][shown.layer, shown.head, row].tolist()
-    most = sorted(range(len(keys)), key=lambda key: -thousandths[key])[:_LISTED]
-    listed = ", ".join(
-        f"{markdown.code(keys[key]['name'])} **{percent(thousandths[key] / 1000, 1)}**"
-        for key in most
-        if thousandths[key] >= _LEAST
-    )
-    st.markdown(f"After **{snapshot.step:,}** steps, {markdown.code(queries[row]['name'])} gives {listed}.")
 
 
 def text_of(variant: str, number: int) -> str:

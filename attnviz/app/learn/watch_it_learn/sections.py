@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from attnviz.app import markdown
 from attnviz.app.learn.film import headed, over_steps, slide
-from attnviz.app.learn.lesson import guess, not_shown
+from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
     MATRIX,
@@ -43,6 +44,10 @@ def title_of(variant: str) -> str:
     return f"Translator: {title[0].lower()}{title[1:]}"
 
 
+def _about(variant: str) -> str:
+    return SIZES[variant].description if variant in SIZES else VARIANTS[variant].told
+
+
 LEARNERS = {title_of(variant): variant for variant in STORED}
 
 
@@ -68,7 +73,8 @@ def choose() -> ShownTraining:
     """
     learner, said, shown = st.columns([3, 5, 3])
     with learner:
-        variant = LEARNERS[LEARNER.select("Model in training", list(LEARNERS))]
+        each = "\n\n".join(f"**{title}.** {markdown.plain(_about(one))}" for title, one in LEARNERS.items())
+        variant = LEARNERS[LEARNER.select("Model in training", list(LEARNERS), help=each)]
     try:
         training = snapshots.stored(variant)
     except AttnvizError as error:
@@ -143,7 +149,8 @@ def picture(chosen: ShownTraining) -> None:
     snapshot = chosen.training.snapshots[steps.index(step)]
     if not chosen.is_storyteller:
         translation(PROBES[chosen.number], snapshot.glances[chosen.number])
-    view = headed(chosen.head.name, step, LEARNING_VIEW, (LINES, MATRIX))
+    views = (MATRIX, LINES) if chosen.is_storyteller else (LINES, MATRIX)
+    view = headed(chosen.head.name, step, LEARNING_VIEW, views)
     weights("learning", chosen.variant, chosen.head, chosen.number, snapshot, view)
     progress("learning", "What is learned when", chosen.variant, chosen.training.snapshots, step, steps[-1])
 
@@ -253,11 +260,14 @@ def loss(chosen: ShownTraining) -> None:
     )
 
 
-CODE = (
-    ("attnviz.trained.training", "train"),
-    ("attnviz.trained.translator.teaching", "translation_loss", "attention_loss"),
-    ("attnviz.trained.storyteller.training", "train", "_loss"),
-)
+def code(chosen: ShownTraining) -> None:
+    """Draw the code of the training loop and of the loss."""
+    the_code(
+        ("attnviz.trained.training", "train"),
+        ("attnviz.trained.storyteller.training", "_loss")
+        if chosen.is_storyteller
+        else ("attnviz.trained.translator.teaching", "translation_loss", "attention_loss"),
+    )
 
 
 def limits(chosen: ShownTraining) -> None:
