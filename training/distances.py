@@ -13,7 +13,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import torch
 from torch import nn
@@ -123,28 +123,20 @@ def _corpus(sentences: int, seed: int, batch: int) -> Corpus:
     return Corpus(to_learn_from(sentences, seed), batch)
 
 
-class Right(NamedTuple):
-    """How many translations are right, word for word, and the share of right words."""
+def right(model: nn.Module, some: Iterable[Exercises]) -> int:
+    """Count the translations all of whose words are right.
 
-    exact: int
-    words: float
-
-
-def right(model: nn.Module, some: Iterable[Exercises]) -> Right:
-    """Count what a network gets right: a word, if it is the most probable one after the right ones before it.
-
-    So a translation all of whose words are right is also the one that the network writes by itself.
+    A word is right if it is the most probable one after the right ones before it. So the network also writes
+    such a translation by itself.
     """
-    exact = words = of_all = 0
+    exact = 0
     model.eval()
     for exercises in some:
         with torch.no_grad():
             written = model(exercises.source, exercises.target).logits.argmax(dim=-1)
-        asked, same = exercises.following != PADDING, written == exercises.following
-        exact += int((same | ~asked).all(dim=1).sum())
-        words += int((same & asked).sum())
-        of_all += int(asked.sum())
-    return Right(exact, words / of_all)
+        padding = exercises.following == PADDING
+        exact += int((padding | (written == exercises.following)).all(dim=1).sum())
+    return exact
 
 
 def points(model: nn.Module) -> tuple[Point, ...]:
@@ -156,7 +148,7 @@ def points(model: nn.Module) -> tuple[Point, ...]:
 def point(model: nn.Module, pairs: Sequence[Pair]) -> Point:
     """Measure a network on sentences with a pronoun."""
     some = list(portions(pairs))
-    return Point(*right(model, some), sum(pronouns_right(model, exercises) for exercises in some))
+    return Point(right(model, some), sum(pronouns_right(model, exercises) for exercises in some))
 
 
 def pronouns_right(model: nn.Module, exercises: Exercises) -> int:
@@ -195,7 +187,7 @@ def compete() -> tuple[Distances, dict[Name, Network]]:
             if progress.step % 100 == 0:
                 print(f"{name}, rate {learning_rate}, seed {seed}: step {progress.step}", flush=True)
         model = progress.model
-        tuned = right(model, tuned_on).exact
+        tuned = right(model, tuned_on)
         # Files hold numbers in float16: what is measured is what a file gives back.
         runs.append(Run(name, learning_rate, seed, chosen.steps, tuned, points(model.half().float())))
         trained[name, learning_rate, seed] = model

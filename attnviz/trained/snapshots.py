@@ -74,9 +74,9 @@ class Snapshot:
     glances: tuple[Glance, ...]
     scores: Mapping[str, Floats] = field(default_factory=dict)
 
-    def best(self, score: str) -> float:
-        """Return the highest score of a head."""
-        return float(self.scores[score].max())
+    def value(self, name: str) -> float:
+        """Return a measure, or the highest score of a head."""
+        return float(self.scores[name].max()) if name in self.scores else self.measures[name]
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,6 +74,7 @@ VIEWS = {
         f"query_key_value?step_of_six=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
         opened=("^Reveal$",),
     ),
+    "long_distances": View("long_distances?open=Everything", opened=("^Reveal$",)),
     "heads": View("heads"),
     "grammar": View("grammar?open=Everything", "better than always"),
     "models": View(

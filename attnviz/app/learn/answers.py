@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from math import inf
 
@@ -25,7 +24,6 @@ from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import decimal, head_name, joined, percent, signed_percent
 from attnviz.trained import snapshots
-from attnviz.trained.snapshots import Snapshot
 from attnviz.trained.translator import grammar, variants
 
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
@@ -185,12 +183,12 @@ def circuit() -> str:
     stored = snapshots.stored(catalogue.STORYTELLER).snapshots
     before, after = max(pairwise(stored), key=lambda two: two[1].measures["right"] - two[0].measures["right"])
 
-    def grew(of: Callable[[Snapshot], float]) -> str:
-        return " to ".join(percent(of(each)) for each in (before, after))
+    def grew(of: str) -> str:
+        return " to ".join(percent(each.value(of)) for each in (before, after))
 
     return (
         f"Between {before.step:,} and {after.step:,} steps: of the words said again, what is copied goes "
-        f"from {grew(lambda each: each.measures['right'])}, the highest prefix-matching score from "
-        f"{grew(lambda each: each.best('prefix_matching'))}, and the highest score on the word before from "
-        f"{grew(lambda each: each.best('previous_word'))}."
+        f"from {grew('right')}, the highest prefix-matching score from "
+        f"{grew('prefix_matching')}, and the highest score on the word before from "
+        f"{grew('previous_word')}."
     )

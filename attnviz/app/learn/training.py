@@ -76,13 +76,13 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
     step, snapshots, last_words = 0, tuple[Snapshot, ...](), ""
     try:
         while (line := _next(lines)) is not None:
-            told = understood(line)
-            if told is None:
+            news = understood(line)
+            if news is None:
                 last_words = line.strip() or last_words
-            elif isinstance(told, int):
-                step = told
+            elif isinstance(news, int):
+                step = news
             else:
-                step, snapshots = told.step, (*snapshots, told)
+                step, snapshots = news.step, (*snapshots, news)
             yield Progress(step, training.steps, Learned(training, snapshots))
         if process.wait():
             raise AttnvizError(f"The training ended with an error: {last_words}")

@@ -23,13 +23,11 @@ class Point:
 
     Attributes:
         exact: how many of its translations are right, word for word.
-        words: the share of words that are right after the right ones before them, of all words.
         pronoun: in how many, after all that is right before it, the right one of "il" and "elle" is the more
             probable one.
     """
 
     exact: int
-    words: float
     pronoun: int
 
 
@@ -102,6 +100,6 @@ def read() -> Distances:
 
 
 def _run(stored: dict[str, Any]) -> Run:
-    points = tuple(Point(point["exact"], point["words"], point["pronoun"]) for point in stored["points"])
+    points = tuple(Point(point["exact"], point["pronoun"]) for point in stored["points"])
     tuned = stored["curve"][-1]["exact"]
     return Run(stored["name"], stored["learning_rate"], stored["seed"], stored["steps"], tuned, points)

@@ -102,7 +102,7 @@ def text(found: Distances) -> None:
         f"{len({run.learning_rate for run in found.runs})} learning rates and {len(runs)} seeds; the better "
         f"rate is shown. Each point is the median of the seeds on {found.sentences} new sentences, and its "
         "bar goes from the lowest to the highest.\n\n"
-        "At every length that they learned from, the LSTM with attention translates more sentences rightly "
+        "At every length that they learned from, the LSTM with attention translates more sentences correctly "
         "than the LSTM. Where the transformer is wrong within these lengths, only the pronoun is: "
         f"{at_chance} of its {len(runs)} trainings chooses *il* or *elle* at chance level."
     )

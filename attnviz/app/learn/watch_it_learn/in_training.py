@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.components.curves import Colour, Dash, Marker
-from attnviz.app.learn.film import over_steps
+from attnviz.app.learn.film import Curve, over_steps
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.text import head_name, percent
 from attnviz.trace import Kind
@@ -27,9 +26,6 @@ LINES, MATRIX = "Lines", "Matrix"
 _MAX_WORDS = 16  # of a translation that does not end
 _SAID_AGAIN = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
-
-Curve = tuple[str, str, Dash, Marker, Colour]
-"""A label, the name of a measure or score, and how it is drawn."""
 
 _TRANSLATOR_CURVES: tuple[Curve, ...] = (
     ("translated without an error", "exact", "solid", "circle", "text"),
@@ -78,11 +74,6 @@ def first_head(snapshot: Snapshot) -> Head:
         return TAUGHT
     scores = snapshot.scores["prefix_matching"]
     return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
-
-
-def value(snapshot: Snapshot, name: str) -> float:
-    """Return a measure, or the highest score of a head."""
-    return snapshot.best(name) if name in snapshot.scores else snapshot.measures[name]
 
 
 def translation(probe: Probe, glance: Glance) -> None:
@@ -158,10 +149,7 @@ def progress(
     over_steps(
         f"{name} progress",
         snapshots,
-        *(
-            (label, lambda each, of=of: value(each, of), dash, marker, colour)
-            for label, of, dash, marker, colour in chosen
-        ),
+        *chosen,
         title=title,
         up="percent of random words said again, or of the weight from them"
         if variant in SIZES
@@ -169,7 +157,7 @@ def progress(
         percents_until=steps,
         marked=marked,
         alt=f"After {last.step} steps: "
-        + "; ".join(f"{label} {percent(value(last, of))}" for label, of, *_ in chosen)
+        + "; ".join(f"{label} {percent(last.value(of))}" for label, of, *_ in chosen)
         + ".",
         about="Measured on random words said twice while a language model learned."
         if variant in SIZES

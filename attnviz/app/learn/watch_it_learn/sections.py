@@ -166,7 +166,7 @@ def text(chosen: ShownTraining) -> None:
         return
     some, most = quarters(chosen.training)
     score, before = (
-        [percent(each.best(name)) for each in (some, most)] for name in ("prefix_matching", "previous_word")
+        [percent(each.value(name)) for each in (some, most)] for name in ("prefix_matching", "previous_word")
     )
     st.markdown(
         "A **circuit** is heads that do one thing together. Here, one attends to the word *before*; another "
@@ -226,8 +226,8 @@ def loss(chosen: ShownTraining) -> None:
         over_steps(
             "learning loss",
             found,
-            ("said first", lambda each: each.measures["first_loss"], "dash", "square", "muted"),
-            ("said again", lambda each: each.measures["second_loss"], "solid", "circle", "text"),
+            ("said first", "first_loss", "dash", "square", "muted"),
+            ("said again", "second_loss", "solid", "circle", "text"),
             title="The loss on random words",
             up="loss: −ln p of the right word",
             digits=2,
@@ -244,7 +244,7 @@ def loss(chosen: ShownTraining) -> None:
     over_steps(
         "learning loss",
         found,
-        ("loss", lambda each: each.measures["loss"], "solid", "circle", "text"),
+        ("loss", "loss", "solid", "circle", "text"),
         title="The loss on held-out sentences",
         up="loss on held-out sentences: −ln p of the right word",
         digits=3,
