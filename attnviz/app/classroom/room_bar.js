@@ -221,7 +221,7 @@ class RoomBar extends View {
     this.ending = setTimeout(() => {
       this.ending = undefined;
       this.draw();
-    }, 4000);
+    }, 10_000);
     return this.draw();
   }
 
