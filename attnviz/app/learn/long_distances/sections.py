@@ -96,8 +96,8 @@ def text(found: Distances) -> None:
         "2015) has both, the **transformer** attention alone.\n\n"
         f"All three learned from the same sentences, with 0 to {found.longest_learned} clauses between the "
         f"noun and *it*, in {runs[0].steps:,} steps. Each was trained from {len(runs)} seeds with the better "
-        f"of {len({run.learning_rate for run in found.runs})} learning rates. Points are medians of the seeds "
-        f"on {found.sentences} new sentences, bars their range.\n\n"
+        f"of {len({run.learning_rate for run in found.runs})} learning rates. Points are medians of the "
+        f"seeds on {found.sentences} new sentences, bars their range.\n\n"
         "At every length that they learned from, the LSTM with attention translates more sentences correctly "
         "than the LSTM. Where the transformer is wrong within these lengths, only the pronoun is."
     )
