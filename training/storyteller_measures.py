@@ -18,17 +18,17 @@ from attnviz.trained.vocabulary import PAD
 from training.storyteller_tasks import ITEMS, TASKS, items
 
 
-def right(storyteller: Storyteller, asked: Sequence[Item], edits: Edits = ()) -> int:
+def right(storyteller: Storyteller, some: Sequence[Item], edits: Edits = ()) -> int:
     """How many items are answered right: the right word is the likeliest, of its choices or of all.
 
     Args:
         edits: the same for each item.
     """
-    ids = [torch.tensor(VOCABULARY.ids(item.words)) for item in asked]
+    ids = [torch.tensor(VOCABULARY.ids(item.words)) for item in some]
     padded = pad_sequence(ids, batch_first=True, padding_value=VOCABULARY.ids([PAD])[0])
-    logits = storyteller.steps(padded, [edits] * len(asked) if edits else ()).logits
+    logits = storyteller.steps(padded, [edits] * len(some) if edits else ()).logits
     said = 0
-    for item, of_text, read in zip(asked, logits, ids, strict=True):
+    for item, of_text, read in zip(some, logits, ids, strict=True):
         choices = VOCABULARY.ids(item.choices or VOCABULARY.words)
         likeliest = choices[int(of_text[len(read) - 1, choices].argmax())]
         said += VOCABULARY.word(likeliest) == item.right
@@ -42,10 +42,10 @@ def head_scores(storyteller: Storyteller, edits: Edits = (), texts: int = ITEMS,
 
 def measure(storyteller: Storyteller) -> Figures:
     """All figures of a storyteller."""
-    asked = {task: items(task) for task in TASKS}
+    of_task = {task: items(task) for task in TASKS}
 
     def all_right(edits: Edits = ()) -> dict[str, int]:
-        return {task: right(storyteller, some, edits) for task, some in asked.items()}
+        return {task: right(storyteller, some, edits) for task, some in of_task.items()}
 
     def silenced(heads: Heads) -> Silencing:
         edits = tuple(Edit("decoder", layer - 1, head - 1) for layer, head in heads)

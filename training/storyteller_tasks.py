@@ -33,9 +33,9 @@ def _place(dice: Random, facts: int) -> Item:
     """
     put = grammar.put(dice, facts, held_out=True)
     people = grammar.pair(dice, "names", held_out=False)
-    told = [word for fact in put for word in grammar.placing(dice.choice(people), *fact)]
+    story = [word for fact in put for word in grammar.placing(dice.choice(people), *fact)]
     noun, container = dice.choice(put)
-    return Item([START, *told, *grammar.asking(noun)], container)
+    return Item([START, *story, *grammar.asking(noun)], container)
 
 
 TASKS: Mapping[str, Callable[[Random], Item]] = {

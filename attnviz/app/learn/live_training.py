@@ -78,7 +78,7 @@ def _words(
     if latest is None:
         return "Starting"
     settings, seconds = latest.found.training, job.seconds
-    told = {
+    what = {
         "finished": "Done",
         "stopped": "Stopped",
         "left alone": "Stopped, because nobody was watching",
@@ -86,4 +86,4 @@ def _words(
     far = f"{latest.done:,} of {latest.total:,} steps in {seconds:.0f} s"
     if job.running and latest.done:
         far += f", about {seconds / latest.done * (latest.total - latest.done):.0f} s to go"
-    return f"{told} · {titles[settings.variant]}, seed {settings.seed} · {far}"
+    return f"{what} · {titles[settings.variant]}, seed {settings.seed} · {far}"
