@@ -1,4 +1,4 @@
-"""The command line: any model's attention in a file or on a page, and how our own translators were made."""
+"""The command line: any model's attention in a file or on a page."""
 
 from __future__ import annotations
 
@@ -29,8 +29,6 @@ MODULES = (
     "pronouns",
     "relations",
     "index",
-    "translators",
-    "storytellers",
 )
 
 BROKEN_OFF = 130

@@ -35,7 +35,7 @@ def _shapes_are_checked_once(request: pytest.FixtureRequest, monkeypatch: pytest
 
 @pytest.fixture(autouse=True)
 def _threads_stay_as_few() -> Iterator[None]:
-    """Some commands ask torch for more; all later tests of this process would take several times as long."""
+    """Some tests set more; all later tests of this process would take several times as long."""
     yield
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))

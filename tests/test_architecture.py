@@ -19,6 +19,7 @@ STEPS = {
     "pages": 12,
     "app": 11,
     "__main__": 12,  # the command line
+    "training": 10,  # makes the weights of the small models; not in the wheel
     "cli": 10,
     "attnviz": 9,  # the public API
     "export": 8,
@@ -46,7 +47,7 @@ DOORS = {
     "streamlit": {"app.py", "pages", "app"},
     "plotly": {"export"},
     "pandas": {"export"},
-    "torch": {"trace", "transformer", "trained", "interventions", "capture", "models", "cli"},
+    "torch": {"trace", "transformer", "trained", "interventions", "capture", "models", "cli", "training"},
     "transformers": {"capture", "models"},
     "huggingface_hub": {"models"},
     "ray": {"experiments"},
@@ -109,7 +110,10 @@ def wrong_arrows(source: str, path: Path) -> list[str]:
 
 SOURCES = sorted(
     path.relative_to(ROOT)
-    for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py"), *(ROOT / "attnviz").rglob("*.py")]
+    for path in [
+        ROOT / "app.py",
+        *(path for folder in ("pages", "attnviz", "training") for path in (ROOT / folder).rglob("*.py")),
+    ]
 )
 
 
@@ -140,6 +144,8 @@ def test_every_arrow_runs_downwards() -> None:
         ("attnviz/app/frame.py", "import transformers"),
         ("attnviz/app/frame.py", "from huggingface_hub import hf_hub_download"),
         ("attnviz/app/frame.py", "from pages import explore"),
+        ("attnviz/trained/training.py", "from training import distances"),
+        ("training/distances.py", "from attnviz.app import frame"),
         ("attnviz/utils.py", ""),
         ("attnviz/app/learn/masks/compute.py", "import streamlit"),
         ("attnviz/app/learn/masks/sections.py", "import torch"),
@@ -160,6 +166,7 @@ def test_a_wrong_arrow_is_found(path: str, source: str) -> None:
         ),
         ("attnviz/app/frame.py", "import streamlit\nfrom attnviz import capture, trace"),
         ("pages/explore.py", "import streamlit\nfrom attnviz.app import frame"),
+        ("training/distances.py", "import torch\nfrom attnviz.trained.training import train"),
         ("attnviz/trace.py", "from attnviz import trace_io"),
         ("attnviz/app/learn/masks/compute.py", "import torch"),
         ("app.py", "from attnviz.app import frame"),
@@ -230,13 +237,13 @@ def test_the_arrows_are_those_that_are_kept() -> None:
 
 
 def test_every_part_is_told() -> None:
-    for part in STEPS.keys() - {"attnviz", "__main__", "app.py", "pages"}:
+    for part in STEPS.keys() - {"attnviz", "__main__", "app.py", "pages", "training"}:
         there = f"{part}/" if (ROOT / "attnviz" / part).is_dir() else f"{part}.py"
         assert re.search(rf"^  {there} ", TEXT, re.MULTILINE), part
 
 
 def test_every_file_that_is_named_exists() -> None:
-    named = re.findall(r"`((?:attnviz|pages|tests|docs)/[\w/.]+)`", TEXT)
+    named = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
     assert len(named) > MOST_FILES_OF_A_WALK
     assert [name for name in named if not (ROOT / name).exists()] == []
 

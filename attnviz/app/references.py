@@ -61,11 +61,6 @@ REFERENCES = {
     "Beltagy et al. 2020": Reference(
         "Longformer: The Long-Document Transformer", _PREPRINT, "arXiv:2004.05150"
     ),
-    "Bengio et al. 1994": Reference(
-        "Learning long-term dependencies with gradient descent is difficult",
-        "IEEE Transactions on Neural Networks 5(2)",
-        "doi:10.1109/72.279181",
-    ),
     "Brunner et al. 2020": Reference("On Identifiability in Transformers", _ICLR, "arXiv:1908.04211"),
     "Clark et al. 2019": Reference(
         "What Does BERT Look At? An Analysis of BERT’s Attention", "BlackboxNLP", "arXiv:1906.04341"
@@ -99,11 +94,6 @@ REFERENCES = {
         "Jensen–Shannon Divergence and Hilbert Space Embedding",
         "International Symposium on Information Theory",
         "doi:10.1109/ISIT.2004.1365067",
-    ),
-    "Gers et al. 2000": Reference(
-        "Learning to Forget: Continual Prediction with LSTM",
-        "Neural Computation 12(10)",
-        "doi:10.1162/089976600300015015",
     ),
     "Graves et al. 2014": Reference("Neural Turing Machines", _PREPRINT, "arXiv:1410.5401"),
     "Haviv et al. 2022": Reference(
@@ -149,11 +139,6 @@ REFERENCES = {
         "Muon: An Optimizer for Hidden Layers in Neural Networks",
         "published by its authors",
         "https://kellerjordan.github.io/posts/muon/",
-    ),
-    "Jozefowicz et al. 2015": Reference(
-        "An Empirical Exploration of Recurrent Network Architectures",
-        _ICML,
-        "https://proceedings.mlr.press/v37/jozefowicz15.pdf",
     ),
     "Kingma & Ba 2015": Reference("Adam: A Method for Stochastic Optimization", _ICLR, "arXiv:1412.6980"),
     "Kobayashi et al. 2020": Reference(
@@ -262,9 +247,6 @@ REFERENCES = {
     ),
     "Su et al. 2021": Reference(
         "RoFormer: Enhanced Transformer with Rotary Position Embedding", _PREPRINT, "arXiv:2104.09864"
-    ),
-    "Sutskever et al. 2014": Reference(
-        "Sequence to Sequence Learning with Neural Networks", _NIPS, "arXiv:1409.3215"
     ),
     "Timkey & van Schijndel 2021": Reference(
         "All Bark and No Bite: Rogue Dimensions in Transformer Language Models Obscure Representational "

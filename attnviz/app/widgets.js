@@ -29,7 +29,6 @@ export { default as shuffle } from "./learn/positions/shuffle.js";
 export { default as spend } from "./learn/spend.js";
 export { default as store } from "../widgets/store.js";
 export { default as stream } from "./learn/block/stream.js";
-export { default as stretched } from "./learn/long_distances/stretched.js";
 export { default as token_bars } from "./components/token_bars.js";
 export { default as translation } from "./learn/translate/translation.js";
 export { default as walk } from "./learn/query_key_value/walk.js";

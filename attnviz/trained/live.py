@@ -1,54 +1,69 @@
-"""A training that tells, line by line, how far it is: what the live trainings on pages listen to.
+"""A live training, in a process of its own: `python -m attnviz.trained.live taught 1 1200`.
 
-Each line is a JSON object: the step, or from time to time a whole snapshot.
+It prints a line for each snapshot and, from time to time, for the step (`snapshots.line`). It ends when its
+input is closed: that is, as soon as the server that started it is gone, however that ended.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterator
 
-Snapshot = TypeVar("Snapshot")
+from attnviz.trained import snapshots
+from attnviz.trained.snapshots import Snapshot
+from attnviz.trained.storyteller import copying
+from attnviz.trained.storyteller.sizes import SIZES
+from attnviz.trained.translator import examination
+from attnviz.trained.translator.examination import Examination
+from attnviz.trained.translator.training import Settings
 
-_PAUSE_SECONDS = 0.25  # between two lines that only tell the step
+SENTENCES = 60
+"""Held-out sentences for each of the measures: few enough that measuring takes less time than learning."""
 
-
-def tell(news: Iterable[int | Snapshot], snapshot_line: Callable[[Snapshot], str]) -> None:
-    """Print a line for each thing worth telling: every snapshot, and now and then the step."""
-    told = 0.0
-    for each in news:
-        if not isinstance(each, int):
-            _say(snapshot_line(each))
-        elif time.monotonic() - told > _PAUSE_SECONDS:
-            told = time.monotonic()
-            _say(step_line(each))
+_NICENESS = 10  # a server answers its other visitors first
+_PAUSE_SECONDS = 0.25  # between two lines with a step
 
 
-def step_line(step: int) -> str:
-    """A line that tells the step."""
-    return json.dumps({"step": step})
+def watch(variant: str, seed: int, steps: int) -> Iterator[int | Snapshot]:
+    """Train a variant of the translator or a size of the storyteller.
 
-
-def understood(
-    line: str, marked_by: str, snapshot: Callable[[dict[str, Any]], Snapshot]
-) -> int | Snapshot | None:
-    """What a line tells: the step, or a snapshot; None: it is none of ours (a warning, an error).
-
-    Args:
-        marked_by: what stands in a line that tells a snapshot.
+    Yields:
+        After each step its number or, in its place, a snapshot.
     """
-    try:
-        told = json.loads(line)
-        if not isinstance(told, dict):
-            return None
-        return snapshot(told) if marked_by in told else int(told["step"])
-    except (ValueError, LookupError, TypeError):
-        return None
+    if variant in SIZES:
+        return copying.watch(variant, seed, steps, moments(steps))
+    settings = Settings.live(variant, seed, steps)
+    return examination.watch(settings, Examination.of(SENTENCES), moments(steps))
 
 
-def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+def moments(steps: int) -> tuple[int, ...]:
+    """Return after which of so many steps a snapshot is taken: often at first, when most is learned."""
+    early = (0, 25, 50, 75, 100, 150, 200)
+    return tuple(sorted({step for step in (*early, *range(200, steps, 100)) if step < steps} | {steps}))
+
+
+def main(variant: str, seed: int, steps: int) -> None:
+    """Train, and print the news."""
+    threading.Thread(target=_end_with_the_input, daemon=True).start()
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    last = 0.0
+    for news in watch(variant, seed, steps):
+        if isinstance(news, Snapshot) or time.monotonic() - last > _PAUSE_SECONDS:
+            last = time.monotonic()
+            sys.stdout.write(f"{snapshots.line(news)}\n")
+            sys.stdout.flush()
+
+
+def _end_with_the_input() -> None:
+    # Not sys.stdin: Python waits at its own end for a thread that reads it.
+    while os.read(0, 1024):
+        pass
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

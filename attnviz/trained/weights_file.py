@@ -39,7 +39,6 @@ def read(
     kind: str,
     words: Sequence[str],
     build: Callable[[Mapping[str, Any]], AnyNetwork],
-    command: str,
 ) -> tuple[AnyNetwork, Mapping[str, Any]]:
     """A network from its file, in float32, and the file's header.
 
@@ -49,15 +48,14 @@ def read(
     Args:
         kind, words: as in `write`.
         build: makes the network without its weights, from the header.
-        command: what makes the file again.
 
     Raises:
         ModelFilesDamaged: the file is missing, damaged, or from an attnviz with other words or another
-            network; the message names the file and the command.
+            network; the message names the file.
     """
 
     def damaged(what: str) -> ModelFilesDamaged:
-        return ModelFilesDamaged(f"The model file {file} {what}. Make it again with: {command}")
+        return ModelFilesDamaged(f"The model file {file} {what}. Install attnviz again.")
 
     try:
         with safe_open(file, framework="pt") as opened:

@@ -135,7 +135,11 @@ def charts(app: AppTest) -> dict[str, dict[str, Any]]:
                 }
                 label, faint = rows[0]["line"], layer["mark"].get("opacity") == 0.3
                 lines.append({"label": label, "rows": rows, "faint": faint, **numbers})
-        found[spec["description"].split(". ")[0]] = {"lines": lines, "alt": spec["description"]}
+        marked = next(
+            (layer["data"]["values"][0]["x"] for layer in spec["layer"] if "y" not in layer["encoding"]), None
+        )
+        title = spec["description"].split(". ")[0]
+        found[title] = {"lines": lines, "alt": spec["description"], "marked": marked}
     return found
 
 

@@ -39,13 +39,12 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("translate", {}),
     ("cause", {}),
     ("watch_it_learn", {}),
-    ("long_distances", {}),
     ("write", {}),
     ("induction", {}),
-    ("watch_a_circuit_form", {}),
+    ("watch_it_learn", {"learner": "Language model of 2 layers"}),
     ("images", {}),
 )
-WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}
+WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "long_distances", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
 KEPT = {"mask", "open", "scoring", "six_steps_of"}  # for what else is drawn
 

@@ -47,7 +47,6 @@ SHOW_NONE = {
     "positions",
     "references",
     "scale",
-    "watch_a_circuit_form",
     "weighted_average",
 }
 SHOW_ANOTHER = {"long_distances", "write"}  # networks that nobody told anything

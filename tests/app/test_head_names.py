@@ -16,9 +16,7 @@ CODE = re.compile(r"`[^`]*`")  # what a visitor typed, or how heads are called
 
 # What names heads and is no link: why.
 OF_NO_MODEL = {
-    "long_distances": "its networks stand in no menu",
-    "watch_a_circuit_form": "a head at a step of its training is none of a model that Explore has",
-    "watch_it_learn": "the same",
+    "watch_it_learn": "a head at a step of its training is none of a model that Explore has",
 }
 IS_NO_TEXT = {
     "header": "names the open head, whose picture stands below it",

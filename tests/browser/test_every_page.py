@@ -74,6 +74,7 @@ VIEWS = {
         f"query_key_value?step_of_six=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
         opened=("^Reveal$",),
     ),
+    "long_distances": View("long_distances?open=Everything", opened=("^Reveal$",)),
     "heads": View("heads"),
     "grammar": View("grammar?open=Everything", "better than always"),
     "models": View(
@@ -89,8 +90,8 @@ VIEWS = {
 # Of which the same is checked on journeys of their own: the lessons, the tools of Heads, Images.
 ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
-    *("block", "translate", "cause", "watch_it_learn", "long_distances"),
-    *("write", "induction", "watch_a_circuit_form"),
+    *("block", "translate", "cause", "watch_it_learn"),
+    *("write", "induction"),
     *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
     "images",
 }

@@ -20,7 +20,6 @@ from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
 from attnviz.app.learn.cross_attention.compute import cross
 from attnviz.app.learn.induction.compute import measured
-from attnviz.app.learn.long_distances.compute import stretch
 from attnviz.app.learn.many_heads.compute import at_token
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions.compute import set_experiment
@@ -29,7 +28,7 @@ from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
 from attnviz.app.learn.write.sections import EXAMPLES as STORIES
-from attnviz.app.state.choices import CLAUSES_SEED, OPEN
+from attnviz.app.state.choices import OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
 from attnviz.text import head_name
@@ -619,32 +618,6 @@ def test_cause(page: Page, server: Server) -> None:
     ):
         picture.get_by_role("button", name=button).click()
         shows(*edits)
-    everybody_can_use(page)
-
-
-def test_long_distances(page: Page, server: Server) -> None:
-    text = "The cow did not cross the field because it was too muddy."
-    lesson(page, server, "long_distances", clauses=1, english="The road was narrow.")
-    expect(page.get_by_text("This sentence cannot be stretched here.")).to_be_visible()
-    expect(page.get_by_role("button", name="SVG").first).to_be_visible()  # what was measured is still drawn
-    type_into(page, "English", text)
-    wait_idle(page)
-    slider = page.get_by_role("slider", name="Clauses put in between the noun and “it”")
-    for clauses in (2, 3):
-        slider.press("ArrowRight")
-        wait_idle(page)
-        found = stretch(text, clauses, CLAUSES_SEED.default)
-        for network, attempt in (
-            ("LSTM", found.lstm),
-            ("LSTM with attention", found.lstm_attention),
-            ("Transformer", found.transformer),
-        ):
-            here = page.get_by_label(network, exact=True)
-            shown = here.locator("[data-mark]:not([data-mark=missing]) bdi")
-            expect(shown).to_have_text([word for word in attempt.words if word != "[END]"])
-    assert_asked(page, clauses="3")
-    keeps = page.get_by_label("LSTM", exact=True).locator("[data-part=keeps]")
-    expect(keeps).to_have_text("keeps 2 × 128 = 256 numbers, however long the sentence")
     everybody_can_use(page)
 
 

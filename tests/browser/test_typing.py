@@ -30,7 +30,7 @@ BOXES = {
     **dict.fromkeys(["masks", "positions", "block", "cross_attention"], ("Sentence", BERT)),
     **dict.fromkeys(["beyond_weights", "find", "plane", "intervene", "behaviour"], ("Sentence", BERT)),
     **dict.fromkeys(["compare"], ("First sentence", BERT)),
-    **dict.fromkeys(["cause", "translate", "long_distances"], ("English", TRANSLATED)),
+    **dict.fromkeys(["cause", "translate"], ("English", TRANSLATED)),
     "write": ("The story begins", TOLD),
     "induction": ("Said twice", TOLD),
 }

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import head_name
-from attnviz.trained.storyteller import forming
+from attnviz.trained.snapshots import stored
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import (
     COMPUTED_MS,
@@ -32,7 +32,7 @@ def trainings(server: Server) -> list[str]:
             command = (process / "cmdline").read_text("utf-8").replace("\0", " ")
         except OSError:  # it has ended meanwhile
             continue
-        if f"\nPPid:\t{server.process.pid}\n" in status and "attnviz live" in command:
+        if f"\nPPid:\t{server.process.pid}\n" in status and "attnviz.trained.live" in command:
             commands.append(command)
     return commands
 
@@ -57,7 +57,7 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
     def assert_trainings(number: int) -> None:
         assert len(trainings(server)) == number
 
-    visit(page, f"{server.url}/watch_it_learn?live_steps=3000&live_seed=3")
+    visit(page, f"{server.url}/watch_it_learn?live_steps=2000&live_seed=3")
     reveal(page)
     page.get_by_role("button", name="Start training").press("Enter")
     expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
@@ -73,12 +73,13 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
 
 
 def test_a_circuit_forms_step_by_step(page: Page, server: Server) -> None:
-    last = forming.shipped(STORYTELLER).snapshots[-1]
-    head = f"Head {head_name(*last.copying.induction_heads[0])} after"
-    visit(page, f"{server.url}/watch_a_circuit_form?forming_step=0")
+    last = stored(STORYTELLER).snapshots[-1]
+    scores = last.scores["prefix_matching"]
+    head = f"Decoder {head_name(*divmod(int(scores.argmax()), scores.shape[1]))} after"
+    first_visit(page, server, "watch_it_learn", learner="Language model of 2 layers")
     reveal(page)
     expect(page.get_by_role("heading", name=f"{head} 0 steps")).to_be_visible()
     page.get_by_role("slider", name="After how many steps").press("End")
     expect(page.get_by_role("heading", name=f"{head} {last.step:,} steps")).to_be_visible(timeout=COMPUTED_MS)
-    expect(page).to_have_url(re.compile(f"forming_step={last.step}"))
+    expect(page).to_have_url(re.compile(f"training_step={last.step}"))
     everybody_can_use(page)

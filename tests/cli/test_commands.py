@@ -2,63 +2,29 @@
 
 import errno
 import io
-import json
 import os
 import re
-import signal
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
 import attnviz
 from attnviz import __main__ as command_line
 from attnviz import importing
 from attnviz.app import serve
-from attnviz.capture.loading import Tell
-from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
 from attnviz.text import percent
-from attnviz.trained.storyteller import figures as figures_of_stories
-from attnviz.trained.storyteller import measures as story_measures
-from attnviz.trained.storyteller import training as stories
-from attnviz.trained.storyteller.storyteller import Storyteller
-from attnviz.trained.translator import contest, distance, measures, splits, training
-from attnviz.trained.translator.training import Settings
-from attnviz.trained.translator.translator import Sizes, Translator
 from tests.capture.tiny import SENTENCE, tiny
 from tests.cli.conftest import Run, Say
 
 ROOT = Path(__file__).parents[2]
 SLEPT = "The dog slept, as it was very tired."
-SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainings of a few steps, measured on a few short translations."""
-    of, measure = Settings.of, measures.measure
-
-    def shortly(variant: str, seed: int | None = None) -> Settings:
-        return replace(of(variant, seed), steps=6, warm_up=2, sentences=100, batch=16, sizes=SIZES)
-
-    monkeypatch.setattr(training.Settings, "of", shortly)
-    monkeypatch.setattr(measures, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
-    # Who learned for six steps never says [END], and would be asked for thirty words each time.
-    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
-
-
-@pytest.fixture
-def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where figures are written instead."""
-    monkeypatch.setattr(commands, "FIGURES", tmp_path / "figures.json")
-    return tmp_path / "figures.json"
 
 
 def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
@@ -333,102 +299,11 @@ def test_a_full_disk_and_ctrl_c_end_without_a_traceback(
     assert "Traceback" not in answer.err
 
 
-def test_training_writes_a_translator(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "mine.safetensors"
-    answer = run("train", "--variant", "candidates", "--seed", 3, "--out", out)
-    assert (answer.status, answer.out) == (0, f"Written: {out}\n")
-    assert "6 of 6 steps" in answer.err
-    translator = Translator.load(out)
-    assert translator.sizes == SIZES
-    assert translator.about["command"] == "python -m attnviz train --variant candidates --seed 3"
-    assert [*tmp_path.iterdir()] == [out]
-
-
-def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(
-    run: Run, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "mine.safetensors"
-    step = training.Training.step
-
-    def step_and_stop(self: training.Training) -> float:
-        if self.done == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        return step(self)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(training.Training, "step", step_and_stop)
-        said = say("train", "--out", out)
-    assert "goes on from" in said
-    assert not out.exists()
-    assert re.findall(r"(\d) of 6", run("train", "--out", out).err) == ["5", "6"]
-    in_one_go = tmp_path / "other.safetensors"
-    say("train", "--out", in_one_go)
-    broken_off, whole = Translator.load(out).model, Translator.load(in_one_go).model
-    for one, other in zip(broken_off.parameters(), whole.parameters(), strict=True):
-        assert torch.equal(one, other)
-
-
-def test_measuring_prints_every_figure_and_what_is_missed(say: Say, tmp_path: Path, figures: Path) -> None:
-    out = tmp_path / "mine.safetensors"
-    say("train", "--out", out)
-    said = say("measure", out)
-    found = measures.measure(Translator.load(out))
-    for name, value in measures.flat(found).items():
-        assert re.search(rf"^ *{name} +{value:.4g}$", said, re.MULTILINE)
-    assert "mine misses a target: exact triple is 0" in said
-    assert not figures.exists()
-
-
-def test_figures_are_written_for_each_training_once(say: Say, tmp_path: Path, figures: Path) -> None:
-    files = [tmp_path / f"{number}.safetensors" for number in range(3)]
-    for file, (variant, seed) in zip(files, [("untold", 1), ("taught", 2), ("taught", 0)], strict=True):
-        say("train", "--variant", variant, "--seed", seed, "--out", file)
-    say("measure", "--write", files[0], files[1])
-    say("measure", "--write", files[1], files[2])
-    written = json.loads(figures.read_text("utf-8"))
-    assert [(run["variant"], run["seed"]) for run in written] == [
-        ("taught", "0"),
-        ("taught", "2"),
-        ("untold", "1"),
-    ]
-    assert not any(run["shipped"] for run in written)
-    found = asdict(measures.measure(Translator.load(files[2])))
-    assert written[0].items() >= found.items()
-    assert written[0]["familiarity"] == asdict(measures.familiarity(splits.training(100, seed=0)))
-
-
-def test_a_storyteller_is_trained_and_measured(
-    run: Run, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train = stories.train
-    monkeypatch.setattr(stories, "train", lambda variant, seed: train(variant, seed, steps=2))
-    monkeypatch.setattr(figures_of_stories, "FILE", tmp_path / "figures.json")
-    out = tmp_path / "mine.safetensors"
-    answer = run("train", "--variant", "storyteller", "--seed", 3, "--out", out)
-    assert (answer.status, answer.out) == (0, f"Written: {out}\n")
-    assert "2 of 2 steps" in answer.err
-    model = Storyteller.load(out)
-    assert model.about["command"] == "python -m attnviz train --variant storyteller --seed 3"
-    said = say("measure-storyteller", out, "--write")
-    found = story_measures.measure(model)
-    for task, right in found.right.items():
-        assert re.search(rf"^{task} +{100 * right / found.items:.1f} % \(", said, re.MULTILINE)
-    [written] = json.loads((tmp_path / "figures.json").read_text("utf-8"))
-    assert (written["variant"], written["seed"], written["right"]) == ("storyteller", "3", found.right)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "COMMAND"),
         (["dance"], "No such command 'dance'"),
-        (["train", "--variant", "taugth"], "'taugth' is none of taught, "),
-        (["train", "--seed", "one"], "'--seed': Input should be a valid integer"),
-        (["train", "--fast"], "No such option: --fast"),
-        # What attnviz ships is written over only by who names it.
-        (["train"], "Missing option '--out'"),
-        (["learning"], "Missing option '--out'"),
-        (["distances"], "Name the folder to write with --out."),
         (["trace"], "Missing argument 'TEXT'"),
         (["trace", "--fast"], "No such option: --fast"),
         (["trace", "-f"], "No such option: -f"),
@@ -442,36 +317,10 @@ def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: s
     assert message in answer.err
 
 
-def test_distances_are_measured_without_training_again(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = distance.read()
-
-    def measure(folder: Path, tell: Tell) -> distance.Distances:
-        assert folder == tmp_path
-        tell("half of it", 0.5)
-        return found
-
-    monkeypatch.setattr(contest, "train", pytest.fail)
-    monkeypatch.setattr(contest, "measure", measure)
-    answer = run("distances", "--only-measure", "--out", tmp_path)
-    assert answer.err == "half of it\n"
-    for name in distance.NAMES:
-        right = [point.exact for point in found.chosen(name)[0].points]
-        assert f"{name}: of 300 translations are right: {' '.join(map(str, right))}\n" in answer.out
-    assert distance.read(tmp_path) == found
-
-
-def test_missing_weights_are_named_with_the_command_that_makes_them(refuse: Say, tmp_path: Path) -> None:
-    said = refuse("measure", tmp_path / "taught.safetensors")
-    assert "taught.safetensors is missing" in said
-    assert "python -m attnviz train --variant taught" in said
-
-
 def test_asking_for_help_waits_for_no_model() -> None:
     command = [sys.executable, "-X", "importtime", "-m", "attnviz", "--help"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    for name in ("trace", "models", "train", "measure", "corpus"):
+    for name in ("trace", "models", "heads"):
         assert re.search(rf"^ +{name} ", answer.stdout, re.MULTILINE)
     assert " torch\n" not in answer.stderr
 

@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from attnviz.cli import translators
 from attnviz.experiments import pairs, syntax
 from attnviz.models import catalogue
-from attnviz.trained.translator import contest, distance, measures
-from attnviz.trained.translator.translator import Translator
-from attnviz.trained.translator.variants import VARIANTS
 from tests.capture.tiny import tiny
 from tests.cli.conftest import Run, Say
 
@@ -95,27 +91,3 @@ def test_models_are_told_with_what_is_known_of_them(table: Table, tmp_path: Path
     assert (bart["attention"], bart["encoder_layers"], bart["decoder_layers"]) == (
         ["encoder", "decoder", "cross"], 3, 2,
     )  # fmt: skip
-
-
-def test_translators_are_told_with_their_figures(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    figures = measures.measure(Translator.load(VARIANTS["taught"].file), sentences=4, pairs=3)
-    monkeypatch.setattr(measures, "measure", lambda _: figures)
-    monkeypatch.setattr(measures, "missed", lambda *_: {"pronoun": 0.25})
-    monkeypatch.setattr(translators, "FIGURES", tmp_path / "figures.json")
-    answer = run("measure", VARIANTS["taught"].file, "--json")
-    assert json.loads(answer.out) == [{"translator": "taught", **measures.flat(figures)}]
-    assert answer.err == "taught misses a target: pronoun is 0.25\n"
-
-
-def test_distances_are_told_row_by_row(table: Table, refuse: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = distance.read()
-    monkeypatch.setattr(contest, "measure", lambda *_: found)
-    told = table("distances", "--only-measure")
-    for name in distance.NAMES:
-        for clauses, point in enumerate(found.chosen(name)[0].points):
-            row = {"network": name, "clauses": clauses, "sentences": found.sentences, "right": point.exact}
-            assert row in told
-    assert len(told) == len(distance.NAMES) * len(found.words)
-    assert "--json prints what was measured: it needs --only-measure." in refuse("distances", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -22,7 +23,7 @@ from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import decimal, head_name, joined, percent, signed_percent
-from attnviz.trained.storyteller import forming
+from attnviz.trained import snapshots
 from attnviz.trained.translator import grammar, variants
 
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
@@ -177,19 +178,17 @@ def induction() -> str:
     )
 
 
-def watch_a_circuit_form() -> str:
+def circuit() -> str:
     """When the copying comes, and what comes with it."""
-    snapshots = forming.shipped(catalogue.STORYTELLER).snapshots
-    at = max(
-        range(1, len(snapshots)), key=lambda at: snapshots[at].copying.right - snapshots[at - 1].copying.right
-    )
-    before, after = snapshots[at - 1 : at + 1]
+    stored = snapshots.stored(catalogue.STORYTELLER).snapshots
+    before, after = max(pairwise(stored), key=lambda two: two[1].measures["right"] - two[0].measures["right"])
 
-    def grew(what: str) -> str:
-        return " to ".join(percent(float(np.max(getattr(each.copying, what)))) for each in (before, after))
+    def grew(of: str) -> str:
+        return " to ".join(percent(each.value(of)) for each in (before, after))
 
     return (
         f"Between {before.step:,} and {after.step:,} steps: of the words said again, what is copied goes "
-        f"from {grew('right')}, the highest prefix-matching score from {grew('prefix_matching')}, and the "
-        f"highest score on the word before from {grew('previous_word')}."
+        f"from {grew('right')}, the highest prefix-matching score from "
+        f"{grew('prefix_matching')}, and the highest score on the word before from "
+        f"{grew('previous_word')}."
     )

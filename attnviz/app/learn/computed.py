@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.app.caches import cached
 from attnviz.models import catalogue
-from attnviz.trained.storyteller.tasks import ITEMS
 
 if TYPE_CHECKING:
     from attnviz.app.learn.block import compute as block
     from attnviz.app.learn.cause import compute as cause
     from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.induction import compute as induction
-    from attnviz.app.learn.long_distances import compute as long_distances
     from attnviz.app.learn.many_heads import compute as many_heads
     from attnviz.app.learn.masks import compute as masks
     from attnviz.app.learn.positions import compute as positions
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from attnviz.app.learn.weighted_average import compute as weighted_average
     from attnviz.app.learn.write import compute as write
 
-    __all__ = ["block", "cause", "cross_attention", "induction", "long_distances", "many_heads", "masks"]
+    __all__ = ["block", "cause", "cross_attention", "induction", "many_heads", "masks"]
     __all__ += ["positions", "query_key_value", "scale", "translate"]
     __all__ += ["weighted_average", "write"]
 else:
@@ -57,9 +55,6 @@ def _size(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
 
 storytold = cached(_size, COMPUTING)
 """For a computation with the storyteller that its keyword `model` names; it may import what needs torch."""
-
-measured = cached(_size, f"Measuring {ITEMS} texts …")
-"""As `storytold`, of as many texts as the storyteller's figures."""
 
 
 @dataclass(frozen=True)

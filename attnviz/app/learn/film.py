@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.state import memory
 from attnviz.app.state.choice import OneOf
+from attnviz.trained.snapshots import Snapshot
 
 _EVERY_SECONDS = 0.7
 
 
-class _Snapshot(Protocol):
-    @property
-    def step(self) -> int: ...
-
-
-Snapshot = TypeVar("Snapshot", bound=_Snapshot)
+Curve = tuple[str, str, Dash, Marker, Colour]
+"""A label, the name of a measure or score, and how it is drawn."""
 
 
 def over_steps(
     name: str,
     snapshots: Sequence[Snapshot],
     /,
-    *measures: tuple[str, Callable[[Snapshot], float], Dash, Marker, Colour],
+    *drawn: Curve,
     up: str,
     percents_until: int | None = None,
     digits: int = 1,
@@ -39,7 +36,7 @@ def over_steps(
     Args:
         name: of the widget and, with hyphens, of the saved files.
         snapshots: in order.
-        measures: a line each: its label, what it is of a snapshot, and how it is drawn.
+        drawn: a line each.
         up: what the axis is called.
         percents_until: the last step that is planned, if the measures are shares of 1, drawn as percent.
         digits, height, look: as for `curves`.
@@ -48,9 +45,9 @@ def over_steps(
     at = [snapshot.step for snapshot in snapshots]
     lines = [
         Line(
-            label, at, [times * measure(each) for each in snapshots], dash=dash, marker=marker, colour=colour
+            label, at, [times * each.value(of) for each in snapshots], dash=dash, marker=marker, colour=colour
         )
-        for label, measure, dash, marker, colour in measures
+        for label, of, dash, marker, colour in drawn
     ]
     if percents_until is not None:
         lines.append(Line("", (0, percents_until), (0, 100), dash=None))
@@ -64,14 +61,14 @@ def over_steps(
     )
 
 
-def slide(slider: OneOf, steps: Sequence[int], at_first: int | None = None) -> int:
+def slide(slider: OneOf, steps: Sequence[int]) -> int:
     """Draw the slider with the button that plays it; return the step, at first the first one."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         place, button = st.container(), st.container(width="content")
     with button:  # only before the slider is drawn may it be moved
         _play(slider, steps)
     with place:
-        return slider.slide("After how many steps of training", steps, at_first)
+        return slider.slide("After how many steps of training", steps)
 
 
 def headed(head: str, step: int, view: OneOf, views: Sequence[str]) -> str:

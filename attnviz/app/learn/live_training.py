@@ -20,7 +20,6 @@ _MINE = "the training that this visitor started"
 
 
 def train_live(
-    told: str,
     choose: Callable[[], Training],
     titles: Mapping[str, str],
     draw: Callable[[Progress[Learned]], None],
@@ -28,9 +27,8 @@ def train_live(
     """Draw the settings, the button and, while one runs and after it, the training.
 
     Args:
-        told: what is trained, as Markdown.
         choose: draws the settings.
-        titles: of what this page trains, by the names of the variants; another page may train others.
+        titles: of what can be trained, by the names of the variants.
         draw: draws what was learned so far, as soon as there is a snapshot.
     """
     if training.switched_off():
@@ -40,23 +38,23 @@ def train_live(
         )
         return
     st.markdown(
-        f"{told} It runs on this server, and stops some seconds after you close this or leave the page. The "
-        "**seed** chooses the random numbers: another seed, another training."
+        "The model starts from random numbers and learns while you watch. The training runs on this server, "
+        "and stops some seconds after you close this or leave the page. The **seed** chooses the random "
+        "numbers: another seed, another training."
     )
     settings = choose()
-    mine, running = _mine(titles), JOBS.running(_KEY)
-    here = running if running and (running is mine or _is_of(running, titles)) else None
+    mine: Job[Learned] | None = memory.get(_MINE, None)
+    running = JOBS.running(_KEY)
     if running is None:
         label = "Train another one" if mine else "Start training"
         st.button(label, icon=":material/play_arrow:", on_click=_start, args=(settings,))
     elif running is not mine:
-        watch = "here you watch theirs; yours" if here else "yours"
         st.info(
-            f"Another visitor is training. This server trains one model at a time, so {watch} can start when "
-            "it is done.",
+            "Another visitor is training. This server trains one model at a time, so here you watch theirs; "
+            "yours can start when it is done.",
             icon=":material/groups:",
         )
-    if job := here or mine:
+    if job := running or mine:
         show_job(
             job,
             partial(_words, job, titles),
@@ -66,21 +64,11 @@ def train_live(
         )
 
 
-def _mine(titles: Mapping[str, str]) -> Job[Learned] | None:
-    """The latest training that this visitor started, if it is of this page."""
-    settings, job = memory.get(_MINE, (None, None))
-    return job if settings and settings.variant in titles else None
-
-
-def _is_of(job: Job[Learned], titles: Mapping[str, str]) -> bool:
-    return job.latest is not None and job.latest.found.training.variant in titles
-
-
 def _start(settings: Training) -> None:
     job = Job(partial(training.train, settings), lane=_TRAINING, resumes=False)
     # Or another visitor was quicker: the page then says so.
     if JOBS.begin(_KEY, job, memory.visitor()) is job:
-        memory.put(_MINE, (settings, job))
+        memory.put(_MINE, job)
 
 
 def _words(
@@ -90,7 +78,7 @@ def _words(
     if latest is None:
         return "Starting"
     settings, seconds = latest.found.training, job.seconds
-    told = {
+    what = {
         "finished": "Done",
         "stopped": "Stopped",
         "left alone": "Stopped, because nobody was watching",
@@ -98,4 +86,4 @@ def _words(
     far = f"{latest.done:,} of {latest.total:,} steps in {seconds:.0f} s"
     if job.running and latest.done:
         far += f", about {seconds / latest.done * (latest.total - latest.done):.0f} s to go"
-    return f"{told} · {titles[settings.variant]}, seed {settings.seed} · {far}"
+    return f"{what} · {titles[settings.variant]}, seed {settings.seed} · {far}"

@@ -16,7 +16,6 @@ from attnviz.text import percent
 from attnviz.trained.translator import lexicon, splits
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 
-COMMAND = "python -m attnviz measure --write"
 _FILE = WEIGHTS / "figures.json"
 _SPLITS = {
     "pair": "two nouns that never met",
@@ -26,7 +25,7 @@ _SPLITS = {
 
 
 def variant_of(model: str) -> str:
-    """How the command line calls a translator of the catalogue."""
+    """Return the variant of a translator of the catalogue."""
     origin = catalogue.entry(model).origin
     assert isinstance(origin, catalogue.Trained)  # noqa: S101 - every translator was trained here
     return origin.file.stem
@@ -76,10 +75,10 @@ class HeldOut:
 
 @cache
 def held_out() -> tuple[HeldOut, ...]:
-    """The figures that `python -m attnviz measure --write` wrote down, of every training.
+    """Return the stored figures of every training.
 
     Raises:
-        ModelFilesDamaged: they are missing or damaged; the message names the command that makes them.
+        ModelFilesDamaged: they are missing or damaged.
     """
     try:
         return tuple(
@@ -103,15 +102,15 @@ def held_out() -> tuple[HeldOut, ...]:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"The figures in {_FILE} are missing or damaged. Make them again with: {COMMAND}"
+            f"The figures in {_FILE.name} are missing or damaged. Install attnviz again."
         ) from error
 
 
 def shipped(variant: str) -> HeldOut:
-    """The figures of the weights that come with attnviz.
+    """Return the figures of the weights that come with attnviz.
 
     Raises:
-        ModelFilesDamaged: they are missing or damaged; the message names the command that makes them.
+        ModelFilesDamaged: they are missing or damaged.
     """
     return next(run for run in held_out() if run.shipped and run.variant == variant)
 

@@ -112,10 +112,10 @@ STORYTELLER = (
         "“It knows these words by heart.” They are random: it looks up what followed the first time.",
     ),
     Step(
-        "watch_a_circuit_form",
+        "watch_it_learn",
         10,
-        "Between which two stored steps does the copying come? What else comes there?",
-        answers.watch_a_circuit_form,
+        "Choose a language model. Between which two stored steps does the copying come? What comes with it?",
+        answers.circuit,
         "“It gets a little better at each step.” Much of it comes within few steps.",
     ),
 )

@@ -10,17 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, Any, TypeAlias
+from typing import IO
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.models import allowed
-from attnviz.trained.storyteller import forming
-from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.translator import live
-from attnviz.trained.translator.learning import Snapshot
-
-AnySnapshot: TypeAlias = Snapshot | forming.Snapshot
+from attnviz.trained.snapshots import Snapshot, understood
 
 SETTING = "ATTNVIZ_LIVE_TRAINING"
 """The environment variable with which who runs a server switches live training on or off: "on", "off"."""
@@ -43,21 +38,15 @@ class Training:
     @property
     def command(self) -> list[str]:
         """How the process is started."""
-        settings = {"variant": self.variant, "seed": self.seed, "steps": self.steps}
-        options = [f"--{name}={value}" for name, value in settings.items()]
-        return [sys.executable, "-m", "attnviz", "live", *options]
-
-    def understood(self, line: str) -> int | AnySnapshot | None:
-        """What a line of the process tells."""
-        return forming.understood(line) if self.variant in SIZES else live.understood(line)
+        return [sys.executable, "-m", "attnviz.trained.live", self.variant, str(self.seed), str(self.steps)]
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What is trained, and what the model could do at some of its steps, in order: snapshots of its kind."""
+    """What is trained, and what the model could do after some of its steps, in order."""
 
     training: Training
-    snapshots: tuple[Any, ...]
+    snapshots: tuple[Snapshot, ...]
 
 
 def train(training: Training) -> Iterator[Progress[Learned]]:
@@ -84,16 +73,16 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
     lines.put("")  # it has begun
     listener = threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True)
     listener.start()
-    step, snapshots, last_words = 0, tuple[AnySnapshot, ...](), ""
+    step, snapshots, last_words = 0, tuple[Snapshot, ...](), ""
     try:
         while (line := _next(lines)) is not None:
-            told = training.understood(line)
-            if told is None:
+            news = understood(line)
+            if news is None:
                 last_words = line.strip() or last_words
-            elif isinstance(told, int):
-                step = told
+            elif isinstance(news, int):
+                step = news
             else:
-                step, snapshots = told.step, (*snapshots, told)
+                step, snapshots = news.step, (*snapshots, news)
             yield Progress(step, training.steps, Learned(training, snapshots))
         if process.wait():
             raise AttnvizError(f"The training ended with an error: {last_words}")

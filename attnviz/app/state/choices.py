@@ -23,11 +23,11 @@ _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
-_INDUCTION, _FORMING = _on("induction"), _on("watch_a_circuit_form")
+_INDUCTION = _on("induction")
 _WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS | _POSITIONS
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
-READ_BY_STORYTELLER = _WRITE | _INDUCTION | _FORMING
+READ_BY_STORYTELLER = _WRITE | _INDUCTION
 LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
 _INDEXES = _on("learn", "heads")
@@ -51,7 +51,7 @@ TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
 PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
-ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
+ENGLISH = Text(name="english", pages=_TRANSLATED | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
 READ_WITH = Text(name="read_with", pages=_BEHAVIOUR)
@@ -181,19 +181,12 @@ PROBE = OneOf(name="probe", pages=_WATCH)
 WATCHED_HEAD = OneOf(name="watched", pages=_WATCH)
 TRAINING_STEP = OneOf(name="training_step", pages=_WATCH, numbers=True)
 LEARNING_VIEW = OneOf(name="learning_view", pages=_WATCH)
-LIVE_VARIANT = OneOf(name="live_told", pages=_WATCH)
-LIVE_SEED = Number(name="live_seed", pages=_WATCH | _FORMING, least=0, most=9999)
+LIVE_SEED = Number(name="live_seed", pages=_WATCH, least=0, most=9999)
 LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
 WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
-CLAUSES = Number(name="clauses", pages=_LONG, least=0, default=5)
-CLAUSES_SEED = Number(name="clauses_seed", pages=_LONG, least=0, most=9999, default=0)
 REPEATED = Text(name="said_twice", pages=_INDUCTION)
 REPEATED_WORD = OneOf(name="said_again", pages=_INDUCTION)
 SILENCED = Several(name="silenced", pages=_INDUCTION)
-FORMING_STEP = OneOf(name="forming_step", pages=_FORMING, numbers=True)
-FORMING_HEAD = OneOf(name="forming_head", pages=_FORMING)
-FORMING_VIEW = OneOf(name="forming_view", pages=_FORMING)
-FORMING_STEPS = OneOf(name="forming_steps", pages=_FORMING, numbers=True)
 
 TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)

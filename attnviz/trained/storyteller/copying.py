@@ -1,29 +1,62 @@
-"""Random words said twice: how well a storyteller says them again, and which of its heads make it do so."""
+"""Random words said twice: how well a storyteller copies them, and which of its heads make it do so."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import islice
+from random import Random
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnviz.interventions.edit import Edits
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.forming import PROBE, Copying, Snapshot, snapshot
+from attnviz.trained.snapshots import Glance, Snapshot, thousandths
+from attnviz.trained.storyteller import grammar
+from attnviz.trained.storyteller.figures import Copying
 from attnviz.trained.storyteller.grammar import VOCABULARY
-from attnviz.trained.storyteller.measures import said_twice, scores_of
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
-from attnviz.trained.storyteller.tasks import SAID_TWICE
+from attnviz.trained.storyteller.tasks import SAID_TWICE, WATCHED
 from attnviz.trained.storyteller.training import train
-from attnviz.transformer.decoder_only import DecoderOnlySteps
+from attnviz.trained.training import watched
+from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
 
 TEXTS = 100
 """Of `SAID_TWICE` words, each said twice."""
+
+
+class HeadScores(NamedTuple):
+    """Where heads attend to in random words that are said twice, on average over the second time.
+
+    Attributes:
+        previous_word: the weight of the word before.
+        prefix_matching: the weight of the word that followed when this one was said first (Olsson et al.
+            2022): an induction head has much of it.
+    """
+
+    previous_word: Float[Tensor, "layer head"]
+    prefix_matching: Float[Tensor, "layer head"]
+
+
+def said_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
+    """Return so many texts of `SAID_TWICE` random words, each said twice."""
+    dice = Random(seed)  # noqa: S311 - words are no secret
+    return torch.tensor([VOCABULARY.ids(grammar.said_twice(dice, SAID_TWICE)) for _ in range(texts)])
+
+
+def scores_of(steps: DecoderOnlySteps) -> HeadScores:
+    """Return the scores of all heads in one pass over such texts."""
+    weights = torch.stack([layer.attention.attention.weights for layer in steps.layers]).mean(dim=1)
+    again = torch.arange(1 + SAID_TWICE, 1 + 2 * SAID_TWICE)
+    return HeadScores(
+        weights[..., again, again - 1].mean(dim=-1),
+        weights[..., again, again - SAID_TWICE + 1].mean(dim=-1),
+    )
 
 
 def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS, seed: int = 1) -> Copying:
@@ -57,26 +90,36 @@ def _loss(logits: Tensor, ids: Tensor) -> float:
 
 
 def watch(variant: str, seed: int, steps: int, at: Collection[int]) -> Iterator[int | Snapshot]:
-    """Train, and look at the model now and then.
+    """Train, and examine the model now and then; see `training.watched`.
 
     Args:
         variant, seed: as in `train`.
-        steps: after how many the training is broken off; it is planned for `training.STEPS`.
-        at: after which steps; 0 is before the first.
-
-    Yields:
-        After each step its number or, in its place, a snapshot.
+        steps: after how many the training ends; it is planned for `training.STEPS`.
     """
-    if 0 in at:
-        untrained = Storyteller(build(SIZES[variant], seed), {"variant": variant})
-        yield look(untrained, 0)
-    for progress in islice(train(variant, seed), steps):
-        yield look(progress.trained(), progress.step) if progress.step in at else progress.step
+
+    def examined(model: DecoderOnly, step: int) -> Snapshot:
+        return look(Storyteller(model, {"variant": variant}), step)
+
+    return watched(islice(train(variant, seed), steps), build(SIZES[variant], seed), examined, at)
 
 
 def look(storyteller: Storyteller, step: int) -> Snapshot:
-    """What the model can do after so many steps; its numbers are rounded as a file of weights would."""
+    """Measure a storyteller after so many steps.
+
+    Args:
+        storyteller: its numbers are rounded to those that a file of weights would hold.
+    """
     storyteller.model.half().float()
-    layers = storyteller.steps(torch.tensor(VOCABULARY.ids(PROBE))).layers
+    layers = storyteller.steps(torch.tensor(VOCABULARY.ids(WATCHED))).layers
     weights = np.stack([layer.attention.attention.weights.numpy() for layer in layers])
-    return snapshot(step, copying(storyteller), weights)
+    measured = copying(storyteller)
+    scores = {
+        "previous_word": measured.previous_word.round(4),
+        "prefix_matching": measured.prefix_matching.round(4),
+    }
+    measures = {
+        "right": round(measured.right, 4),
+        "first_loss": round(measured.first_loss, 4),
+        "second_loss": round(measured.second_loss, 4),
+    }
+    return Snapshot(step, measures, (Glance({"decoder": thousandths(weights)}),), scores)

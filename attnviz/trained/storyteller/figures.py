@@ -1,4 +1,4 @@
-"""What was measured of each training of the storyteller, and where it is stored."""
+"""What is measured of a storyteller, and the stored figures of each training."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from attnviz.errors import ModelFilesDamaged
+from attnviz.trace import Floats
 from attnviz.trained.storyteller.sizes import WEIGHTS
 
 FILE = WEIGHTS / "figures.json"
@@ -16,6 +17,34 @@ ROLE = 0.4
 """A head whose score is at least this has the role that the score is of; the scores are 0 to 1."""
 
 Heads = tuple[tuple[int, int], ...]
+
+
+class Copying(NamedTuple):
+    """What a storyteller does with random words that are said twice, on average over many.
+
+    Attributes:
+        previous_word, prefix_matching: [layer, head], as in `copying.HeadScores`.
+        right: how often the right word is the likeliest one, of the words that are said again; not of the
+            first of them, before which nothing shows that they will be.
+        first_loss: −ln of the right word's probability, on average, when the words are said first.
+        second_loss: when they are said again, without the first of them.
+    """
+
+    previous_word: Floats
+    prefix_matching: Floats
+    right: float
+    first_loss: float
+    second_loss: float
+
+    @property
+    def previous_word_heads(self) -> Heads:
+        """The heads that attend to the word before, the clearest first; layer and head from 0."""
+        return _from_0(with_role(self.previous_word.tolist()))
+
+    @property
+    def induction_heads(self) -> Heads:
+        """The heads that attend to the word that followed the last time, as above."""
+        return _from_0(with_role(self.prefix_matching.tolist()))
 
 
 class Training(NamedTuple):
@@ -87,19 +116,22 @@ def with_role(scores: list[list[float]]) -> Heads:
     return tuple((layer, head) for _, layer, head in sorted(found))
 
 
+def _from_0(heads: Heads) -> Heads:
+    return tuple((layer - 1, head - 1) for layer, head in heads)
+
+
 def stored() -> dict[Training, Figures]:
-    """Of three trainings of each size; the weights of seed 0 come with attnviz.
+    """Return the figures of three trainings of each size; the weights of seed 0 come with attnviz.
 
     Raises:
-        ModelFilesDamaged: the file is missing or damaged; the message names the command that makes it.
+        ModelFilesDamaged: the file is missing or damaged.
     """
     try:
         runs = json.loads(FILE.read_text("utf-8"))
         return {Training(run["variant"], int(run["seed"])): _figures(run) for run in runs}
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise ModelFilesDamaged(
-            f"The figures in {FILE} are missing or damaged. Make them again with: "
-            "python -m attnviz measure-storyteller --write"
+            f"The figures in {FILE.name} are missing or damaged. Install attnviz again."
         ) from error
 
 

@@ -7,7 +7,7 @@ from random import Random
 from attnviz.trace import Token
 from attnviz.trained.known_words import Piece, known_words, pieces
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
-from attnviz.trained.storyteller.tasks import ANSWERED, TASKS
+from attnviz.trained.storyteller.tasks import ANSWERED
 from attnviz.trained.vocabulary import START
 
 _SIGNS = ".,:?"  # punctuation that stories have; none other is read
@@ -40,9 +40,9 @@ def written(text: str, read: Sequence[Token], ids: Sequence[int]) -> tuple[str, 
     return text, tuple(found)
 
 
-def beginning(dice: Random, tasks: Sequence[str] = ANSWERED) -> str:
-    """A story that breaks off as in one of these tasks; by default, as every storyteller has learned."""
-    item = TASKS[dice.choice(tasks)](dice)
+def beginning(dice: Random) -> str:
+    """Return a story that breaks off as in one of the tasks that every storyteller has learned."""
+    item = dice.choice(list(ANSWERED.values()))(dice)
     text, _ = written("", (), VOCABULARY.ids(item.words[1:]))
     return text.strip()
 

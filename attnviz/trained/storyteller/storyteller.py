@@ -35,7 +35,7 @@ class Storyteller:
 
     Args:
         model: is copied, so that it may be trained further.
-        about: how it was made: variant (the name of its size), seed, steps, command.
+        about: how it was made: variant (the name of its size), seed, steps.
     """
 
     def __init__(self, model: DecoderOnly, about: Mapping[str, str]) -> None:
@@ -75,6 +75,5 @@ class Storyteller:
             _HEADER,
             VOCABULARY.words,
             lambda header: build(SIZES[header["about"]["variant"]], seed=0),
-            f"python -m attnviz train --variant {file.stem} --seed 0 --out {file}",
         )
         return cls(model, header["about"])

@@ -2,7 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import torch
@@ -88,6 +89,11 @@ class Corpus:
             order = torch.randperm(len(group.source), generator=generator)
             batches += [(number, rows) for rows in torch.split(order, self._batch)]
         return [batches[place] for place in torch.randperm(len(batches), generator=generator).tolist()]
+
+    def batches(self, seed: int) -> Iterator[Exercises]:
+        """All batches, epoch after epoch without end."""
+        for epoch in count():
+            yield from (self.batch(*each) for each in self.epoch(seed << 32 | epoch))
 
     def batch(self, group: int, rows: Int[Tensor, " picked"]) -> Exercises:
         """One entry of an epoch's list."""

@@ -8,17 +8,13 @@ import random
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, combinations, count, islice
-from pathlib import Path
+from itertools import combinations, count, islice
 
 from attnviz.trained.translator import grammar, menu
-from attnviz.trained.translator.grammar import Pair, written
+from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.lexicon import NOUN
 
 SPLITS = ("pair", "description", "triple")
-
-TEST_SIZE = 1000
-"""Sentences in each file to test with, and pairs of sentences among the minimal pairs."""
 
 _SHARES = {"pair": 0.08, "description": 0.08, "triple": 0.12}
 
@@ -88,28 +84,6 @@ def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
             one, two = (menu.canonical(subject, verb, object_, predicate) for _, predicate in said)
             pairs.append((one, two))
     return pairs
-
-
-def write(folder: Path, size: int, seed: int) -> list[Path]:
-    """Writes the sentences to files: train.tsv, pair.tsv, description.tsv, triple.tsv and minimal_pairs.tsv.
-
-    Every line has the English sentence, a tabulator and the French one; the two sentences of a minimal pair
-    stand one below the other.
-
-    Args:
-        folder: is made if it does not exist.
-        seed: the same one gives the same files.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    contents = {
-        "train": training(size, seed),
-        **{split: held_out(split, TEST_SIZE, seed) for split in SPLITS},
-        "minimal_pairs": chain.from_iterable(minimal_pairs(TEST_SIZE, seed)),
-    }
-    files = {folder / f"{name}.tsv": pairs for name, pairs in contents.items()}
-    for file, pairs in files.items():
-        file.write_text("".join(f"{written(p.source)}\t{written(p.target)}\n" for p in pairs), "utf-8")
-    return list(files)
 
 
 def _sentences(size: int, seed: int, wanted: Callable[[Pair], bool]) -> list[Pair]:

@@ -6,21 +6,21 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
-from attnviz.trained.translator.recurrent import RecurrentSteps
 from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, Variant
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 
 
 def translation_loss(
-    steps: EncoderDecoderSteps | RecurrentSteps, exercises: Exercises, label_smoothing: float
+    logits: Float[Tensor, "sentence target vocabulary"], exercises: Exercises, label_smoothing: float
 ) -> Float[Tensor, ""]:
-    """The cross entropy of the right words: all that a translator is told which is told nothing else.
+    """Return the cross entropy of the right words: the whole loss where no head is taught.
 
     Args:
+        logits: the scores of every word as the next one.
         label_smoothing: ε_ls, the share of certainty spread over all words (Vaswani et al. 2017, §5.4).
     """
     return cross_entropy(
-        steps.logits.flatten(0, 1),
+        logits.flatten(0, 1),
         exercises.following.flatten(),
         ignore_index=PADDING,
         label_smoothing=label_smoothing,

@@ -10,7 +10,6 @@ from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
 from attnviz.app.learn.induction import compute as induction
-from attnviz.app.learn.long_distances import compute as long_distances
 from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions import compute as positions
@@ -51,7 +50,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "said twice": lambda: induction.repeated(("lamp", "key", "map")),
     "copied": induction.measured,
     "said twice to BERT": lambda: induction.in_model("minilm"),
-    "stretched": lambda: long_distances.stretch("The dog did not cross the road as it was tired.", 1, 0),
 }
 
 

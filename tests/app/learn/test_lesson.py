@@ -28,7 +28,7 @@ from attnviz.models import catalogue
 from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
-READ_BY_BERT = [each.name for each in LESSONS if each.sentence is TEXT]
+READ_BY_BERT = [each.name for each in LESSONS if each.name in TEXT.pages]
 
 # The right answer on the opening sentence, and what is said of it.
 GUESSES = {
@@ -46,9 +46,8 @@ GUESSES = {
         "*Le chien n'a pas traversé la route car elle était trop fatigué.*",
     ),
     "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
-    "long_distances": ("other words of the sentence", "right translations from 84 % to 0 %"),
+    "long_distances": ("LSTM", "the LSTM from 84 % to 0 %; the LSTM with attention from 100 % to 100 %"),
     "write": ("red", "these are the likeliest: `red` **9"),
-    "watch_a_circuit_form": ("50", "After 625 steps it copies 43 % of them, after 675 steps 87 %."),
     "induction": ("at the word that followed it there", "which followed `drums` the first time"),
 }
 
@@ -120,7 +119,7 @@ def test_a_page_opens_on_the_opening_sentence_and_judges_a_guess(name: str) -> N
     assert NOT_SHOWN in [heading.value for heading in app.header]
     sentence = LESSONS[number].sentence
     # On one page nothing can be typed.
-    assert name == "watch_a_circuit_form" or app.session_state[sentence.name] == OPENINGS[sentence.name]
+    assert name == "long_distances" or app.session_state[sentence.name] == OPENINGS[sentence.name]
     links = [element.proto.page for element in app.get("page_link")]
     neighbours = [NAMES[at] for at in (number - 1, number + 1) if 0 <= at < len(NAMES)]
     assert set(links) >= {*neighbours, "", "learn"}
@@ -161,10 +160,7 @@ def assert_only_text(app: AppTest) -> None:
         ("induction", "said_twice", "lamp key " * 25, "50 words"),
         ("induction", "said_twice", "lamp key lamp", "different words"),
         ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
-        *(
-            (name, "english", "The zebra was tired.", "zebra")
-            for name in ("translate", "cause", "long_distances")
-        ),
+        *((name, "english", "The zebra was tired.", "zebra") for name in ("translate", "cause")),
     ],
 )
 def test_what_cannot_be_read_is_refused_kindly_and_kept(name: str, box: str, typed: str, said: str) -> None:
@@ -222,10 +218,7 @@ CHOICES: dict[str, list[dict[str, str]]] = {
 
 # What computed numbers that are stored with attnviz; the tests of these functions compute them again.
 RAN_EARLIER = {
-    *("translation_loss", "attention_loss", "Training.step"),
-    *("watch", "glance", "Examination.snapshot"),
-    *("train", "look", "copying"),
-    "reactions",
+    *("translation_loss", "attention_loss", "train", "_loss"),
 }
 
 
@@ -243,7 +236,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
         with patch.object(lesson, "source_of", note), called() as seen:
             app = visit(name, choices)
         assert not app.warning
-        assert shown
+        assert shown or name == "long_distances"  # its numbers are stored
         ran = {(code.co_filename, code.co_firstlineno) for code in seen}
         for module_name, function in shown:
             thing = definition(module_name, function)

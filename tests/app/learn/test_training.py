@@ -12,10 +12,9 @@ from attnviz.app.learn.training import Learned, Training, switched_off, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.models import allowed
-from attnviz.trained.live import step_line
-from attnviz.trained.translator import live
-from attnviz.trained.translator.learning import PROBES
-from tests.trained.translator.steps import snapshot
+from attnviz.trained.snapshots import line
+from attnviz.trained.translator.probes import PROBES
+from tests.trained.made_up import of_translator
 
 TRAINING = Training("taught", 3, 500)
 FOREVER = "import time\nwhile True: time.sleep(0.05)"
@@ -47,8 +46,8 @@ def play(monkeypatch: pytest.MonkeyPatch, *lines: str, then: str = "") -> Genera
 
 
 def test_what_it_tells_is_passed_on_and_it_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    early, late = snapshot(0, PROBES[:1]), snapshot(40, PROBES[:1])
-    lines = ["a warning", live.snapshot_line(early), step_line(17), live.snapshot_line(late)]
+    early, late = of_translator(0, PROBES[:1]), of_translator(40, PROBES[:1])
+    lines = ["a warning", line(early), line(17), line(late)]
     steps = list(play(monkeypatch, *lines))
     assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))
     assert list(dict.fromkeys(step.done for step in steps)) == [0, 17, 40]
@@ -66,7 +65,7 @@ def test_a_fault_is_told_in_its_own_last_words(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("then", [FOREVER, f"{DEAF}\n{FOREVER}"])
 def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
     monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
-    steps = play(monkeypatch, step_line(1), then=then)
+    steps = play(monkeypatch, line(1), then=then)
     assert next(step for step in steps if step.done)
     next(steps)  # now and then, even if there is nothing new
     assert Started.latest.poll() is None
@@ -83,8 +82,7 @@ def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = ["--variant=taught", "--seed=3", "--steps=500"]
-    assert TRAINING.command[1:] == ["-m", "attnviz", "live", *options]
+    assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "taught", "3", "500"]
     then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
     with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
         list(play(monkeypatch, then=then))

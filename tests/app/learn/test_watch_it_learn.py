@@ -11,29 +11,23 @@ from attnviz.app.jobs import Job, Jobs
 from attnviz.app.learn import film
 from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training
-from attnviz.app.learn.watch_it_learn import sections, train_it_live
-from attnviz.app.learn.watch_it_learn.in_training import TAUGHT, first_majority
-from attnviz.trained.live import step_line
-from attnviz.trained.translator import learning, live
+from attnviz.app.learn.watch_it_learn.sections import quarters, title_of
+from attnviz.trained import snapshots
+from attnviz.trained.snapshots import line, stored
+from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator.grammar import written
-from attnviz.trained.translator.learning import PROBES, Measures, Snapshot
-from attnviz.trained.translator.training import Settings
-from attnviz.trained.translator.variants import VARIANTS
-from tests.app.shown import buttons, charts, clean, press, try_page, until, visit, words
-from tests.trained.translator.steps import snapshot
+from attnviz.trained.translator.probes import PROBES
+from tests.app.shown import buttons, charts, clean, press, sent, try_page, until, visit, words
+from tests.trained.made_up import of_storyteller, of_translator
 
 PAGE = "watch_it_learn"
 pytestmark = pytest.mark.usefixtures("jobs")
 
 
-def percent(share: float) -> str:
-    return f"**{100 * share:.0f} %**"
-
-
 @pytest.fixture
 def played(play: Callable[..., None]) -> None:
-    before, after = (live.snapshot_line(snapshot(step, PROBES[:1])) for step in (0, 50))
-    play(before, step_line(17), after)
+    before, after = (line(of_translator(step, PROBES[:1])) for step in (0, 50))
+    play(before, line(17), after)
 
 
 def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
@@ -46,37 +40,58 @@ def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
 
 
 @pytest.mark.parametrize(("variant", "at"), [("taught", 0), ("taught", -1), ("candidates", 9)])
-def test_the_numbers_of_a_step_are_told_in_words(variant: str, at: int) -> None:
-    stored = learning.shipped(variant).snapshots[at]
-    app = visit(PAGE, learner=VARIANTS[variant].title, training_step=str(stored.step))
+def test_the_numbers_of_a_translators_step_are_told_in_words(variant: str, at: int) -> None:
+    kept = stored(variant).snapshots[at]
+    app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
     assert not app.warning
     told = words(app)
-    measures = stored.measures
-    assert f"translates {percent(measures.exact)} without an error" in told
-    assert f"prefers the right pronoun in {percent(measures.pronoun)}" in told
-    assert "chance is 50 %" in told
-    probe, glance = PROBES[0], stored.glances[0]
-    row = glance.weights["encoder"][1, 0, probe.it]
-    most = max(range(len(row)), key=lambda key: row[key])
-    named = [*probe.source, "[END]"][most]
-    assert f"After **{stored.step:,}** steps, `it` looks at `{named}" in told
-    assert f"**{row[most] / 10:.1f} %**" in told
+    glance = kept.glances[0]
+    heading = f"Encoder 2-1 after {kept.step} steps"
+    assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
     assert f"*il* with **{glance.il / 10:.1f} %** and *elle* with **{glance.elle / 10:.1f} %**" in told
 
 
+@pytest.mark.parametrize("size", ["storyteller", "storyteller-4-layers"])
+def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) -> None:
+    training = stored(size)
+    _, kept = quarters(training)
+    app = visit(PAGE, learner=title_of(size), training_step=str(kept.step))
+    assert not app.warning
+    scores = training.snapshots[-1].scores["prefix_matching"]
+    layer, head = divmod(int(scores.argmax()), scores.shape[1])
+    heading = f"Decoder {layer + 1}-{head + 1} after {kept.step} steps"
+    assert sent(app, "head_view")["heading"] == heading
+    again = len(WATCHED) // 2 + len(WATCHED) // 4
+    row = kept.glances[0].weights["decoder"][layer, head, again]
+    assert row.argmax() == again - len(WATCHED) // 2 + 1
+    assert sent(app, "head_view")["query"] == again
+
+
 def test_the_curves_are_the_stored_measures() -> None:
-    stored = learning.shipped("taught")
-    step = stored.steps[5]
+    training = stored("taught")
+    step = training.steps[5]
     shown = charts(visit(PAGE, training_step=str(step)))
     chart = shown["What is learned when"]
     assert chart["marked"] == step
     names = ["exact", "pronoun", "referent", "other"]
-    for line, name in zip(chart["lines"][:-1], names, strict=True):  # the last only makes room
-        assert line["x"] == list(stored.steps)
-        values = [100 * getattr(snapshot.measures, name) for snapshot in stored.snapshots]
-        assert line["y"] == pytest.approx(values, rel=1e-5)
-    losses = [snapshot.measures.loss for snapshot in stored.snapshots]
+    for curve, name in zip(chart["lines"][:-1], names, strict=True):  # the last only makes room
+        assert curve["x"] == list(training.steps)
+        values = [100 * snapshot.measures[name] for snapshot in training.snapshots]
+        assert curve["y"] == pytest.approx(values, rel=1e-5)
+    losses = [snapshot.measures["loss"] for snapshot in training.snapshots]
     assert shown["The loss on held-out sentences"]["lines"][0]["y"] == pytest.approx(losses, rel=1e-5)
+
+
+def test_the_curves_of_a_language_model_are_the_stored_measures() -> None:
+    kept = stored("storyteller").snapshots
+    shown = charts(visit(PAGE, learner=title_of("storyteller")))
+    copied, matching, back, _ = shown["What is learned when"]["lines"]
+    assert copied["x"] == [each.step for each in kept]
+    assert copied["y"] == pytest.approx([100 * each.measures["right"] for each in kept])
+    assert matching["y"] == pytest.approx([100 * each.scores["prefix_matching"].max() for each in kept])
+    assert back["y"] == pytest.approx([100 * each.scores["previous_word"].max() for each in kept])
+    again = shown["The loss on random words"]["lines"][1]
+    assert again["y"] == pytest.approx([each.measures["second_loss"] for each in kept])
 
 
 def test_every_sentence_and_every_head_can_be_watched() -> None:
@@ -89,38 +104,52 @@ def test_every_sentence_and_every_head_can_be_watched() -> None:
     for head in (heads[0], heads[9], heads[-1]):
         clean(app.selectbox(key="watched").set_value(head).run())
         assert any(head in title.value for title in app.header)
+    clean(app.selectbox(key="learner").set_value(title_of("storyteller")).run())
+    assert len(app.selectbox(key="watched").options) == 8
+    clean(app.selectbox(key="learner").set_value(title_of("taught")).run())
+    assert app.selectbox(key="probe").value == written(PROBES[-1].source)
 
 
-def test_missing_steps_are_named_with_the_command_that_makes_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(learning, "WEIGHTS", tmp_path)
-    learning.shipped.cache_clear()
+def test_missing_steps_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(snapshots, "file_of", lambda variant: tmp_path / f"{variant}-steps.npz")
+    stored.cache_clear()
     app = try_page(PAGE)
-    learning.shipped.cache_clear()
-    assert "taught" in app.error[0].value
-    assert "python -m attnviz learning --variant taught" in app.error[0].value
+    stored.cache_clear()
+    assert "taught-steps" in app.error[0].value
 
 
 @pytest.mark.usefixtures("played")
 def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
-    app = visit(PAGE, live_told=VARIANTS["candidates"].title, live_seed="7", live_steps="100")
+    app = visit(PAGE, learner=title_of("candidates"), live_seed="7", live_steps="100")
     job = start(app, jobs)
     assert job.latest is not None
     assert job.latest.found.training == Training("candidates", 7, 100)
     clean(app.run())
-    latest = snapshot(50)
-    assert f"translates {percent(latest.measures.exact)} without an error" in words(app)
-    assert [line["x"] for line in charts(app)["What this training learned when"]["lines"]] == [
+    assert [curve["x"] for curve in charts(app)["What this training learned when"]["lines"]] == [
         *([[0, 50]] * 4),
         [0, 100],
     ]
-    assert f"{VARIANTS['candidates'].title}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
+    assert f"{title_of('candidates')}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
     press(app, "Stop")
     assert job.wait(10) == "stopped"
     app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in buttons(app)
+
+
+def test_a_language_model_is_trained_and_watched_by_the_visitors_of_another(
+    play: Callable[..., None], jobs: Jobs
+) -> None:
+    play(line(of_storyteller(0)), line(7), line(of_storyteller(50)))
+    app = visit(PAGE, learner=title_of("storyteller"), live_seed="7", live_steps="600")
+    job = start(app, jobs)
+    assert job.latest is not None
+    assert job.latest.found.training == Training("storyteller", 7, 600)
+    other = visit(PAGE)
+    for each in (app.run(), other):
+        clean(each)
+        assert len(charts(each)["What this training learned when"]["lines"]) == 4
+        assert "Language model of 2 layers, seed 7 · 50 of 600" in each.get("progress")[0].proto.text
 
 
 @pytest.mark.usefixtures("played")
@@ -158,27 +187,8 @@ def test_who_runs_the_server_can_switch_it_off(monkeypatch: pytest.MonkeyPatch) 
     assert "Start training" not in buttons(app)
 
 
-def test_as_many_steps_are_offered_as_a_live_training_takes() -> None:
-    assert Settings.live("taught").steps == train_it_live.ENOUGH
-
-
-def test_the_story_is_told_only_where_it_happened() -> None:
-    def at(step: int, pronoun: float, referent: float, other: float) -> Snapshot:
-        return Snapshot(step, Measures(1.0, 0.5, pronoun, referent, other), ())
-
-    lost, both, still = at(0, 0.5, 0.1, 0.1), at(50, 0.48, 0.5, 0.49), at(300, 0.53, 0.51, 0.47)
-    half, sure = at(400, 0.7, 0.7, 0.3), at(700, 0.96, 0.97, 0.02)
-    told = sections.story((lost, both, still, half, sure))
-    assert told.startswith("After **50** steps")
-    assert "Until step **300** both get about the same on average" in told
-    assert "right in 48 % to 53 % of them" in told
-    assert "After **700** steps the head gives **97 %**" in told
-    assert not sections.story((lost, half, sure))
-    assert not sections.story((lost, both, half))
-
-
 def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = learning.shipped("taught").steps
+    steps = stored("taught").steps
     app = visit(PAGE, training_step=str(steps[-2]))
     press(app, "Play")
     assert "Pause" in buttons(app)
@@ -189,21 +199,3 @@ def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> 
     assert "Play" in buttons(app)
     press(app, "Play")
     assert app.select_slider(key="training_step").value == steps[-1]
-
-
-def test_a_word_leads_to_the_first_step_at_which_it_gets_more_than_half() -> None:
-    training = learning.shipped("taught")
-    row = training.probes[0].it
-    by_hand: dict[int, int] = {}
-    for stored in training.snapshots:
-        shares = stored.glances[0].weights["encoder"][1, 0, row].tolist()
-        for place, share in enumerate(shares):
-            if share > 500:
-                by_hand.setdefault(place, stored.step)
-    assert first_majority(training.snapshots, 0, TAUGHT, row) == by_hand
-    assert by_hand[1] > 0  # dog
-    offered = visit(PAGE).button_group(key="first majority")
-    steps = [int(each.split(" step ")[1].replace(",", "")) for each in offered.options]
-    assert steps == list(by_hand.values())
-    app = offered.set_value(offered.options[-1]).run()
-    assert f"After **{steps[-1]:,}** steps" in words(app)

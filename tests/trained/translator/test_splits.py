@@ -1,11 +1,9 @@
 """What is held out is never learned from: found again in the words themselves, not in the grammar's notes."""
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 
@@ -128,20 +126,3 @@ def test_the_sentences_are_the_ones_that_the_shipped_weights_learned_from() -> N
 def test_the_same_seed_gives_the_same_sentences() -> None:
     assert splits.training(50, seed=3) == splits.training(80, seed=3)[:50]
     assert splits.training(50, seed=3) != splits.training(50, seed=4)
-
-
-def test_the_sentences_are_written_as_lines_and_the_same_seed_writes_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(splits, "TEST_SIZE", 20)
-    names = ("train", *SPLITS, "minimal_pairs")
-    one, same, other = (
-        {file.name: file.read_text("utf-8") for file in splits.write(tmp_path / name, size=50, seed=seed)}
-        for name, seed in (("one", 1), ("same", 1), ("other", 2))
-    )
-    assert one == same != other
-    assert [(name, text.count("\n")) for name, text in one.items()] == [
-        (f"{name}.tsv", size) for name, size in zip(names, (50, 20, 20, 20, 40), strict=True)
-    ]
-    for line in "".join(one.values()).splitlines():
-        assert re.fullmatch(r"[A-Z][a-z, ]+\.\t[A-ZÀ-Ý][a-zà-ÿ', ]+\.", line)

@@ -69,7 +69,7 @@ def test_the_translation_loss_is_the_surprise_about_the_right_words(
         if word != PADDING
     ]
     assert len(of_words) == sum(len(pair.target) + 1 for pair in pairs)
-    found = translation_loss(steps, exercises, label_smoothing=0)
+    found = translation_loss(steps.logits, exercises, label_smoothing=0)
     assert found.item() == pytest.approx(sum(of_words) / len(of_words), rel=1e-5)
 
 
@@ -79,8 +79,8 @@ def test_smoothed_labels_ask_for_some_probability_of_every_word(
     exercises = Exercises.of(pairs)
     real = exercises.following != PADDING
     even = -steps.logits.log_softmax(dim=-1).mean(dim=-1)[real].mean()
-    sharp = translation_loss(steps, exercises, label_smoothing=0)
-    smoothed = translation_loss(steps, exercises, label_smoothing=0.2)
+    sharp = translation_loss(steps.logits, exercises, label_smoothing=0)
+    smoothed = translation_loss(steps.logits, exercises, label_smoothing=0.2)
     torch.testing.assert_close(smoothed, 0.8 * sharp + 0.2 * even)
 
 

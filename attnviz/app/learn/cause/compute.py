@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from inspect import signature
 
 import torch
 
@@ -20,7 +19,6 @@ from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.trace import Floats, Kind, Mask
 from attnviz.trained.translator import reading
-from attnviz.trained.translator.measures import measure
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import START
@@ -255,11 +253,6 @@ def effects(model: str, text: str) -> Effects | None:
         cross=cross,
         read=owned(torch.stack(crossing)),
     )
-
-
-def held_out_pairs() -> int:
-    """On how many minimal pairs these figures were measured."""
-    return int(signature(measure).parameters["pairs"].default)
 
 
 # To translate takes a pass for each word, and a visitor looks at many rows of one sentence.

@@ -14,7 +14,7 @@ from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, u
 from attnviz.app.learn.cause.sections import in_words, picture_of
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
-from attnviz.app.learn.measured import COMMAND, HeldOut, held_out, shipped
+from attnviz.app.learn.measured import HeldOut, held_out, shipped
 from attnviz.app.state.choices import TRANSLATOR
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.models import catalogue
@@ -22,7 +22,6 @@ from attnviz.text import head_name, percent, signed_percent
 from attnviz.trace import Floats
 
 _effects = translated(compute.effects)
-_pairs = translated(compute.held_out_pairs)
 
 BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
 """The two translators that are compared, by their names in the catalogue: which variants they are."""
@@ -142,9 +141,9 @@ def many() -> None:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return
     st.markdown(
-        f"One sentence is an anecdote. Here are {_pairs()} pairs of new sentences: *it* means one noun in "
-        "the first and the other, of the other gender, in the second (*minimal pairs*). In each, the row of "
-        "*it* was changed, in a head that finds the noun as well as any:"
+        f"One sentence is an anecdote. Here are {runs[0].sentences // 2} pairs of new sentences: *it* means "
+        "one noun in the first and the other, of the other gender, in the second (*minimal pairs*). In each, "
+        "the row of *it* was changed, in a head that finds the noun as well as any:"
     )
     st.html(_table(_shipped_first(runs)))
     st.markdown(
@@ -157,8 +156,6 @@ def many() -> None:
         "Where silence leaves more than half right, the gender comes another way, too."
     )
     _nobody_built(runs)
-    st.markdown("The command that measures all this:")
-    st.code(COMMAND, language="bash")
 
 
 def _nobody_built(runs: Sequence[HeldOut]) -> None:

@@ -18,11 +18,9 @@ from attnviz.capture.model import ModelInput
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import catalogue
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.copying import TEXTS, copied, copying
-from attnviz.trained.storyteller.figures import Heads
-from attnviz.trained.storyteller.forming import Copying
+from attnviz.trained.storyteller.copying import TEXTS, copied, copying, said_twice
+from attnviz.trained.storyteller.figures import Copying, Heads
 from attnviz.trained.storyteller.grammar import CHANT, CONTAINERS, NOUNS, PLACES, VOCABULARY
-from attnviz.trained.storyteller.measures import said_twice
 from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.storyteller.tasks import SAID_TWICE
 from attnviz.transformer.attention import scaled_dot_product_attention

@@ -25,8 +25,7 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, joined, percent, plural
 from attnviz.trace import Floats
 from attnviz.trained.storyteller import grammar, reading
-from attnviz.trained.storyteller.figures import ROLE, Heads, stored
-from attnviz.trained.storyteller.forming import Copying
+from attnviz.trained.storyteller.figures import ROLE, Copying, Heads, stored
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
 
@@ -386,7 +385,7 @@ def _shared(chosen: RepeatedWord, whole: Copying) -> str:
 
 CODE = (
     ("attnviz.app.learn.induction.compute", "repeated", "withheld"),
-    ("attnviz.trained.storyteller.measures", "scores_of"),
+    ("attnviz.trained.storyteller.copying", "scores_of"),
     ("attnviz.trained.storyteller.copying", "copying"),
     ("attnviz.analysis.repeated", "repeated_scores"),
 )

@@ -1,35 +1,48 @@
-"""How a model in training is shown: what it says, where a head looks, and how well it does so far."""
+"""How a model in training is shown: what it writes, its attention, and how well it does so far."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.learn.film import over_steps
+from attnviz.app.learn.film import Curve, over_steps
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.text import head_name, percent
 from attnviz.trace import Kind
+from attnviz.trained.snapshots import Glance, Snapshot
+from attnviz.trained.storyteller.grammar import CHANT
+from attnviz.trained.storyteller.sizes import SIZES
+from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
-from attnviz.trained.translator.learning import Probe, ProbeAnswer, Snapshot
+from attnviz.trained.translator.probes import PROBES, Probe
 from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-_LISTED = 3  # words that a row is said to look at, at most
-_HALF = 500  # thousandths
-_LEAST = 10  # thousandths: less is not worth telling
-_CHANCE = 1 / len(("il", "elle"))
-_MOST_WORDS = 16  # of a translation that does not end
+_MAX_WORDS = 16  # of a translation that does not end
+_SAID_AGAIN = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
+
+_TRANSLATOR_CURVES: tuple[Curve, ...] = (
+    ("translated without an error", "exact", "solid", "circle", "text"),
+    ("pronoun right", "pronoun", "dash", "square", "feed-forward"),
+    ("it → noun that is meant", "referent", "solid", "diamond", "weights"),
+    ("it → the other noun", "other", "dot", "cross", "weights"),
+)
+_STORYTELLER_CURVES: tuple[Curve, ...] = (
+    ("copied", "right", "solid", "circle", "text"),
+    ("to what followed, in the best head", "prefix_matching", "solid", "diamond", "weights"),
+    ("to the word before, in the best head", "previous_word", "dash", "square", "key"),
+)
 
 
 @dataclass(frozen=True)
 class Head:
-    """A head of the translator: its kind of attention, and layer and head from 0."""
+    """A head: its kind of attention, and layer and head from 0."""
 
     kind: Kind
     layer: int
@@ -45,20 +58,28 @@ TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)
 TAUGHT_CROSS = Head("cross", 0, TAUGHT_CROSS_HEAD)
 
 
-def heads_of(glance: ProbeAnswer) -> list[Head]:
-    """All heads, in the order in which the model uses them."""
+def heads_of(snapshot: Snapshot) -> list[Head]:
+    """Return all heads, in the order in which the model uses them."""
     return [
         Head(kind, layer, head)
-        for kind in ("encoder", "decoder", "cross")
-        for layer, heads in enumerate(glance.weights[kind])
+        for kind, weights in snapshot.glances[0].weights.items()
+        for layer, heads in enumerate(weights)
         for head in range(len(heads))
     ]
 
 
-def says(probe: Probe, glance: ProbeAnswer) -> None:
-    """Write the sentence, the model's translation, and how probable it finds the two pronouns."""
-    said = written(glance.said[:_MOST_WORDS]) or "(nothing)"
-    if len(glance.said) > _MOST_WORDS:
+def first_head(snapshot: Snapshot) -> Head:
+    """Return the head to show first: the taught one, or the one with the highest prefix-matching score."""
+    if not snapshot.scores:
+        return TAUGHT
+    scores = snapshot.scores["prefix_matching"]
+    return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
+
+
+def translation(probe: Probe, glance: Glance) -> None:
+    """Write the sentence, the translator's translation, and how probable it finds the two pronouns."""
+    said = written(glance.said[:_MAX_WORDS]) or "(nothing)"
+    if len(glance.said) > _MAX_WORDS:
         said = f"{said.removesuffix('.')} …"
     right = glance.said == probe.target
     verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
@@ -69,20 +90,10 @@ def says(probe: Probe, glance: ProbeAnswer) -> None:
     )
 
 
-def weights(
-    name: str,
-    shown: Head,
-    probe: Probe,
-    glance: ProbeAnswer,
-    step: int,
-    view: str,
-    on_pick: Callable[[int | None, int | None], None] | None = None,
-) -> None:
-    """Draw where a head looks in a sentence after so many steps, as LINES or MATRIX.
-
-    `on_pick` is called with the query and the key, from 0, that the visitor pins.
-    """
-    queries, keys, row = rows_and_columns(shown.kind, probe)
+def weights(name: str, variant: str, shown: Head, number: int, snapshot: Snapshot, view: str) -> None:
+    """Draw the weights of a head in a watched text, a number from 0, as LINES or MATRIX."""
+    queries, keys, row = rows_and_columns(variant, shown.kind, number)
+    glance = snapshot.glances[number]
     weights_picture(
         f"{name} weights",
         glance.shares(shown.kind)[shown.layer, shown.head][None],
@@ -92,31 +103,35 @@ def weights(
         query=row,
         layer=shown.layer + 1,
         heads=[shown.head + 1],
-        heading=f"{shown.name} after {step} steps",
+        heading=f"{shown.name} after {snapshot.step} steps",
         note="Weights are kept to a tenth of a percent, so a row may not sum to exactly 100 %.",
-        caption=f"“{written(probe.source)}” · {shown.name} after {step} steps of training",
-        filename=f"attnviz-{name}-step{step}",
-        on_pick=on_pick,
+        caption=f"“{text_of(variant, number)}” · {shown.name} after {snapshot.step} steps of training",
+        filename=f"attnviz-{name}-step{snapshot.step}",
     )
 
 
-def first_majority(snapshots: Sequence[Snapshot], number: int, shown: Head, row: int) -> dict[int, int]:
-    """For each word that a row ever gives more than half to, from 0, the first stored step at which it does.
+def text_of(variant: str, number: int) -> str:
+    """Return the watched text of this number."""
+    return " ".join(WATCHED) if variant in SIZES else written(PROBES[number].source)
 
-    Args:
-        number: of the watched sentence, from 0.
-        row: which token looks, from 0.
+
+def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownToken], list[ShownToken], int]:
+    """Return the query tokens, the key tokens, and the row to read, from 0.
+
+    That is the row of "it", the decoder's row that chooses the pronoun, or a word that is said again.
     """
-    first: dict[int, int] = {}
-    for snapshot in snapshots:
-        weights_there = snapshot.glances[number].weights[shown.kind][shown.layer, shown.head, row]
-        if weights_there.max() > _HALF:
-            first.setdefault(int(weights_there.argmax()), snapshot.step)
-    return first
-
-
-def rows_and_columns(kind: Kind, probe: Probe) -> tuple[list[ShownToken], list[ShownToken], int]:
-    """The tokens that look, those that are looked at, and the row that the pronoun hangs on, from 0."""
+    if variant in SIZES:
+        tokens = [
+            ShownToken(
+                label=word,
+                name=f"{word} ({place})" if WATCHED.count(word) > 1 else word,
+                title=word,
+                special=word == CHANT,
+            )
+            for place, word in enumerate(WATCHED, start=1)
+        ]
+        return tokens, tokens, _SAID_AGAIN
+    probe = PROBES[number]
     english, french = written(probe.source), written(probe.target)
     source = shown_tokens(reading.tokens(english), english)
     if kind == "encoder":
@@ -125,46 +140,26 @@ def rows_and_columns(kind: Kind, probe: Probe) -> tuple[list[ShownToken], list[S
     return target, target if kind == "decoder" else source, probe.pronoun
 
 
-def looks(shown: Head, probe: Probe, glance: ProbeAnswer, step: int) -> str:
-    """What the row that the pronoun hangs on looks at, in Markdown."""
-    queries, keys, row = rows_and_columns(shown.kind, probe)
-    thousandths = glance.weights[shown.kind][shown.layer, shown.head, row].tolist()
-    most = sorted(range(len(keys)), key=lambda key: -thousandths[key])[:_LISTED]
-    told = [key for key in most if thousandths[key] >= _LEAST]
-    listed = ", ".join(
-        f"{markdown.code(keys[key]['name'])} **{percent(thousandths[key] / 1000, 1)}**" for key in told
-    )
-    return f"After **{step:,}** steps, {markdown.code(queries[row]['name'])} looks at {listed}."
-
-
-def measured(snapshot: Snapshot) -> str:
-    """How well the model does on held-out sentences, in Markdown."""
-    measures = snapshot.measures
-    return (
-        f"Of new sentences it translates **{percent(measures.exact)}** without an error. After the right "
-        f"French, it prefers the right pronoun in **{percent(measures.pronoun)}** (chance is "
-        f"{percent(_CHANCE)}). From *it*, {TAUGHT.name} gives on average **{percent(measures.referent)}** to "
-        f"the noun that is meant, **{percent(measures.other)}** to the other one."
-    )
-
-
-def progress(name: str, title: str, snapshots: tuple[Snapshot, ...], marked: int, steps: int) -> None:
-    """Draw how the measures grow over the steps, as far as the training goes, with a line at `marked`."""
-    last = snapshots[-1].measures
+def progress(
+    name: str, title: str, variant: str, snapshots: Sequence[Snapshot], marked: int, steps: int
+) -> None:
+    """Draw the measures over the steps, as far as the training goes, with a line at `marked`."""
+    chosen = _STORYTELLER_CURVES if variant in SIZES else _TRANSLATOR_CURVES
+    last = snapshots[-1]
     over_steps(
         f"{name} progress",
         snapshots,
-        ("translated without an error", lambda each: each.measures.exact, "solid", "circle", "text"),
-        ("pronoun right", lambda each: each.measures.pronoun, "dash", "square", "feed-forward"),
-        ("it → noun that is meant", lambda each: each.measures.referent, "solid", "diamond", "weights"),
-        ("it → the other noun", lambda each: each.measures.other, "dot", "cross", "weights"),
+        *chosen,
         title=title,
-        up="percent of held-out sentences, or of the weight from “it”",
+        up="percent of random words said again, or of the weight from them"
+        if variant in SIZES
+        else "percent of held-out sentences, or of the weight from “it”",
         percents_until=steps,
         marked=marked,
-        alt=f"After {snapshots[-1].step} steps, {percent(last.exact)} of the held-out sentences are "
-        f"translated without an error and {percent(last.pronoun)} have the right pronoun; "
-        f"{TAUGHT.name} gives {percent(last.referent)} to the noun that is meant and "
-        f"{percent(last.other)} to the other one.",
-        about="Measured on held-out sentences while a translator learned.",
+        alt=f"After {last.step} steps: "
+        + "; ".join(f"{label} {percent(last.value(of))}" for label, of, *_ in chosen)
+        + ".",
+        about="Measured on random words said twice while a language model learned."
+        if variant in SIZES
+        else "Measured on held-out sentences while a translator learned.",
     )

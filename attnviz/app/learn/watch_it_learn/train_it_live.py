@@ -1,4 +1,4 @@
-"""The live part of the page on learning: a visitor trains a translator, and sees its weights form."""
+"""The live part of the page on learning: a visitor trains the model, and sees its weights form."""
 
 from __future__ import annotations
 
@@ -8,58 +8,55 @@ from attnviz.app.learn.live_training import train_live
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.learn.watch_it_learn.in_training import (
     LINES,
-    TAUGHT,
-    Head,
+    MATRIX,
+    first_head,
     heads_of,
-    looks,
-    measured,
     progress,
-    says,
+    translation,
     weights,
 )
-from attnviz.app.state.choices import LIVE_SEED, LIVE_STEPS, LIVE_VARIANT
+from attnviz.app.learn.watch_it_learn.sections import LEARNERS, ShownTraining
+from attnviz.app.state.choices import LIVE_SEED, LIVE_STEPS
 from attnviz.experiments.progress import Progress
-from attnviz.trained.translator.learning import PROBES
-from attnviz.trained.translator.variants import VARIANTS
+from attnviz.trained.storyteller.sizes import SIZES
+from attnviz.trained.translator.probes import PROBES
 
-STEPS = (100, 300, 600, 1000, 2000, 3000)
+STEPS = (100, 300, 600, 1000, 1400, 2000)
 ENOUGH = 2000
 
 
-def train(number: int, head: Head) -> None:
-    """Draw a translator's training, watched on one of the probes (a number from 0), and in one head."""
+def train(chosen: ShownTraining) -> None:
+    """Draw a training of the chosen model from other random numbers, watched on the same text and head."""
     train_live(
-        "A shorter training, on fewer sentences: a translator starts from random numbers and learns while "
-        "you watch.",
-        _choose,
-        {name: variant.title for name, variant in VARIANTS.items()},
-        lambda latest: _draw(latest, number, head),
+        lambda: _choose(chosen.variant),
+        {variant: title for title, variant in LEARNERS.items()},
+        lambda latest: _draw(latest, chosen),
     )
 
 
-def _choose() -> Training:
-    told, seed, steps = st.columns([3, 2, 4], gap="medium", vertical_alignment="bottom")
-    with told:
-        names = {variant.title: name for name, variant in VARIANTS.items()}
-        title = LIVE_VARIANT.select("What it is told", list(names))
+def _choose(variant: str) -> Training:
+    seed, steps = st.columns([2, 4], gap="medium", vertical_alignment="bottom")
     with seed:
         number = LIVE_SEED.draw("Seed")
     with steps:
         count = LIVE_STEPS.slide("Steps", STEPS, ENOUGH)
-    return Training(names[title], number, count)
+    return Training(variant, number, count)
 
 
-def _draw(latest: Progress[Learned], number: int, head: Head) -> None:
+def _draw(latest: Progress[Learned], chosen: ShownTraining) -> None:
     """Draw what was learned so far."""
-    snapshots = latest.found.snapshots
-    step, probe, glance = snapshots[-1].step, PROBES[number], snapshots[-1].glances[number]
-    head = head if head in heads_of(glance) else TAUGHT
+    variant, snapshots = latest.found.training.variant, latest.found.snapshots
+    last = snapshots[-1]
+    number = chosen.number if variant not in SIZES else 0
+    # A language model finds its own heads.
+    keeps = variant == chosen.variant and variant not in SIZES and chosen.head in heads_of(last)
+    head = chosen.head if keeps else first_head(last)
     left, right = st.columns([7, 5], gap="large")
     with left, st.container(border=True):
-        says(probe, glance)
-        st.subheader(f"{head.name} after {step:,} steps", anchor=False)
-        weights("live", head, probe, glance, step, LINES)
-        st.markdown(looks(head, probe, glance, step))
+        if variant not in SIZES:
+            translation(PROBES[number], last.glances[number])
+        st.subheader(f"{head.name} after {last.step:,} steps", anchor=False)
+        weights("live", variant, head, number, last, MATRIX if variant in SIZES else LINES)
     with right:
-        progress("live", "What this training learned when", snapshots, step, latest.total)
-        st.markdown(measured(snapshots[-1]))
+        title = "What this training learned when"
+        progress("live", title, variant, snapshots, last.step, latest.total)

@@ -1,4 +1,4 @@
-"""The recurrent networks: their steps by hand, and what reaches their translations."""
+"""The recurrent networks: their steps by hand."""
 
 from pathlib import Path
 
@@ -7,14 +7,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from attnviz.errors import ModelFilesDamaged
-from attnviz.trained.translator import recurrent
-from attnviz.trained.translator.recurrent import RecurrentEncoderDecoder, RecurrentTranslator
-from attnviz.trained.translator.translator import target_of
-from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-
-TEXT = "the dog did not cross the road as it was too tired"
-SOURCE = tuple(TEXT.split())
+from training import recurrent
+from training.recurrent import RecurrentEncoderDecoder
 
 Vectors = NDArray[np.float32]
 
@@ -73,26 +67,16 @@ def test_only_attention_sees_more_than_the_memory(
     steps, read = small(source, target), small.encoder.forward
     # The outputs are lost, all but the memory.
     monkeypatch.setattr(small.encoder, "forward", lambda words: (0 * steps.outputs, read(words)[1]))
-    assert torch.equal(small(source, target).logits, steps.logits) == (steps.attention is None)
-
-
-@pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_the_forget_gates_begin_with_their_bias(bias: float) -> None:
-    model = recurrent.build(seed=1, forget_bias=bias)
-    for lstm in (model.encoder, model.decoder):
-        biases = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        _, forget, _, _ = biases.chunk(4)
-        assert set(forget.tolist()) == {bias}
+    assert torch.equal(small(source, target).logits, steps.logits) == (small.look_back is None)
 
 
 @pytest.mark.parametrize("attention", [False, True])
-def test_greedy_decoding_takes_the_most_probable_word_each_time(attention: bool) -> None:
-    translator = RecurrentTranslator(recurrent.build(seed=3, attention=attention))
-    words = translator.translate(SOURCE)
-    assert 0 < len(words) <= 2 * (len(SOURCE) + 1)
-    probabilities = translator.steps(SOURCE, words).probabilities[0, : len(words)]
-    probabilities[:, [0, 1]] = 0
-    assert probabilities.argmax(dim=-1).tolist() == target_of(words)[1:]
+def test_the_forget_gates_begin_with_their_bias(attention: bool) -> None:
+    model = recurrent.build(seed=1, attention=attention)
+    for lstm in (model.encoder, model.decoder):
+        biases = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
+        _, forget, _, _ = biases.chunk(4)
+        assert set(forget.tolist()) == {recurrent.FORGET_BIAS}
 
 
 def test_a_seed_makes_the_same_network_and_leaves_torch_alone() -> None:
@@ -105,27 +89,12 @@ def test_a_seed_makes_the_same_network_and_leaves_torch_alone() -> None:
 
 
 @pytest.mark.parametrize("attention", [False, True])
-def test_a_file_gives_the_translator_back(tmp_path: Path, attention: bool) -> None:
-    translator = RecurrentTranslator(recurrent.build(seed=3, attention=attention))
-    file = tmp_path / "recurrent.safetensors"
-    translator.save(file)
+def test_a_file_gives_the_network_back(tmp_path: Path, attention: bool) -> None:
+    model, file = recurrent.build(seed=3, attention=attention), tmp_path / "recurrent.safetensors"
+    recurrent.save(model, file)
     assert file.stat().st_size < 600_000
-    steps = RecurrentTranslator.load(file, attention).steps(SOURCE, ("le", "chien"))
+    source, target = torch.tensor([[3, 17, 11]]), torch.tensor([[1, 19, 2]])
+    read = recurrent.load(file, attention=attention)
     torch.testing.assert_close(
-        steps.logits, translator.steps(SOURCE, ("le", "chien")).logits, atol=0.02, rtol=0.01
+        read(source, target).logits, model(source, target).logits, atol=0.02, rtol=0.01
     )
-
-
-@pytest.mark.parametrize("damage", ["empty", "cut", "missing", "other words", "attention"])
-def test_a_damaged_file_is_refused(tmp_path: Path, damage: str) -> None:
-    file = tmp_path / "recurrent.safetensors"
-    words = 13 if damage == "other words" else len(ENGLISH)
-    RecurrentTranslator(RecurrentEncoderDecoder(words, len(FRENCH), attention=damage == "attention")).save(
-        file
-    )
-    if damage == "missing":
-        file.unlink()
-    elif damage in {"empty", "cut"}:
-        file.write_bytes(file.read_bytes()[: {"empty": 0, "cut": 100_000}[damage]])
-    with pytest.raises(ModelFilesDamaged, match=r"recurrent\.safetensors is missing or damaged"):
-        RecurrentTranslator.load(file)

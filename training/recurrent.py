@@ -1,29 +1,22 @@
-"""A translator that reads word by word into a memory of fixed size, with and without attention."""
+"""A network that reads word by word into a memory of fixed size, with and without attention."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from attnviz.errors import ModelFilesDamaged
-from attnviz.trained.translator.translator import longest_translation, source_of, target_of, until_end
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-from attnviz.trained.vocabulary import END, PAD, START
-from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_attention
-
-Words = Sequence[str]
+from attnviz.transformer.attention import scaled_dot_product_attention
 
 D_EMBEDDING = 64
 D_HIDDEN = 128
 FORGET_BIAS = 1.0
+"""Of the gate f before training; 1 keeps more of the memory (Jozefowicz et al. 2015)."""
 
 
 class Memory(NamedTuple):
@@ -37,25 +30,16 @@ class RecurrentSteps(NamedTuple):
     """From two texts to the scores of the next word (logits).
 
     Attributes:
-        words: the source words' vectors.
         outputs: the encoder's, after each source word.
         memory: the encoder's after the last one. Without attention, nothing else reaches the decoder.
         hidden_states: the decoder's, after each target word.
-        attention: what these read of the encoder's outputs; None: the network has no attention.
         logits: the scores of every word as the next one.
     """
 
-    words: Float[Tensor, "sentence source d_embedding"]
     outputs: Float[Tensor, "sentence source d_hidden"]
     memory: Memory
     hidden_states: Float[Tensor, "sentence target d_hidden"]
-    attention: AttentionSteps | None
     logits: Float[Tensor, "sentence target vocabulary"]
-
-    @property
-    def probabilities(self) -> Float[Tensor, "sentence target vocabulary"]:
-        """For each target word, how probable each word is as the next one."""
-        return self.logits.softmax(dim=-1)
 
 
 class LookBack(nn.Module):
@@ -77,11 +61,12 @@ class LookBack(nn.Module):
         self,
         hidden_states: Float[Tensor, "sentence target d_hidden"],
         outputs: Float[Tensor, "sentence source d_hidden"],
-    ) -> tuple[AttentionSteps, Float[Tensor, "sentence target d_hidden"]]:
-        """What was read, and what takes the place of the decoder's hidden states."""
+    ) -> Float[Tensor, "sentence target d_hidden"]:
+        """Return what takes the place of the decoder's hidden states."""
         # No entry of h exceeds 1: divided by √d_hidden, all the scores would begin near 0.
         steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
-        return steps, self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
+        mixed: Tensor = self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
+        return mixed
 
 
 class RecurrentEncoderDecoder(nn.Module):
@@ -101,9 +86,7 @@ class RecurrentEncoderDecoder(nn.Module):
         source_vocabulary, target_vocabulary: how many different words each text has.
         d_embedding: the size of a word's vector.
         d_hidden: the size of c, and of h.
-        dropout: the share of the vectors that is left out at random in training.
         attention: whether the decoder also looks back at the encoder's outputs.
-        forget_bias: of the gate f before training; 1 keeps more of the memory (Jozefowicz et al. 2015).
     """
 
     def __init__(
@@ -112,9 +95,7 @@ class RecurrentEncoderDecoder(nn.Module):
         target_vocabulary: int,
         d_embedding: int = D_EMBEDDING,
         d_hidden: int = D_HIDDEN,
-        dropout: float = 0.0,
         attention: bool = False,
-        forget_bias: float = FORGET_BIAS,
     ) -> None:
         super().__init__()
         self.source_table = nn.Embedding(source_vocabulary, d_embedding)
@@ -125,11 +106,10 @@ class RecurrentEncoderDecoder(nn.Module):
         self.decoder = nn.LSTM(d_embedding, d_hidden, batch_first=True)
         for lstm in (self.encoder, self.decoder):
             # torch adds up two biases, each of the gates i, f, g and o, one after the other.
-            for bias, number in (("bias_ih_l0", forget_bias), ("bias_hh_l0", 0.0)):
+            for bias, number in (("bias_ih_l0", FORGET_BIAS), ("bias_hh_l0", 0.0)):
                 nn.init.constant_(lstm.get_parameter(bias)[d_hidden : 2 * d_hidden], number)
         self.look_back = LookBack(d_hidden) if attention else None
         self.to_word = nn.Linear(d_hidden, d_embedding)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(
         self, source_ids: Int[Tensor, "sentence source"], target_ids: Int[Tensor, "sentence target"]
@@ -140,86 +120,33 @@ class RecurrentEncoderDecoder(nn.Module):
             source_ids: the texts to read, all equally long.
             target_ids: the texts so far, from their start token on.
         """
-        words = self.dropout(self.source_table(source_ids))
-        outputs, memory = self.encoder(words)
-        hidden_states, _ = self.decoder(self.dropout(self.target_table(target_ids)), memory)
-        attention, said = None, hidden_states
-        if self.look_back is not None:
-            attention, said = self.look_back(hidden_states, outputs)
-        logits = self.to_word(self.dropout(said)) @ self.target_table.weight.T
+        outputs, memory = self.encoder(self.source_table(source_ids))
+        hidden_states, _ = self.decoder(self.target_table(target_ids), memory)
+        said = hidden_states if self.look_back is None else self.look_back(hidden_states, outputs)
+        logits = self.to_word(said) @ self.target_table.weight.T
         kept = Memory(*(vectors[0] for vectors in memory))
-        return RecurrentSteps(words, outputs, kept, hidden_states, attention, logits)
+        return RecurrentSteps(outputs, kept, hidden_states, logits)
 
 
-def build(
-    seed: int, dropout: float = 0.0, attention: bool = False, forget_bias: float = FORGET_BIAS
-) -> RecurrentEncoderDecoder:
+def build(seed: int, attention: bool = False) -> RecurrentEncoderDecoder:
     """A network that has learned nothing yet, between the two vocabularies.
 
     Args:
         seed: chooses its first random weights; torch's own random numbers go on as if nothing had happened.
-        dropout, attention, forget_bias: as in `RecurrentEncoderDecoder`.
+        attention: as in `RecurrentEncoderDecoder`.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return RecurrentEncoderDecoder(
-            len(ENGLISH), len(FRENCH), dropout=dropout, attention=attention, forget_bias=forget_bias
-        )
+        return RecurrentEncoderDecoder(len(ENGLISH), len(FRENCH), attention=attention)
 
 
-class RecurrentTranslator:
-    """A trained recurrent network; safe to share among threads.
+def save(model: RecurrentEncoderDecoder, file: Path) -> None:
+    """Write the weights in float16."""
+    save_file({name: tensor.half() for name, tensor in model.state_dict().items()}, file)
 
-    Args:
-        model: is copied, so that it may be trained further.
-    """
 
-    def __init__(self, model: RecurrentEncoderDecoder) -> None:
-        self.model = copy.deepcopy(model).eval().requires_grad_(False)
-
-    def steps(self, source_words: Words, target_words: Words) -> RecurrentSteps:
-        """One pass over a sentence and its translation, with a batch axis of 1.
-
-        Args:
-            source_words: English, without [END].
-            target_words: French, without [START] and [END].
-        """
-        with torch.inference_mode():
-            steps: RecurrentSteps = self.model(
-                torch.tensor([source_of(source_words)]), torch.tensor([target_of(target_words)])
-            )
-        return steps
-
-    def translate(self, source_words: Words) -> tuple[str, ...]:
-        """Word by word, each time the most probable one (greedy decoding).
-
-        Args:
-            source_words: English, without [END].
-
-        Returns:
-            French words without [END], broken off after `longest_translation`.
-        """
-        no_words = FRENCH.ids([PAD, START])
-        words: list[str] = []
-        while END not in words and len(words) < longest_translation(source_words):
-            probabilities = self.steps(source_words, words).probabilities[0, -1]
-            words.append(FRENCH.word(int(probabilities.index_fill(0, torch.tensor(no_words), 0).argmax())))
-        return until_end(words)
-
-    def save(self, file: Path) -> None:
-        """Write the numbers in float16."""
-        save_file({name: tensor.half() for name, tensor in self.model.state_dict().items()}, file)
-
-    @classmethod
-    def load(cls, file: Path, attention: bool = False) -> RecurrentTranslator:
-        """A model from its file, in float32.
-
-        Raises:
-            ModelFilesDamaged: the file is missing, damaged, or was made for another vocabulary.
-        """
-        model = build(seed=0, attention=attention)
-        try:
-            model.load_state_dict(load_file(file))
-        except (OSError, SafetensorError, RuntimeError) as error:
-            raise ModelFilesDamaged(f"The model file {file} is missing or damaged.") from error
-        return cls(model)
+def load(file: Path, attention: bool) -> RecurrentEncoderDecoder:
+    """Read a network from its file, in float32."""
+    model = build(seed=0, attention=attention)
+    model.load_state_dict(load_file(file))
+    return model

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from attnviz.trained.translator import french, saying
 from attnviz.trained.translator.french import Phrase, Statement
 from attnviz.trained.translator.grammar import Pair, Pronoun
-from attnviz.trained.translator.lexicon import NOUN, Adjective, Noun, Predicate, Tense
+from attnviz.trained.translator.lexicon import Adjective, Noun, Predicate, Tense
 
 PEOPLE = saying.nouns("person")
 
@@ -22,7 +22,6 @@ MOST = len(PEOPLE)
 """The most clauses that can be put in: one about each person that the translator knows."""
 
 _BECAUSE = ("as", "because", "since")
-_ARTICLES = ("le", "la", "l'", "un", "une", "de", "d'", "du")
 _CAR = ("car", "parce", "puisque", "puisqu'")
 
 
@@ -89,13 +88,6 @@ class Elastic:
         """The places of "as" and of "car": clauses are put in before them."""
         car = max(place for place, word in enumerate(self.pair.target[: self.it.target]) if word in _CAR)
         return self.it.source - 1, car
-
-    @property
-    def named(self) -> range:
-        """Where the noun that is meant stands in French, from its article on."""
-        noun = self.pair.target.index(NOUN[self.pair.source[self.it.referent]].french)
-        article = max(place for place in range(noun) if self.pair.target[place] in _ARTICLES)
-        return range(article, noun + 1)
 
     @property
     def words_apart(self) -> int:

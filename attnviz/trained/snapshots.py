@@ -1,0 +1,207 @@
+"""What a model can do after some steps of its training: stored on files, and sent by a live training.
+
+Weights and probabilities are kept in thousandths, so a page may print them to a tenth of a percent.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.errors import ModelFilesDamaged
+from attnviz.trace import Floats, Kind
+from attnviz.trained.storyteller import sizes
+from attnviz.trained.translator import variants
+
+STORED = ("taught", "candidates", *sizes.SIZES)
+"""The variants of the translator and the sizes of the storyteller whose steps are stored."""
+
+THOUSAND = 1000
+
+Thousandths = NDArray[np.uint16]
+
+_TRANSLATOR_MEASURES = ("loss", "exact", "pronoun", "referent", "other")
+_STORYTELLER_MEASURES = ("right", "first_loss", "second_loss")
+_SCORES = ("previous_word", "prefix_matching")
+
+
+@dataclass(frozen=True, eq=False)
+class Glance:
+    """What a model in training makes of one watched text.
+
+    Attributes:
+        weights: in thousandths, [layer, head, query, key] of each kind of attention. A translator's source
+            ends with [END]; its decoder reads the right translation from [START] on.
+        said: a translator's own translation.
+        il, elle: how probable each is in the place of the pronoun, in thousandths.
+    """
+
+    weights: Mapping[Kind, Thousandths]
+    said: tuple[str, ...] = ()
+    il: int = 0
+    elle: int = 0
+
+    def shares(self, kind: Kind) -> Floats:
+        """Return the weights of one kind of attention, [layer, head, query, key], 0 to 1."""
+        return (self.weights[kind] / THOUSAND).astype(np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What a model can do after some steps.
+
+    Attributes:
+        step: how many batches it has learned from.
+        measures: of a translator, on held-out sentences: `loss` (−ln of the right word's probability),
+            `exact` (share translated without an error), `pronoun` (share in which the right one of "il" and
+            "elle" is the more probable one), and the mean weights of the taught head from "it" to the noun
+            that is meant (`referent`) and to the `other` one. Of a storyteller, as in `figures.Copying`:
+            `right`, `first_loss` and `second_loss`.
+        glances: what it makes of each watched text.
+        scores: of a storyteller, [layer, head]: `previous_word` and `prefix_matching`.
+    """
+
+    step: int
+    measures: Mapping[str, float]
+    glances: tuple[Glance, ...]
+    scores: Mapping[str, Floats] = field(default_factory=dict)
+
+    def value(self, name: str) -> float:
+        """Return a measure, or the highest score of a head."""
+        return float(self.scores[name].max()) if name in self.scores else self.measures[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """One training from its beginning to its end.
+
+    Attributes:
+        about: its settings, by name.
+        snapshots: in the order of the steps.
+    """
+
+    about: Mapping[str, str]
+    snapshots: tuple[Snapshot, ...]
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """After how many steps the snapshots were taken."""
+        return tuple(snapshot.step for snapshot in self.snapshots)
+
+
+def thousandths(shares: NDArray[Any]) -> Thousandths:
+    """Round shares of 1 to thousandths."""
+    return _read_only((THOUSAND * shares).round(), np.uint16)
+
+
+def line(news: int | Snapshot) -> str:
+    """Return the line of a live training with the number of steps, or with a snapshot."""
+    if isinstance(news, int):
+        return json.dumps({"step": news})
+    glances = [
+        {
+            "weights": {kind: weights.tolist() for kind, weights in glance.weights.items()},
+            "said": glance.said,
+            "il": glance.il,
+            "elle": glance.elle,
+        }
+        for glance in news.glances
+    ]
+    scores = {name: of_heads.tolist() for name, of_heads in news.scores.items()}
+    return json.dumps(
+        {"step": news.step, "measures": dict(news.measures), "glances": glances, "scores": scores}
+    )
+
+
+def understood(text: str) -> int | Snapshot | None:
+    """Read a line of a live training: the step or a snapshot; None for any other line."""
+    try:
+        sent = json.loads(text)
+        if not isinstance(sent, dict):
+            return None
+        if "measures" not in sent:
+            return int(sent["step"])
+        glances = tuple(
+            Glance(
+                {kind: _read_only(glance["weights"][kind], np.uint16) for kind in glance["weights"]},
+                tuple(glance["said"]),
+                int(glance["il"]),
+                int(glance["elle"]),
+            )
+            for glance in sent["glances"]
+        )
+        scores = {name: _read_only(of_heads, np.float32) for name, of_heads in sent["scores"].items()}
+        return Snapshot(int(sent["step"]), sent["measures"], glances, scores)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def file_of(variant: str) -> Path:
+    """Return where the stored steps of a variant or a size are."""
+    folder = sizes.WEIGHTS if variant in sizes.SIZES else variants.WEIGHTS
+    return folder / f"{variant}-steps.npz"
+
+
+@cache
+def stored(variant: str) -> Stored:
+    """Read the training of a shipped model, one of `STORED`.
+
+    Raises:
+        ModelFilesDamaged: its file is missing or damaged.
+    """
+    file = file_of(variant)
+    try:
+        with file.open("rb") as opened, np.load(opened, allow_pickle=False) as loaded:
+            arrays = {name: loaded[name] for name in loaded.files}
+        return _of_storyteller(arrays) if variant in sizes.SIZES else _of_translator(arrays)
+    except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile) as error:
+        raise ModelFilesDamaged(
+            f"The stored steps of the training, {file.name}, are missing or damaged. Install attnviz again."
+        ) from error
+
+
+def _of_storyteller(arrays: Mapping[str, NDArray[Any]]) -> Stored:
+    snapshots = tuple(
+        Snapshot(
+            int(step),
+            {name: float(arrays[name][at]) for name in _STORYTELLER_MEASURES},
+            (Glance({"decoder": _read_only(arrays["weights"][at], np.uint16)}),),
+            {name: _read_only(arrays[name][at], np.float32) for name in _SCORES},
+        )
+        for at, step in enumerate(arrays["steps"])
+    )
+    return Stored(json.loads(arrays["about"].tobytes()), snapshots)
+
+
+def _of_translator(arrays: Mapping[str, NDArray[Any]]) -> Stored:
+    header = json.loads(arrays["header"].tobytes())
+
+    def glance(number: int, at: int, said: list[str]) -> Glance:
+        weights: dict[Kind, Thousandths] = {
+            kind: _read_only(arrays[f"{number}.{kind}"][at], np.uint16) for kind in get_args(Kind)
+        }
+        return Glance(weights, tuple(said), *arrays[f"{number}.pronoun"][at].tolist())
+
+    snapshots = tuple(
+        Snapshot(
+            int(step),
+            dict(zip(_TRANSLATOR_MEASURES, arrays["measures"][at].tolist(), strict=True)),
+            tuple(glance(number, at, said) for number, said in enumerate(header["said"][at])),
+        )
+        for at, step in enumerate(arrays["steps"])
+    )
+    return Stored(header["about"], snapshots)
+
+
+def _read_only(values: Any, dtype: type[np.generic]) -> NDArray[Any]:
+    array = np.array(values, dtype)
+    array.setflags(write=False)
+    return array

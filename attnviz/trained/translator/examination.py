@@ -1,0 +1,101 @@
+"""Snapshots of a translator in training: how well it translates, and what its heads attend to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from attnviz.trace import Kind
+from attnviz.trained.snapshots import Glance, Snapshot, thousandths
+from attnviz.trained.training import watched
+from attnviz.trained.translator import measures, splits
+from attnviz.trained.translator.exercises import PADDING
+from attnviz.trained.translator.grammar import Pair
+from attnviz.trained.translator.probes import PROBES, Probe
+from attnviz.trained.translator.training import Settings, train
+from attnviz.trained.translator.translator import Translator, build, padded
+from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END
+from attnviz.transformer.encoder_decoder import EncoderDecoder
+
+
+@dataclass(frozen=True)
+class Examination:
+    """The sentences on which a translator is measured.
+
+    Attributes:
+        held_out: sentences to translate, with combinations of words that no training sees.
+        minimal_pairs: held-out sentences about two nouns of different gender, each in both readings: a
+            translator that always says "il", or always means the first noun, is right in half of them.
+        probes: sentences whose weights are kept.
+    """
+
+    held_out: Sequence[Pair]
+    minimal_pairs: Sequence[Pair]
+    probes: Sequence[Probe]
+
+    @classmethod
+    def of(cls, size: int, probes: Sequence[Probe] = PROBES) -> Examination:
+        """Return always the same sentences, `size` of either sort.
+
+        Args:
+            size: a multiple of the number of splits and of 2.
+        """
+        each = size // len(splits.SPLITS)
+        held_out = [pair for split in splits.SPLITS for pair in splits.held_out(split, each, seed=0)]
+        readings = splits.minimal_pairs(size // 2, seed=0)
+        return cls(held_out, [pair for both in readings for pair in both], probes)
+
+    def snapshot(self, translator: Translator, step: int) -> Snapshot:
+        """Measure a translator after so many steps.
+
+        Args:
+            translator: its numbers are rounded to those that a file of weights would hold.
+        """
+        translator.model.half().float()
+        weights = measures.weights_from_it(translator, self.minimal_pairs)[:, TAUGHT_LAYER, TAUGHT_HEAD]
+        reading = measures.reading(weights, self.minimal_pairs)
+        measured = {
+            "loss": loss(translator, self.held_out),
+            "exact": measures.exact_match(translator, self.held_out),
+            "pronoun": measures.pronoun_accuracy(translator, self.minimal_pairs),
+            "referent": reading.referent,
+            "other": reading.other,
+        }
+        said = translator.translate_all([probe.source for probe in self.probes])
+        glances = (glance(translator, probe, words) for probe, words in zip(self.probes, said, strict=True))
+        return Snapshot(step, measured, tuple(glances))
+
+
+def watch(settings: Settings, examination: Examination, at: Collection[int]) -> Iterator[int | Snapshot]:
+    """Train, and examine the model now and then; see `training.watched`."""
+
+    def look(model: EncoderDecoder, step: int) -> Snapshot:
+        return examination.snapshot(Translator(model, settings.sizes, {}), step)
+
+    return watched(train(settings), build(settings.sizes, settings.seed), look, at)
+
+
+def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
+    """−ln p of the right word, on average over all words of all sentences and their [END], in nats."""
+    steps = translator.steps_all([pair.source for pair in pairs], [pair.target for pair in pairs])
+    right = padded([FRENCH.ids([*pair.target, END]) for pair in pairs])
+    return float(cross_entropy(steps.logits.flatten(0, 1), right.flatten(), ignore_index=PADDING))
+
+
+def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> Glance:
+    """Return all weights of a translator on a sentence, and how probable il and elle are."""
+    steps = translator.steps(probe.source, probe.target)
+    il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))].numpy()).tolist()
+    weights: dict[Kind, list[Tensor]] = {
+        "encoder": [layer.attention.attention.weights for layer in steps.encoder.layers],
+        "decoder": [layer.attention.attention.weights for layer in steps.decoder.layers],
+        "cross": [layer.cross_attention.attention.weights for layer in steps.decoder.layers],
+    }
+    rounded = {kind: thousandths(torch.stack(layers).numpy()) for kind, layers in weights.items()}
+    return Glance(rounded, said, il, elle)

@@ -1,0 +1,64 @@
+"""Snapshots of a training that never was: every number its own, so that none can be taken for another."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from attnviz.trace import Kind
+from attnviz.trained.snapshots import Glance, Snapshot, thousandths
+from attnviz.trained.translator.probes import PROBES, Probe
+
+LAYERS: dict[Kind, int] = {"encoder": 2, "decoder": 1, "cross": 1}
+HEADS = 4
+
+
+def glance(probe: Probe, random: np.random.Generator) -> Glance:
+    source, target = len(probe.source) + 1, len(probe.target) + 1
+    sizes: dict[Kind, tuple[int, int]] = {
+        "encoder": (source, source),
+        "decoder": (target, target),
+        "cross": (target, source),
+    }
+    weights = {
+        kind: thousandths(random.dirichlet(np.ones(keys), (LAYERS[kind], HEADS, queries)))
+        for kind, (queries, keys) in sizes.items()
+    }
+    il, elle = random.integers(0, 500, 2).tolist()
+    return Glance(weights, (*probe.target[: random.integers(1, 9)], f"mot{il}"), il, elle)
+
+
+def of_translator(step: int, probes: tuple[Probe, ...] = PROBES) -> Snapshot:
+    random = np.random.default_rng(step)
+    measures = dict(
+        zip(
+            ("loss", "exact", "pronoun", "referent", "other"),
+            random.random(5, dtype=np.float32).tolist(),
+            strict=True,
+        )
+    )
+    return Snapshot(step, measures, tuple(glance(probe, random) for probe in probes))
+
+
+def of_storyteller(step: int) -> Snapshot:
+    random = np.random.default_rng(step)
+    measures = dict(zip(("right", "first_loss", "second_loss"), random.random(3).tolist(), strict=True))
+    weights = thousandths(random.dirichlet(np.ones(25), (2, HEADS, 25)))
+    previous_word, prefix_matching = random.random((2, 2, HEADS), dtype=np.float32)
+    scores = {"previous_word": previous_word, "prefix_matching": prefix_matching}
+    return Snapshot(step, measures, (Glance({"decoder": weights}),), scores)
+
+
+def same(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots have every number and word in common."""
+    found = [(s.step, dict(s.measures), [(g.said, g.il, g.elle) for g in s.glances]) for s in (one, other)]
+    weights = zip(one.glances, other.glances, strict=True)
+    return (
+        found[0] == found[1]
+        and _equal(one.scores, other.scores)
+        and all(_equal(a.weights, b.weights) for a, b in weights)
+    )
+
+
+def _equal(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)

@@ -1,0 +1,60 @@
+"""The files of figures, and the programs that make weights, with trainings of a few steps."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from attnviz.trained.storyteller.storyteller import Storyteller
+from attnviz.trained.translator import splits
+from attnviz.trained.translator.training import Settings
+from attnviz.trained.translator.translator import Sizes, Translator
+from attnviz.trained.translator.variants import VARIANTS
+from training import figures, storytellers, translators
+from training.translator_measures import familiarity, measure
+
+SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7)
+
+
+def test_a_record_takes_the_place_of_its_training_alone(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    for variant, seed, found in [("b", "1", 0), ("a", "2", 1), ("a", "0", 2), ("a", "2", 3)]:
+        figures.write(file, {"variant": variant, "seed": seed, "found": found}, ["a", "b"])
+    stored = json.loads(file.read_text("utf-8"))
+    assert [(each["variant"], each["seed"], each["found"]) for each in stored] == [
+        ("a", "0", 2),
+        ("a", "2", 3),
+        ("b", "1", 0),
+    ]
+
+
+def test_a_translator_is_trained_kept_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of = Settings.of
+
+    def shortly(variant: str, seed: int | None = None) -> Settings:
+        return replace(of(variant, seed), steps=6, warm_up=2, sentences=100, batch=16, sizes=SIZES)
+
+    monkeypatch.setattr(translators, "Settings", type("Short", (), {"of": staticmethod(shortly)}))
+    monkeypatch.setattr(translators, "measure", lambda translator: measure(translator, sentences=4, pairs=3))
+    monkeypatch.setattr(translators, "WEIGHTS", tmp_path)
+    monkeypatch.setattr("attnviz.trained.translator.variants.WEIGHTS", tmp_path)
+    # After six steps a model never says [END], and would be run for thirty words each time.
+    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
+    translators.main(["untold"])
+    runs = json.loads((tmp_path / "figures.json").read_text("utf-8"))
+    assert [(run["variant"], run["seed"], run["shipped"]) for run in runs] == [
+        ("untold", "0", False),
+        ("untold", "1", True),
+        ("untold", "2", False),
+    ]
+    kept = Translator.load(VARIANTS["untold"].file)
+    assert (kept.about["variant"], kept.about["seed"], kept.about["steps"]) == ("untold", "1", "6")
+    assert runs[1].items() >= asdict(measure(kept, sentences=4, pairs=3)).items()
+    assert runs[1]["familiarity"] == asdict(familiarity(splits.training(100, seed=1)))
+
+
+def test_a_storyteller_says_how_it_was_made(tmp_path: Path) -> None:
+    storytellers.trained("storyteller", 3, steps=2).save(tmp_path / "mine.safetensors")
+    kept = Storyteller.load(tmp_path / "mine.safetensors")
+    assert kept.about == {"variant": "storyteller", "seed": "3", "steps": "2"}

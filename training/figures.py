@@ -1,0 +1,20 @@
+"""The files of figures: one record for each training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attnviz.atomic_file import atomic_file
+
+
+def write(file: Path, run: Mapping[str, Any], variants: Sequence[str]) -> None:
+    """Write the record of a training, in the order of the variants; those of other trainings stay."""
+    stored = json.loads(file.read_text("utf-8")) if file.exists() else []
+    by_training = {(each["variant"], int(each["seed"])): each for each in (*stored, run)}
+    order = sorted(by_training, key=lambda training: (variants.index(training[0]), training[1]))
+    records = json.dumps([by_training[training] for training in order], indent=1) + "\n"
+    with atomic_file(file) as opened:
+        opened.write(records.encode())

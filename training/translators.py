@@ -1,0 +1,64 @@
+"""Train and measure the translators: `python -m training.translators [VARIANT …]`, two minutes for each seed.
+
+It writes the shipped weights and the figures of every training.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from attnviz.trained.translator import splits
+from attnviz.trained.translator.training import Settings, train
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+from training import figures
+from training.translator_measures import familiarity, measure
+
+SEEDS = (0, 1, 2)
+
+
+def trained(settings: Settings) -> Translator:
+    """Train a translator, and print how far it is."""
+    for progress in train(settings):
+        if progress.step % 100 == 0 or progress.step == settings.steps:
+            print(
+                f"{settings.variant}, seed {settings.seed}: step {progress.step}, loss {progress.loss:.3f}",
+                flush=True,
+            )
+    about = {"variant": settings.variant, "seed": str(settings.seed), "steps": str(settings.steps)}
+    # What is measured is what a file gives back.
+    return Translator(progress.model.half().float(), settings.sizes, about)
+
+
+@cache
+def _familiarity(sentences: int, seed: int) -> Mapping[str, int]:
+    return asdict(familiarity(splits.training(sentences, seed)))
+
+
+def record(translator: Translator) -> dict[str, Any]:
+    """Return all figures of a trained translator, and how it was made."""
+    settings = Settings.of(translator.about["variant"], int(translator.about["seed"]))
+    return {
+        **translator.about,
+        "shipped": settings.seed == VARIANTS[settings.variant].seed,
+        **asdict(measure(translator)),
+        "familiarity": _familiarity(settings.sentences, settings.seed),
+    }
+
+
+def main(variants: list[str]) -> None:
+    """Make the weights and figures of some variants anew."""
+    for variant in variants or VARIANTS:
+        for seed in SEEDS:
+            translator = trained(Settings.of(variant, seed))
+            if seed == VARIANTS[variant].seed:
+                translator.save(VARIANTS[variant].file)
+            figures.write(WEIGHTS / "figures.json", record(translator), list(VARIANTS))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
