@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 import safetensors
+from attnviz.app.heads.behaviour.texts import MOST_LINES
 
 import attnviz
 from attnviz.app.caches import MAX_GUEST_WEIGHTS, MOST_WEIGHTS
 from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
-from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit

@@ -22,11 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from transformers import AutoModel, AutoTokenizer
-
 from attnviz.analysis.tally import RULES, Tally, tally
-from attnviz.capture import loading
-from attnviz.experiments import behaviour
 from attnviz.experiments.behaviour import (
     PART,
     BehaviourFindings,
@@ -36,6 +32,10 @@ from attnviz.experiments.behaviour import (
     measure_corpus,
     measure_part,
 )
+from transformers import AutoModel, AutoTokenizer
+
+from attnviz.capture import loading
+from attnviz.experiments import behaviour
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.on_ray import on_ray
 from attnviz.models import catalogue

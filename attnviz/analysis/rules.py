@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import index_of_places
 from attnviz.analysis.entropy import bits
+from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import joined, percent
 from attnviz.trace import Doubles, Floats, Mask, Token
 
@@ -298,6 +299,9 @@ RULES = (
 # fmt: on
 """Every rule; a new one is a row here, with its function above."""
 
+SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
+"""Those that mean something in a single sentence."""
+
 
 class Measured(NamedTuple):
     """What the rules say of one layer. Where a rule means nothing in a text, its numbers mean nothing.
@@ -335,6 +339,28 @@ def measured(
             both = _scores(rules, layout, np.broadcast_to(even, (len(here), 1, *even.shape)), mask)[1:]
             evens[known] = both[0][..., 0], both[1][..., 0]
         yield Measured(counts, score, raw, *evens[known])
+
+
+def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout:
+    """Return where what stands in sentences of equal length.
+
+    Raises:
+        ValueError: the sentences' lengths or the places of their special tokens differ.
+    """
+    places = {tuple(token.special for token in sentence) for sentence in tokens}
+    if len(places) != 1:
+        raise ValueError("Only sentences of equal length, with special tokens in the same places, together.")
+    special = np.array(places.pop(), dtype=np.bool_)
+    ordinary = np.flatnonzero(~special)
+    both = list(zip(tokens, texts, strict=True))
+    return Layout(
+        queries=ordinary,
+        keys=ordinary,
+        separators=np.flatnonzero(special[1:]) + 1,
+        marks=np.stack([punctuation(each, [text])[ordinary] for each, text in both]),
+        alike=np.stack([same_word(each, [text])[np.ix_(ordinary, ordinary)] for each, text in both]),
+        apart=np.zeros((len(ordinary), len(ordinary)), dtype=np.bool_),
+    )
 
 
 def even_weights(mask: Mask) -> Doubles:

@@ -4,12 +4,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from attnviz.analysis.clusters import groups, scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from attnviz.analysis.clusters import groups, scaled
 from attnviz.analysis.divergence import divergences
 from attnviz.trace import Trace
 

@@ -5,12 +5,12 @@ from operator import add
 
 import numpy as np
 import pytest
+from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.trace import Floats
 
 Matrix = NDArray[np.floating]

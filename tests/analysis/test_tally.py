@@ -5,10 +5,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
-
 from attnviz.analysis.tally import (
     COLUMNS,
     NAMES,
@@ -19,6 +15,10 @@ from attnviz.analysis.tally import (
     rows,
     tally,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
 from attnviz.trace import Floats, Mask, Token
 from tests.analysis.texts import words
 

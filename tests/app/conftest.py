@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attnviz.app.heads.pronouns import computing
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 
 from attnviz.app.heads.intervene import patched
-from attnviz.app.heads.pronouns import computing
 from attnviz.app.jobs import JOBS, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import behaviour, pairs, syntax

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attnviz.app.heads.pronouns.figures import FEW
+from attnviz.experiments.behaviour import bundled
 from playwright.sync_api import Locator, Page, Position, expect
 
 import attnviz
 from attnviz.app.examples import OPENING
-from attnviz.app.heads.pronouns.figures import FEW
 from attnviz.experiments import pairs
-from attnviz.experiments.behaviour import bundled
 from attnviz.trace import Floats
 from tests.browser.explore import NARROW, TIRED, assert_printed, svg
 from tests.browser.reference import forward

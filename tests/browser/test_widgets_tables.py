@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.learn.cause.tried import effects
 from attnviz.app.learn.positions.encoding import encoding
 from tests.browser.visit import box_of, middle

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attnviz.analysis.tally import COLUMNS, NAMES
+from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 
 from attnviz.analysis.rules import OF_WORDS
-from attnviz.analysis.tally import COLUMNS, NAMES
 from attnviz.cli import resuming
 from attnviz.experiments import behaviour, findings_file, on_ray
-from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attnviz.experiments.coreference import Verdicts, resolve
 
 from attnviz.analysis.intervals import wilson
 from attnviz.capture import loading
 from attnviz.experiments import pairs, syntax
-from attnviz.experiments.coreference import Verdicts, resolve
 from tests.cli.conftest import Run, Say, Unread
 
 LINES = [line for line in pairs.FILE.read_text("utf-8").splitlines() if line.strip() and line[0] != "#"]

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attnviz.analysis.shapes import ShapeSums, shapes
+from attnviz.analysis.tally import NAMES, Tally, tally
+from attnviz.experiments.behaviour import BehaviourFindings, Skipped, measure_corpus, return_freed_memory
 
 import attnviz
 from attnviz import readable
 from attnviz.analysis.divergence import Divergences, divergences
-from attnviz.analysis.shapes import ShapeSums, shapes
-from attnviz.analysis.tally import NAMES, Tally, tally
 from attnviz.capture.batches import MOST_TOKENS, Batch
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import BehaviourFindings, Skipped, measure_corpus, return_freed_memory
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.models import resolve

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 import torch
+from attnviz.experiments.coreference import Verdicts, baselines, resolve
 
 from attnviz.analysis.words import Span, positions
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
-from attnviz.experiments.coreference import Verdicts, baselines, resolve
 from attnviz.experiments.pairs import Pair, SentenceOfPair
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Trace

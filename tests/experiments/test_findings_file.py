@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from attnviz.analysis.tally import Tally
-from attnviz.errors import AttnvizError
-from attnviz.experiments import findings_file
 from attnviz.experiments.behaviour import BehaviourFindings, Skipped
 from attnviz.experiments.findings_file import RunKey, read, write
+
+from attnviz.errors import AttnvizError
+from attnviz.experiments import findings_file
 
 KEY = RunKey(model="mine/ä", files="ab", text="cd", lines=13, layers=2, heads=3)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attnviz.analysis.tally import NAMES
+from attnviz.experiments.behaviour import Counted, measure_corpus
 
 from attnviz import importing
-from attnviz.analysis.tally import NAMES
 from attnviz.capture.batches import Batch
 from attnviz.errors import AttnvizError
 from attnviz.experiments import behaviour, on_ray
-from attnviz.experiments.behaviour import Counted, measure_corpus
 from attnviz.experiments.corpus import Corpus
 
 LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on a mat.", "It rains.", "Oh!")

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from attnviz.experiments.strongest import change, contribution, sharpness, strongest
 
 import attnviz
 from attnviz import experiments
 from attnviz.experiments import strongest as module
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.strongest import change, contribution, sharpness, strongest
 from attnviz.experiments.text_index import TextIndex, index
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Floats

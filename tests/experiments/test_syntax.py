@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from attnviz.experiments.syntax import LOOKS, SORTS, Annotated, Grammar, bundled, count, measure, parse
 
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
-from attnviz.experiments.syntax import LOOKS, SORTS, Annotated, Grammar, bundled, count, measure, parse
 from attnviz.trace import Trace
 from tests import reference_bert
 from tests.experiments.hand_made import tokens_of, trace_of

@@ -13,11 +13,10 @@ def _on(*pages: str) -> frozenset[str]:
 
 
 _EXPLORE, _PICTURES = _on("explore"), _on("pictures")
-_TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "grammar", "intervene", "plane", "pronouns")
-_OF_ONE_KIND = _TOOLS - _on("find", "grammar", "pronouns")
-_BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
-_FIND, _GRAMMAR, _INTERVENE = _on("find"), _on("grammar"), _on("intervene")
-_PLANE, _PRONOUNS = _on("plane"), _on("pronouns")
+_TOOLS = _on("beyond_weights", "compare", "find", "intervene", "plane", "score_heads")
+_OF_ONE_KIND = _TOOLS - _on("find", "score_heads")
+_BEYOND_WEIGHTS, _COMPARE, _SCORE_HEADS = _on("beyond_weights"), _on("compare"), _on("score_heads")
+_FIND, _INTERVENE, _PLANE = _on("find"), _on("intervene"), _on("plane")
 
 _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many_heads")
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
@@ -46,7 +45,7 @@ RIGHT = OneOf(name="right", pages=_ASKED_ON)
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _PICTURES, carried=True)
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
-OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
+OTHER = Text(name="other", pages=_EXPLORE | _COMPARE, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
@@ -55,7 +54,6 @@ UNFINISHED = Text(name="unfinished", pages=_BOOK)
 ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
-READ_WITH = Text(name="read_with", pages=_BEHAVIOUR)
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_PICTURES)
 ROOM = Text(name="room", pages=_on("classroom"))
@@ -91,10 +89,9 @@ TOP_P = Real(name="top_p", pages=_WRITING, least=0.01, most=1.0, default=1.0, st
 SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
 
 # Heads at work.
-WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR | _PLANE)
-SOURCE = OneOf(name="source", pages=_BEHAVIOUR | _FIND | _PLANE)
-STRONGEST = OneOf(name="strongest", pages=_BEHAVIOUR)
-RULE = OneOf(name="rule", pages=_BEHAVIOUR)
+WATCHED_ON = OneOf(name="on", pages=_PLANE)
+SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND | _PLANE)
+TEST = OneOf(name="test", pages=_SCORE_HEADS)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
 ITSELF = Flag(name="itself", pages=_BEYOND_WEIGHTS)
@@ -121,16 +118,6 @@ KEEPS = OneOf(name="keeps", pages=_PLANE)
 COLOURED = OneOf(name="coloured", pages=_PLANE)
 SCALED = Flag(name="scaled", pages=_PLANE)
 AREA = Text(name="area", pages=_PLANE)
-PAIRS = OneOf(name="pairs", pages=_PRONOUNS)
-WHO_LOOKS = OneOf(name="looks", pages=_PRONOUNS)
-CASES = OneOf(name="cases", pages=_PRONOUNS | _GRAMMAR)
-FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS)
-SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS)
-DIRECTION = OneOf(
-    name="direction",
-    pages=_GRAMMAR,
-)
-RELATION = OneOf(name="relation", pages=_GRAMMAR)
 
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)

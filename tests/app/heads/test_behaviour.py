@@ -9,24 +9,24 @@ from operator import add
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
-
-import attnviz
-from attnviz import experiments
 from attnviz.analysis.clusters import scaled
-from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import SHAPES, ShapeSums, shapes
 from attnviz.analysis.tally import NAMES, RULES, tally
 from attnviz.app.heads.behaviour import rules, sections, texts
 from attnviz.app.heads.behaviour.findings import Alike, Findings, of_sentence
 from attnviz.app.heads.behaviour.table import csv_of
 from attnviz.app.heads.behaviour.words import in_full, in_markdown
+from attnviz.experiments.behaviour import MOST_NAMED
+from streamlit.testing.v1 import AppTest
+
+import attnviz
+from attnviz import experiments
+from attnviz.analysis.rules import Special
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted
 from attnviz.capture.batches import Batch, batches
 from attnviz.capture.model import Model
 from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import MOST_NAMED
 from attnviz.experiments.corpus import Corpus
 from attnviz.models.catalogue import Entry
 from attnviz.text import percent

@@ -42,8 +42,8 @@ class Uploads:
 
 def page() -> None:
     import streamlit as st
-
     from attnviz.app.heads.behaviour import texts
+
     from attnviz.errors import AttnvizError
 
     try:

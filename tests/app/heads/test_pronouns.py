@@ -9,19 +9,19 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
+from attnviz.app.heads.pronouns import all_heads, computing, figures, headline
+from attnviz.experiments.coreference import Verdicts
+from attnviz.experiments.syntax import Grammar
 from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
-from attnviz.app.heads.pronouns import all_heads, computing, figures, headline
 from attnviz.app.jobs import RUNNING, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import coreference, pairs, syntax
-from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.syntax import Grammar
 from tests.app.shown import all_sent, clean, sent, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
 from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.figures import at_most
 from attnviz.app.heads.pronouns.headline import Best, best
-from attnviz.experiments import pairs
 from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
+
+from attnviz.experiments import pairs
 from attnviz.experiments.sentences import SkippedSentence
 
 NEAREST, COIN = Baseline("nearest noun", 0.5, 0.0), Baseline("a coin", 0.5, 0.25)

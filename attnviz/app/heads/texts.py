@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -10,18 +11,18 @@ from attnviz.app import markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state import memory
 from attnviz.app.state.choices import SOURCE, WATCHED_ON
-from attnviz.experiments import behaviour
+from attnviz.experiments.by_rule import SENTENCES
 from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
+from attnviz.experiments.scoring import Source
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural
 
 SENTENCE, MANY = "Your sentence", "Many sentences"
-BUNDLED, PASTED, UPLOADED = "Bundled", "Paste", "Upload"
+BUNDLED, PASTED, UPLOADED = SOURCES = ("Bundled", "Paste", "Upload")
 
 MOST_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
-_KEPT = "the text that the visitor uploaded"
 _NOT_IN_THE_LINK = (
     ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
     "along: whoever opens yours gives a text of their own, or takes the bundled one.]"
@@ -46,47 +47,40 @@ def sentence(source: str, entry: Entry) -> str:
     return ""
 
 
-def corpus(source: str) -> Corpus | None:
+def corpus(source: str, of: Source[Any] = SENTENCES, first: str = "") -> Corpus | None:
     """Draw what the source needs; return its text, None as long as the visitor has given none.
+
+    Args:
+        source: one of `SOURCES`.
+        of: the kind of examples.
+        first: the text in the box at first.
 
     Raises:
         AttnvizError: it is no text, or too long.
     """
     if source == PASTED:
-        return _pasted()
+        return _pasted(of, first)
     if source == UPLOADED:
-        return _uploaded()
-    _read()
-    return bundled()
-
-
-def bundled() -> Corpus:
-    """The sentences that come with attnviz."""
-    return Corpus.from_text(behaviour.bundled(), "the bundled sentences")
-
-
-def _read() -> None:
-    """Draw the bundled sentences, behind a button."""
-    text = behaviour.bundled()
-    with st.popover(f"Read the {len(text.splitlines())} sentences", icon=":material/menu_book:"):
-        st.markdown(
-            "Statements, questions, lists, quotations, relative clauses, numbers: written for attnviz, one a "
-            "line, and free to use as attnviz is."
-        )
+        return _uploaded(of)
+    text = of.bundled()
+    with st.popover(f"Read the bundled {of.unit}s", icon=":material/menu_book:"):
         st.code(text, language=None, wrap_lines=True)
+    return Corpus.from_text(text, f"the bundled {of.unit}s")
 
 
-def _pasted() -> Corpus | None:
+def _pasted(of: Source[Any], first: str) -> Corpus | None:
     text = st.text_area(
-        "Sentences, one a line",
-        key="pasted",
+        "Examples",
+        first,
+        key=f"pasted {of.name}",
         persist_state="session",
         height=160,
-        placeholder="The ferry was late again.\nWho left the gate open?",
+        placeholder=of.example,
     )
     st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
-        st.info(f"Paste some sentences, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
+        st.info(f"Paste some lines, up to {MOST_LINES:,}, such as:", icon=":material/edit:")
+        st.code(of.example, language=None, wrap_lines=True)
         return None
     return Corpus.from_text(text, "the pasted text", MOST_LINES)
 
@@ -101,17 +95,19 @@ def tell_unread(lines: int, named: Sequence[str]) -> None:
             st.markdown(f"… and {lines - len(named):,} more.")
 
 
-def _uploaded() -> Corpus | None:
+def _uploaded(of: Source[Any]) -> Corpus | None:
+    kept_as = f"the {of.name} that the visitor uploaded"
     file = st.file_uploader(
-        f"A text file in UTF-8, one sentence a line: up to {MOST_LINES:,}",
+        f"A text file in UTF-8, up to {MOST_LINES:,} lines",
         ["txt"],
+        key=f"uploaded {of.name}",
         max_upload_size=MOST_MEGABYTES,
         on_change=memory.forget,
-        args=(_KEPT,),
+        args=(kept_as,),
     )
-    if file and not memory.has(_KEPT):  # once for each file: it is read to its end, and hashed
-        memory.put(_KEPT, Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES))
-    kept: Corpus | None = memory.get(_KEPT)
+    if file and not memory.has(kept_as):  # once for each file: it is read to its end, and hashed
+        memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES))
+    kept: Corpus | None = memory.get(kept_as)
     if kept and not file:  # the box forgets its file when another source, or page, is looked at
         st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
     st.markdown(_NOT_IN_THE_LINK)

@@ -1,38 +1,18 @@
-"""A long list of examples, two in a row: which of them, and a dozen at once."""
+"""A long list of examples, two in a row, a dozen at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import numpy as np
 import streamlit as st
 
 from attnviz.app.state import memory
-from attnviz.app.state.choices import CASES
-from attnviz.trace import Mask
-
-FAILURES, SUCCESSES, ALL = "Failures", "Successes", "All"
 
 _AT_ONCE = 12
 _IN_A_ROW = 2
 
 Example = TypeVar("Example")
-
-
-HEADING = "What it gets right, and what it fails on"
-"""Of the section."""
-
-
-def choose() -> str:
-    """Draw the choice which examples are listed of the open head."""
-    return CASES.segments("Examples", (FAILURES, SUCCESSES, ALL))
-
-
-def places(right: Mask, which: str) -> list[int]:
-    """Which examples are listed: `ALL`, `FAILURES` or `SUCCESSES`; failures first, else in their order."""
-    order = np.argsort(right, kind="stable")
-    return [int(place) for place in order if which == ALL or right[place] == (which == SUCCESSES)]
 
 
 def draw(key: str, examples: Sequence[Example], draw_one: Callable[[Example], None]) -> None:
