@@ -25,7 +25,9 @@ PIPED = "standard input"
 """What messages call a text that comes through the pipe."""
 
 
-@app.command("heads", epilog="Example: python -m attnviz heads --test 'next token' --model minilm --out heads.csv")
+@app.command(
+    "heads", epilog="Example: python -m attnviz heads --test 'next token' --model minilm --out heads.csv"
+)
 def run(
     text: Annotated[
         Path | None,

@@ -197,7 +197,7 @@ def score_heads(
     ((6, 12), 1.0)
 
     Args:
-        test: the name of a test, as `attnviz heads --help` lists them, such as "next token" or "object to verb".
+        test: the name of a test, such as "next token" or "object to verb"; `attnviz heads --help` has all.
         model, tokenizer: as `attnviz.trace` takes them.
         examples: a text. For a rule, one sentence a line; for pronouns, one pair a line, as above; for
             grammar, each sentence on a line with its relations indented below it: "object cat>chased;

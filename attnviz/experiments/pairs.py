@@ -44,10 +44,6 @@ class SentenceOfPair:
     right: int
     deciding: Span
 
-    def word(self, span: Span) -> str:
-        """What stands there."""
-        return self.text[span.start : span.end]
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -63,13 +59,6 @@ class Pair:
     def text(self) -> str:
         """Both sentences."""
         return " / ".join(reading.text for reading in self.readings)
-
-    @property
-    def candidates(self) -> tuple[str, str]:
-        """The two words; if they are the same, "dog#1" and "dog#2"."""
-        reading = self.readings[0]
-        first, second = (reading.word(each) for each in reading.candidates)
-        return (f"{first}#1", f"{second}#2") if first == second else (first, second)
 
 
 @cache

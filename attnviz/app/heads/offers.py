@@ -12,7 +12,7 @@ from attnviz.text import head_name
 from attnviz.trace import Kind
 
 _ANSWERS = {
-    "score_heads": "Score all heads",
+    "score_heads": "What else does head {} do?",
     "intervene": "See whether head {} matters: silence it",
     "plane": "Queries and keys of head {} in a plane",
     "find": "Where else does head {} do this?",

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from attnviz.app.heads.pronouns.figures import interval, rate
 from streamlit.testing.v1 import AppTest
 
 from attnviz import experiments
 from attnviz.app.heads.find import indexes, listed
+from attnviz.app.heads.find.figures import interval, rate
 from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
 from attnviz.text import percent

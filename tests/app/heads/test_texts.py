@@ -1,14 +1,12 @@
 """A text that the visitor uploads: read once for each file, and forgotten with its box."""
 
 import tomllib
-from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.capture import pictures
 from attnviz.errors import UnreadableText
-from attnviz.experiments import pairs
 from attnviz.experiments.corpus import Corpus
 from tests.app.shown import APP, visit
 
@@ -42,8 +40,8 @@ class Uploads:
 
 def page() -> None:
     import streamlit as st
-    from attnviz.app.heads.behaviour import texts
 
+    from attnviz.app.heads import texts
     from attnviz.errors import AttnvizError
 
     try:
@@ -83,21 +81,12 @@ def test_another_file_takes_its_place_even_one_of_the_same_name_and_it_goes_with
     assert uploads.read == ["mine.txt", "mine.txt", "picture.txt", "bees.txt"]
 
 
-@pytest.mark.parametrize(
-    ("page", "link", "read"),
-    [
-        ("behaviour", {"on": "Many sentences", "source": "Upload"}, Corpus.from_bytes),
-        ("pronouns", {"pairs": "Upload pairs"}, pairs.decoded),
-    ],
-)
-def test_a_box_takes_files_as_large_as_it_says(
-    page: str, link: dict[str, str], read: Callable[[bytes, str], object]
-) -> None:
-    [box] = visit(page, link).get("file_uploader")
+def test_a_box_takes_files_as_large_as_it_says() -> None:
+    [box] = visit("score_heads", source="Upload").get("file_uploader")
     most = box.proto.max_upload_size_mb * 2**20
-    read(b"a" * most, "x")
+    Corpus.from_bytes(b"a" * most, "x")
     with pytest.raises(UnreadableText, match="is larger than"):
-        read(b"a" * (most + 1), "x")
+        Corpus.from_bytes(b"a" * (most + 1), "x")
 
 
 def test_pictures_may_be_as_large_as_the_server_takes_them() -> None:
