@@ -44,6 +44,10 @@ class SentenceOfPair:
     right: int
     deciding: Span
 
+    def word(self, span: Span) -> str:
+        """The characters there."""
+        return self.text[span.start : span.end]
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -75,7 +75,6 @@ VIEWS = {
         opened=("^Reveal$",),
     ),
     "heads": View("heads"),
-    "grammar": View("grammar?open=Everything", "better than always"),
     "models": View(
         f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
         opened=("^Look$", "Refused families, and why"),
@@ -91,7 +90,7 @@ ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn", "long_distances"),
     *("write", "induction", "who_gets_the_book", "watch_a_circuit_form"),
-    *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
+    *("beyond_weights", "compare", "find", "intervene", "plane", "score_heads"),
     "pictures",
 }
 

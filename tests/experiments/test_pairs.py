@@ -7,7 +7,7 @@ import pytest
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError
 from attnviz.experiments import pairs
-from attnviz.experiments.pairs import Pair, SentenceOfPair, bundled, parse
+from attnviz.experiments.pairs import Pair, bundled, parse
 
 LINE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 TIRED = "The dog did not cross the road as it was too tired."
@@ -16,15 +16,11 @@ NARROW = "The dog did not cross the road as it was too narrow."
 
 def named(pair: Pair) -> list[str]:
     """Of each sentence, what the pronoun stands for there."""
-    return [word(reading, reading.candidates[reading.right]) for reading in pair.readings]
-
-
-def word(reading: SentenceOfPair, span: Span) -> str:
-    return reading.text[span.start : span.end]
+    return [reading.word(reading.candidates[reading.right]) for reading in pair.readings]
 
 
 def candidates(pair: Pair) -> list[str]:
-    return [word(pair.readings[0], span) for span in pair.readings[0].candidates]
+    return [pair.readings[0].word(span) for span in pair.readings[0].candidates]
 
 
 def test_every_pair_is_two_sentences_of_which_each_means_another_noun() -> None:
@@ -39,17 +35,17 @@ def check(pair: Pair) -> None:
     assert {one.right, other.right} == {0, 1}
     for reading in pair.readings:
         assert max(span.end for span in reading.candidates) < reading.pronoun.start
-        assert [word(reading, span) for span in reading.candidates] == candidates(pair)
-        assert word(reading, reading.pronoun) in {"it", "he", "she", "they"}
+        assert [reading.word(span) for span in reading.candidates] == candidates(pair)
+        assert reading.word(reading.pronoun) in {"it", "he", "she", "they"}
         # A sentence as people write them: a capital, a stop, single spaces, none of our signs.
         assert re.fullmatch(r"[A-Z][A-Za-z ,]*[a-z]\.", reading.text)
         assert "  " not in reading.text
-        assert reading.text.count(word(reading, reading.deciding)) == 1
+        assert reading.text.count(reading.word(reading.deciding)) == 1
 
 
 def test_there_are_enough_pairs_and_they_are_varied() -> None:
     assert len(bundled()) >= 110
-    pronouns = [word(pair.readings[0], pair.readings[0].pronoun) for pair in bundled()]
+    pronouns = [pair.readings[0].word(pair.readings[0].pronoun) for pair in bundled()]
     assert {word for word in pronouns if pronouns.count(word) >= 10} == {"it", "he", "she", "they"}
     written = " ".join(pair.readings[0].text for pair in bundled())
     for connective in ("as", "because", "since", "so hard that", "when", "although", "but", "until", "While"):
@@ -68,13 +64,13 @@ def test_the_line_of_the_example_is_read() -> None:
     assert named(pair) == ["dog", "road"]
     reading = pair.readings[1]
     assert (reading.pronoun, reading.candidates) == (Span(34, 36), (Span(4, 7), Span(26, 30)))
-    assert word(reading, reading.deciding) == "narrow"
+    assert reading.word(reading.deciding) == "narrow"
 
 
 def test_what_stands_behind_the_choice_is_found_in_both_sentences() -> None:
     [pair] = parse("The [cat] {caught > cat | did not get > mouse} the [mouse], so *it* was glad.")
     assert named(pair) == ["cat", "mouse"]
-    assert [word(reading, reading.pronoun) for reading in pair.readings] == ["it", "it"]
+    assert [reading.word(reading.pronoun) for reading in pair.readings] == ["it", "it"]
     assert all(reading.deciding.end <= reading.pronoun.start for reading in pair.readings)
 
 

@@ -70,16 +70,16 @@ def corpus(source: str, of: Source[Any] = SENTENCES, first: str = "") -> Corpus 
 
 def _pasted(of: Source[Any], first: str) -> Corpus | None:
     text = st.text_area(
-        "Examples",
+        f"{of.unit.capitalize()}s, one a line",
         first,
-        key=f"pasted {of.name}",
+        key="pasted" if of is SENTENCES else f"pasted {of.name}",
         persist_state="session",
         height=160,
         placeholder=of.example,
     )
     st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
-        st.info(f"Paste some lines, up to {MOST_LINES:,}, such as:", icon=":material/edit:")
+        st.info(f"Paste some {of.unit}s, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
         st.code(of.example, language=None, wrap_lines=True)
         return None
     return Corpus.from_text(text, "the pasted text", MOST_LINES)

@@ -33,7 +33,7 @@ _INDEXES = _on("learn", "heads")
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS | _INDEXES, copied=False, carried=True)
 
 # Of the sections below the picture, the one that is open.
-OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models", "classroom"))
+OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))
 
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _PICTURES

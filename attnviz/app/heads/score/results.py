@@ -55,9 +55,14 @@ def draw(chosen: TestedHead) -> None:
 
 
 def scores_of(chosen: TestedHead) -> Job[Found]:
-    """Return the job that scores all heads, one for all tests with the same examples."""
+    """Return the job that scores all heads, one for all tests with the same examples.
+
+    Raises:
+        AttnvizError: the examples are not written as they should be.
+    """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
+    chosen.test.source.examples(corpus)  # here, as the job could only say so with a button to try again
     key = "score heads", chosen.test.source.name, name, caches.fingerprint(name), corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
