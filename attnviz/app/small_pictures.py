@@ -91,9 +91,7 @@ _PICTURES = {
     "induction": _row(38, bright=(6,)) + _arc(6, 2) + _arc(2, 1, _OTHER),
     "who_gets_the_book": _row(38, bright=(0, 2)) + _arc(6, 2) + _arc(6, 0, dashed=True),
     "watch_a_circuit_form": _curve(_STEEP),
-    "behaviour": _bars([0.9, 0.7, 0.45, 0.3, 0.15], 0),
-    "pronouns": _row(38, bright=(6,)) + _arc(6, 1) + _arc(6, 3, _OTHER),
-    "grammar": _row(38, bright=(1, 5)) + _arc(5, 1),
+    "score_heads": _bars([0.9, 0.7, 0.45, 0.3, 0.15], 0),
     "compare": _grid(0, 5, lambda row, column: float(row == column))
     + _grid(52, 5, lambda row, column: float(row == column or (row, column) == (2, 4)), _OTHER),
     "intervene": _grid(0, 5, lambda row, column: 0 if (row, column) == (2, 2) else 0.5)

@@ -94,9 +94,9 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
     page.get_by_role("gridcell", name="Head 4-4:").first.click()
     expect(page).to_have_url(re.compile(r"head=4"))
     expect(page.get_by_role("gridcell", name="Head 4-2: 100 %").first).to_be_visible()
-    name, content = save(page, "Save as CSV")
-    assert name == "attnviz-minilm-scores-pronoun-to-noun.csv"
-    assert b"pronoun to noun" in content
+    file = save(page, "Save as CSV", tmp_path)
+    assert file.name == "attnviz-minilm-scores-pronoun-to-noun.csv"
+    assert "pronoun to noun" in file.read_text("utf-8")
     page.get_by_role("link", name="Open head 4-4 in Explore").click()
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(TIRED)
