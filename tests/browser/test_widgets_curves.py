@@ -117,30 +117,6 @@ def test_marks_that_have_no_room_are_left_out_evenly(widgets: Widgets) -> None:
     assert len(set(np.diff(marks))) == 1
 
 
-def test_in_a_crowd_the_marked_and_the_outermost_points_are_named_and_no_point_is_hidden(
-    widgets: Widgets,
-) -> None:
-    inside, turn = np.random.default_rng(11).normal(size=(2, 97)), np.pi / 2 * np.arange(4)
-    x, y = np.concatenate([inside, 7 * np.array([np.cos(turn), np.sin(turn)])], axis=1)
-    names = [f"n{at}" for at in range(101)]
-    heads = Line("heads", x, y, dash=None, marker="circle", printed=["", *names[1:]])
-    marked = Line("", x[:1], y[:1], dash=None, marker="ring", printed=names[:1])
-    across, up = Axis("first"), Axis("second")
-    widgets.mount("curves", message(heads, marked, plane=True, crowded=True, across=across, up=up), 500)
-    labels = drawn(widgets, "text")
-    told = widgets.page.locator(".picture text").all_text_contents()
-    shown = {text: labels[at] for at, text in enumerate(told) if text in names}
-    assert {"n0", *names[97:]} <= set(shown)
-    assert len(shown) < len(names)
-    spots = drawn(widgets, ".marker")[:101]
-    boxes = list(shown.values())
-    for name, (left, top, wide, tall) in shown.items():
-        others = np.delete(spots, names.index(name), axis=0)
-        assert ((np.abs(others[:, 0] - left) > wide / 2) | (np.abs(others[:, 1] - top) > tall / 4)).all()
-        crossed = [(abs(box[0] - left) < (box[2] + wide) / 2) and abs(box[1] - top) < 11 for box in boxes]
-        assert sum(crossed) == 1, name
-
-
 @pytest.mark.parametrize("width", [700, 326, 200])
 def test_no_text_hides_another_or_leaves_the_picture(widgets: Widgets, width: int) -> None:
     printed = [f"{value:.2f}" for value in MEASURED]

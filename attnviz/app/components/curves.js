@@ -7,57 +7,7 @@ import { ChartView, Drawing, plainNumber, SAMPLE, shape, shortest } from "./char
 import chartStyle from "./chart.css";
 import styles from "./curves.css";
 
-const LED = [9, 22, 36, 50]; // pixels from a point to its name: only one that has to be there is led to from afar
-
 const ON_A_PROJECTOR = 110; // pixels: how high a chart is
-
-/** Points that stand too close for all names: one has its name where that hides no point and no other name. */
-class Crowd extends Drawing {
-  constructor(data, width, theme) {
-    super(data, width, theme);
-    const spots = data.lines.flatMap((line) =>
-      line.x.map((value, at) => ({
-        x: this.x.at(value),
-        y: this.y.at(line.y[at]),
-        name: line.printed?.[at],
-        half: this.textWidth(line.printed?.[at] ?? "", 600) / 2,
-        always: !line.label,
-      })),
-    );
-    const taken = [];
-    for (const spot of this.inTurn(spots)) {
-      const places = this.placesAround(spot, spot.always ? LED : LED.slice(0, 1));
-      const place = places.find((each) => this.isFree(each, spot, spots, taken));
-      if (!place) continue;
-      taken.push(place);
-      if (place.far) this.svg.append(this.leader(spot, place));
-      const look = { anchor: "middle", weight: spot.always ? 700 : 600, fill: this.theme.text, halo: true };
-      this.text(place.x, place.y, spot.name, look);
-    }
-  }
-
-  /** All at once, when all points are known. */
-  printed() {}
-
-  /** Those that have to be named, then the outermost, then the others, the loneliest first. */
-  inTurn(spots) {
-    const outermost = ["x", "y"].flatMap((axis) => {
-      const along = [...spots].sort((a, b) => a[axis] - b[axis]);
-      return [along[0], along.at(-1)];
-    });
-    const first = (spot) => (spot.always ? 2 : Number(outermost.includes(spot)));
-    const apart = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
-    const lonely = new Map(
-      spots.map((spot) => [spot, Math.min(...spots.filter((other) => other !== spot).map((other) => apart(spot, other)))]),
-    );
-    return spots
-      .filter(({ name }) => name)
-      .sort((a, b) => first(b) - first(a) || lonely.get(b) - lonely.get(a));
-  }
-}
-
-/** The chart of a message, of one width and in one theme. */
-const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ...look);
 
 /**
  * @typedef {{ lines: { label: string, x: number[], y: number[], low: number[] | null, high: number[] | null, band:
@@ -65,7 +15,7 @@ const chartOf = (data, ...look) => new (data.crowded ? Crowd : Drawing)(data, ..
  *   "cross" | null, colour: "query" | "key" | "value" | "weights" | "feed-forward" | "text" | "muted", faint:
  *   boolean, points: number[] | null, names: string[] | null, printed: string[] | null }[], title: string, across: {
  *   label: string, log: number | null, zero: boolean, at: string }, up: { label: string, log: number | null, zero:
- *   boolean, digits: number }, marked: number | null, faint: string, plane: boolean, crowded: boolean, height: number,
+ *   boolean, digits: number }, marked: number | null, faint: string, plane: boolean, height: number,
  *   alt: string, file: import("./saved_picture.js").FileFacts }} Message what curves.py sends, and describes
  */
 
@@ -101,7 +51,7 @@ class Curves extends ChartView {
     const width = this.picture.clientWidth;
     if (!width) return;
     const tallest = this.root.hasAttribute("data-teacher") ? ON_A_PROJECTOR : Infinity;
-    this.put(chartOf(this.data, width, this.theme, tallest));
+    this.put(new Drawing(this.data, width, this.theme, tallest));
     const { svg, left, top, bottom } = this.drawing;
     svg.setAttribute("aria-label", this.data.alt);
     const place = { left, top, width: width - left, height: bottom - top };

@@ -79,7 +79,6 @@ def curves(
     marked: float | None = None,
     faint: str = "",
     plane: bool = False,
-    crowded: bool = False,
     height: int = 220,
     alt: str,
     about: str = "",
@@ -94,8 +93,6 @@ def curves(
         marked: the x that a dotted line and larger points mark.
         faint: what the faint lines are called together.
         plane: whether both axes have one scale and points are read one by one, not by their x.
-        crowded: whether what is printed beside the points of a plane hides no point, and is left out where
-            there is no room; lines without a label, and the outermost points, come first.
         height: of the drawing between the axes, in pixels.
         alt: what one sees, with the numbers.
         about: what the saved picture says; "" for the page's sentence and model.
@@ -108,7 +105,6 @@ def curves(
         "marked": marked,
         "faint": faint,
         "plane": plane,
-        "crowded": crowded,
         "height": height,
         "alt": alt,
         "about": about,
