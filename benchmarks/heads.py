@@ -176,7 +176,7 @@ def difference(one: Found, other: Found) -> float:
     return max(
         float(np.nanmax(np.abs(getattr(scores, what) - getattr(other[name], what)), initial=0.0))
         for name, scores in one.items()
-        for what in ("mean", "deviation", "weight")
+        for what in ("mean", "squares", "weight")
     )
 
 

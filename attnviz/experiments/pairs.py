@@ -21,9 +21,8 @@ MOST_PAIRS = 1_000
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 """A pair as it is written."""
 
-_FOR_EXAMPLE = f" For example: {EXAMPLE}"
+_LIKE = f"For example: {EXAMPLE}"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
-_MOST_LISTED = 5  # wrong lines that one message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +74,8 @@ def parse(text: str) -> tuple[Pair, ...]:
     """The pairs that are written there, as `pairs.txt` is.
 
     Raises:
-        AttnvizError: there are none or too many, or lines cannot be read; the message names them.
+        AttnvizError: there are none or too many, or a line cannot be read, and the message names it.
     """
-    pairs: list[Pair] = []
-    known: dict[tuple[str, ...], int] = {}
-    wrong: list[str] = []
     lines = [
         (number, written)
         for number, line in enumerate(text.splitlines(), 1)
@@ -87,54 +83,37 @@ def parse(text: str) -> tuple[Pair, ...]:
     ]
     if len(lines) > MOST_PAIRS:  # before they are read, which takes long
         raise AttnvizError(f"There are {len(lines):,} pairs; at most {MOST_PAIRS:,} can be read at once.")
+    if not lines:
+        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
+    found: dict[str, Pair] = {}
     for number, written in lines:
         try:
             pair = _pair(written)
         except AttnvizError as error:
-            wrong.append(f"Line {number}: {error}")
-            continue
-        texts = tuple(sorted(reading.text for reading in pair.readings))
-        if texts in known:
-            wrong.append(f"Line {number}: this is the pair of line {known[texts]} again. Delete one of them.")
-            continue
-        known[texts] = number
-        pairs.append(pair)
-    if wrong:
-        more = len(wrong) - _MOST_LISTED
-        told = [*wrong[:_MOST_LISTED], *([f"{more} more lines cannot be read."] if more > 0 else [])]
-        first, example, others = " ".join(told).partition(_FOR_EXAMPLE)  # which is given once
-        raise AttnvizError(first + example + others.replace(_FOR_EXAMPLE, ""))
-    if not pairs:
-        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
-    return tuple(pairs)
+            raise AttnvizError(f"Line {number}: {error}") from error
+        if pair.text in found:
+            raise AttnvizError(f"Line {number}: this pair is there already. Delete one of them.")
+        found[pair.text] = pair
+    return tuple(found.values())
 
 
 def _pair(line: str) -> Pair:
     parts = _MARKED.split(line)
-    _check(parts)
-    choices = _choices(next(part for part in parts if part.startswith("{"))[1:-1])
-    names = [part[1:-1].strip() for part in parts if part.startswith("[")]
+    marked = parts[1::2]
+    order = [part[0] for part in marked if part[0] != "{"]
+    stray = any(sign in part for part in parts[::2] for sign in "[]*{}")
+    filled = all(part[1:-1].strip() for part in marked)
+    if order != ["[", "[", "*"] or len(marked) != 4 or stray or not filled:
+        raise AttnvizError(
+            f"it needs two words in [ ], then a pronoun in * *, and one choice in {{ }}. {_LIKE}"
+        )
+    choices = _choices(next(part for part in marked if part[0] == "{")[1:-1])
+    names = [part[1:-1].strip() for part in marked if part[0] == "["]
     rights = [_which(meaning, names) for _, meaning in choices]
     if rights[0] == rights[1]:
         raise AttnvizError(f"the pronoun stands for {quoted(choices[0][1])} in both sentences.")
     one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, rights, strict=True))
     return Pair((one, other))
-
-
-def _check(parts: Sequence[str]) -> None:
-    """Whether everything is marked that must be, and nothing else."""
-    wanted = (("[", 2, "two words in [ ]"), ("*", 1, "one pronoun in * *"), ("{", 1, "one choice in { }"))
-    for sign, count, what in wanted:
-        marked = [part for part in parts[1::2] if part.startswith(sign)]
-        if len(marked) != count:
-            raise AttnvizError(f"it needs {what}, and has {len(marked)}.{_FOR_EXAMPLE}")
-        if not all(part[1:-1].strip() for part in marked):
-            raise AttnvizError(f"there is nothing between the {sign} and its end.{_FOR_EXAMPLE}")
-    if [part[0] for part in parts[1::2] if part[0] != "{"] != ["[", "[", "*"]:
-        raise AttnvizError(f"the pronoun must stand behind both words in [ ].{_FOR_EXAMPLE}")
-    stray = next((sign for part in parts[::2] for sign in "[]*{}" if sign in part), None)
-    if stray:
-        raise AttnvizError(f"there is a {stray} without its partner.{_FOR_EXAMPLE}")
 
 
 def _choices(written: str) -> list[tuple[str, str]]:

@@ -231,11 +231,6 @@ class Scores:
         return self._mean(self.total)
 
     @property
-    def deviation(self) -> Doubles:
-        """float64 [layer, head], the standard deviation of the examples' scores (over n, not n − 1)."""
-        return np.sqrt(np.maximum(self._mean(self.squares) - self.mean**2, 0))
-
-    @property
     def weight(self) -> Doubles:
         """float64 [layer, head], the mean attention weight."""
         return self._mean(self.weights)
@@ -343,7 +338,6 @@ def measure(
     yield Progress(done, total, found)
     steps = partial(_steps, tests=tests, model=model, nothing=found)
     parts = _parts(examples)
-    # A lambda or a closure would do in this process; with Ray the work is pickled.
     each = chain.from_iterable(map(steps, parts)) if share is None else share(partial(_whole, steps), parts)
     for more in each:
         done += more.examples

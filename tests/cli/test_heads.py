@@ -109,7 +109,7 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         (["empty.txt"], "There is no sentence in “empty.txt”"),
         (["corpus.txt", "--model", "minilmm"], "minilm"),
         (["corpus.txt", "--test", "dance"], "“dance” is no test of heads. Choose one of: previous token, "),
-        (["corpus.txt", "--test", "pronouns"], "Line 1: it needs two words in [ ]"),
+        (["corpus.txt", "--test", "pronouns"], "Line 1: it needs two words in [ ], then"),
         (
             ["corpus.txt", "--test", "grammar", "--model", "translator"],
             "none of the sentences. This model",

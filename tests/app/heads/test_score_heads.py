@@ -83,7 +83,7 @@ def test_the_box_begins_with_the_visitors_sentence_or_an_example() -> None:
 def test_what_cannot_be_read_is_told_kindly() -> None:
     app = visit("score_heads", test="pronoun to noun", source="Paste")
     app.text_area[0].set_value(f"{EXAMPLE}\nThe dog slept.").run()
-    assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ]")
+    assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ], then")
     app.text_area[0].set_value(" ").run()
     assert app.info
     app = pasted("itself", f"A dog.\n{'word ' * 600}")
