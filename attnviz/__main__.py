@@ -26,8 +26,6 @@ MODULES = (
     "report",
     "models",
     "heads",
-    "pronouns",
-    "relations",
     "index",
 )
 

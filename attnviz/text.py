@@ -36,11 +36,6 @@ def signed_share(share: float) -> str:
     return f"{decimal(100 * share, 1)} %"
 
 
-def part_of(part: float, total: float) -> str:
-    """A part of a total in percent: 7 of 38 → "18.4 %"; of nothing, "–"."""
-    return percent(part / total, 1) if total else NO_NUMBER
-
-
 def interval(low: float, high: float) -> str:
     """A confidence interval of a share: "13.1–25.1 %"."""
     return f"{100 * low:.1f}–{100 * high:.1f} %"
@@ -86,11 +81,6 @@ def enough_digits(
         if agrees(*(float(f"{operand:.{digits}f}") for operand in operands)):
             return digits
     return most
-
-
-def unbroken(text: str) -> str:
-    """The same words, between which no line breaks."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def isolated(text: str) -> str:

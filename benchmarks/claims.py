@@ -25,11 +25,11 @@ import attnviz
 from attnviz.app.caches import MAX_GUEST_WEIGHTS, MOST_WEIGHTS
 from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
-from attnviz.app.heads.behaviour.texts import MOST_LINES
+from attnviz.app.heads.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit
-from attnviz.experiments import behaviour, pairs
+from attnviz.experiments import corpus, pairs
 from attnviz.export.report import contents as report
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, config
@@ -117,8 +117,8 @@ def rollout_becomes_alike() -> str:
 
 
 def sentences_and_lines() -> str:
-    """What Behaviour reads."""
-    sentences = behaviour.bundled().splitlines()
+    """What Score heads reads."""
+    sentences = corpus.bundled().splitlines()
     return f"{len(sentences)} sentences come with attnviz; a file may have {MOST_LINES:,} lines"
 
 
@@ -132,14 +132,8 @@ def live_rooms() -> str:
 
 
 def pairs_of_sentences() -> str:
-    """What the pairs have in common."""
-    bundled = pairs.bundled()
-    one_word = [p for p in bundled if all(len(each.word(each.deciding).split()) == 1 for each in p.readings)]
-    once = [p for p in bundled if sum(each.nearest == each.right for each in p.readings) == 1]
-    return (
-        f"{len(bundled)} pairs; one word differs in {len(one_word)}, the nearer noun is right in exactly one "
-        f"sentence of {len(once)}"
-    )
+    """How many pairs come with attnviz."""
+    return f"{len(pairs.bundled())} pairs"
 
 
 def forms_of_edits() -> str:

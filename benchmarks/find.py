@@ -36,8 +36,7 @@ import psutil
 from playwright.sync_api import Page
 
 from attnviz.app.heads.find.indexes import SETTING
-from attnviz.experiments import behaviour
-from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.corpus import Corpus, bundled
 from attnviz.experiments.neighbours import MOST, Search
 from attnviz.experiments.text_index import VECTORS, TextIndex, block_of, index, opened
 from attnviz.trace import Floats
@@ -83,7 +82,7 @@ class Extent(NamedTuple):
 def corpus(size: int) -> Corpus:
     """So many sentences, all different, shuffled."""
     chance = Random(0)  # noqa: S311 - the same text every time
-    own = behaviour.bundled().splitlines()
+    own = bundled().splitlines()
     made = dict.fromkeys(written(pair.source) for pair in splits.training(SENTENCES // 2, 0))
     while len(made) < SENTENCES:
         made[" ".join(chance.sample(own, 2))] = None

@@ -24,20 +24,11 @@ import numpy as np
 import torch
 from transformers import AutoModel, AutoTokenizer
 
-from attnviz.analysis.tally import RULES, Tally, tally
 from attnviz.capture import loading
-from attnviz.experiments import behaviour
-from attnviz.experiments.behaviour import (
-    PART,
-    BehaviourFindings,
-    Engine,
-    Part,
-    locally,
-    measure_corpus,
-    measure_part,
-)
-from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.on_ray import on_ray
+from attnviz.experiments import head_tests
+from attnviz.experiments.corpus import Corpus, bundled
+from attnviz.experiments.on_ray import share
+from attnviz.experiments.scoring import PART, Found, Share, measure
 from attnviz.models import catalogue
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import written
@@ -77,7 +68,7 @@ def sentences() -> tuple[str, ...]:
     """Half of them made by the translator's grammar, half bundled ones, some of those two in a line."""
     chance = random.Random(0)  # noqa: S311 - the same text every time
     made = [written(pair.source) for pair in splits.training(SENTENCES // 2, 0)]
-    own = behaviour.bundled().splitlines()
+    own = bundled().splitlines()
     while len(made) < SENTENCES:
         made.append(" ".join(chance.sample(own, 2 if len(made) % 5 == 0 else 1)))
     chance.shuffle(made)
@@ -87,12 +78,10 @@ def sentences() -> tuple[str, ...]:
 def throughput(extent: Extent) -> bool:
     """The job against the plain way, in turns."""
     loading.load(MODEL)
-    plainly, with_sums = plain_way()
     texts = sentences()
     ways: dict[str, tuple[Callable[[Sequence[str]], object], int]] = {
-        "transformers, one by one": (plainly, extent.every),
-        "– and the same sums": (with_sums, extent.every),
-        "attnviz heads": (job, 1),
+        "transformers, one by one": (plain_way(), extent.every),
+        "attnviz heads": (scores, 1),
     }
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(extent.rounds):
@@ -118,8 +107,8 @@ def throughput(extent: Extent) -> bool:
     return medians["transformers, one by one"] / ours >= TARGET
 
 
-def plain_way() -> tuple[Callable[[Sequence[str]], None], Callable[[Sequence[str]], None]]:
-    """A loop as anybody would write it: the weights alone, and with our sums of each sentence."""
+def plain_way() -> Callable[[Sequence[str]], None]:
+    """A loop as anybody would write it, which computes the weights alone."""
     origin = catalogue.entry(MODEL).origin
     assert not isinstance(origin, catalogue.Trained)  # noqa: S101 - for the type checker
     tokenizer = AutoTokenizer.from_pretrained(origin.folder, local_files_only=True)
@@ -127,29 +116,20 @@ def plain_way() -> tuple[Callable[[Sequence[str]], None], Callable[[Sequence[str
         origin.folder, local_files_only=True, attn_implementation="eager"
     ).eval()
 
-    def weights(text: str) -> list[np.ndarray]:
-        with torch.inference_mode():
-            found = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
-        return [layer.numpy() for layer in found.attentions]
-
     def plainly(texts: Sequence[str]) -> None:
         for text in texts:
-            weights(text)
+            with torch.inference_mode():
+                found = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)
+            for layer in found.attentions:
+                layer.numpy()
 
-    def with_sums(texts: Sequence[str]) -> None:
-        for text in texts:
-            found = weights(text)
-            everywhere = np.ones(found[0].shape[-2:], dtype=np.bool_)
-            tally([text], [loading.tokens(MODEL, text)], found, [everywhere] * len(found))
-
-    return plainly, with_sums
+    return plainly
 
 
-def job(texts: Sequence[str]) -> None:
-    """What `python -m attnviz heads` does with these lines."""
-    found = BehaviourFindings(Tally.nothing(6, 12))
-    for more in measure_part(Part(0, tuple(enumerate(texts))), MODEL, {}):
-        found += more
+def scores(texts: Sequence[str], how: Share | None = None) -> Found:
+    """What `python -m attnviz heads` finds in these lines."""
+    *_, last = measure(head_tests.find("rules"), Corpus.from_text("\n".join(texts)), MODEL, how)
+    return last.found
 
 
 def memory(extent: Extent) -> bool:
@@ -166,28 +146,20 @@ def memory(extent: Extent) -> bool:
 
 def one(size: int) -> None:
     """One process of `memory`: it reads so many sentences, and prints its largest size in MB."""
-    whole(locally, size)
+    scores(sentences()[:size])
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-
-
-def whole(engine: Engine, size: int) -> BehaviourFindings:
-    """What is found over that many sentences."""
-    corpus = Corpus.from_text("\n".join(sentences()[:size]))
-    for step in measure_corpus(corpus, MODEL, engine=engine):
-        last = step.found
-    return last
 
 
 def same_on_ray(extent: Extent) -> bool:
     """Every figure of every head, by Ray with several numbers of workers, against this process."""
     begun = time.perf_counter()
     size = extent.sizes[-1]
-    alone = whole(locally, size).tally
+    alone = scores(sentences()[:size])
     print(f"in this process: {time.perf_counter() - begun:.0f} s")
     most = 0.0
     for workers in extent.workers:
         begun = time.perf_counter()
-        found = whole(on_ray(workers), size).tally
+        found = scores(sentences()[:size], share(workers))
         spent = time.perf_counter() - begun
         apart = difference(alone, found)
         most = max(most, apart)
@@ -197,16 +169,14 @@ def same_on_ray(extent: Extent) -> bool:
     return most <= EQUAL
 
 
-def difference(one: Tally, other: Tally) -> float:
+def difference(one: Found, other: Found) -> float:
     """The largest difference between any two figures; infinite if another number of sentences counted."""
-    if not (np.array_equal(one.count, other.count) and one.sentences == other.sentences):
+    if not all(np.array_equal(scores.count, other[name].count) for name, scores in one.items()):
         return float("inf")
-    names = ("mean", "deviation", "baseline", "distribution")
-    both = [(one.of(rule.name), other.of(rule.name)) for rule in RULES]
     return max(
-        float(np.nanmax(np.abs(getattr(a, name) - getattr(b, name)), initial=0.0))
-        for a, b in both
-        for name in names
+        float(np.nanmax(np.abs(getattr(scores, what) - getattr(other[name], what)), initial=0.0))
+        for name, scores in one.items()
+        for what in ("mean", "squares", "weight")
     )
 
 

@@ -20,7 +20,7 @@ import torch
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz import trace_many
-from attnviz.experiments import behaviour
+from attnviz.experiments.corpus import bundled
 from attnviz.models import catalogue
 from benchmarks.report import parser
 
@@ -56,7 +56,7 @@ def main(count: int, size: int) -> float:
         read(texts)
         return time.perf_counter() - begun
 
-    texts = list(islice(cycle(behaviour.bundled().splitlines()), count))
+    texts = list(islice(cycle(bundled().splitlines()), count))
     batches = [texts[at : at + size] for at in range(0, count, size)]
     taken = [(seconds(weights, batch), seconds(traces, batch)) for batch in batches]
     for name, each in zip(("plain batches", "trace_many"), zip(*taken, strict=True), strict=True):

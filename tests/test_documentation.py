@@ -95,12 +95,11 @@ def test_the_reference_has_all_public_names() -> None:
         "experiments.ablation.Ablation",
         "experiments.ablation.OutcomeDistances",
         "experiments.ablation.WordOcclusion",
-        "experiments.coreference.Scores",
-        "experiments.coreference.Verdicts",
         "experiments.neighbours.Common",
         "experiments.neighbours.Neighbour",
         "experiments.neighbours.Search",
         "experiments.patching.Patching",
-        "experiments.syntax.Grammar",
+        "experiments.scoring.Best",
+        "experiments.scoring.Scores",
     ]
     assert sorted(listed) == sorted([*public, *returned])

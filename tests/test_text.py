@@ -23,8 +23,6 @@ def test_what_is_worked_with_has_so_many_decimals_that_one_gets_what_is_printed(
 
 
 def test_parts_and_intervals() -> None:
-    assert (text.part_of(7, 38), text.part_of(0, 0)) == ("18.4 %", "–")
-    assert text.part_of(2999, 3000) == "> 99.9 %"
     shares = (0.312, -0.02, -1.4, -0.0001)
     assert [text.signed_share(share) for share in shares] == ["31.2 %", "−2.0 %", "−140.0 %", "0.0 %"]
     assert text.interval(0.1312, 0.251) == "13.1–25.1 %"

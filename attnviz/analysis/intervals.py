@@ -1,10 +1,8 @@
-"""Intervals for shares of right answers, and how good the best of many guessers is."""
+"""Confidence intervals of shares and means, and how probable as many right answers are by chance."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -46,22 +44,25 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     return (0.0 if right == 0 else low), (1.0 if right == total else high)
 
 
-def expected_best(totals: Sequence[int], chance: float) -> float:
-    """How many right answers the best of several independent guessers has on average.
+MIN_FOR_MEAN = 30
+"""Of fewer numbers the interval of a mean is not given: it rests on the central limit theorem."""
 
-    E[max] = Σₖ (1 − Πᵢ Fᵢ(k)), k = 0, 1, …, where Fᵢ is the distribution of one guesser, binomial(nᵢ, p).
+
+def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
+    """Return the confidence interval of a mean: mean ± z·√(variance/(n − 1)).
 
     Args:
-        totals: how many questions each guesser answers, nᵢ.
-        chance: with what probability p each answer is right.
+        mean: of the numbers.
+        variance: of the numbers, over n.
+        count: how many, n, each independent of the others.
+
+    Returns:
+        Its ends; NaN of fewer than `MIN_FOR_MEAN` numbers.
     """
-    most = max(totals, default=0)
-    all_at_most = np.ones(most)
-    for total, guessers in Counter(totals).items():
-        at_most = np.ones(most)
-        at_most[:total] = np.minimum(np.cumsum(np.exp(_logarithms(total, chance))), 1.0)[:total]
-        all_at_most *= at_most**guessers
-    return float((1 - all_at_most).sum())
+    if count < MIN_FOR_MEAN:
+        return math.nan, math.nan
+    reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(variance / (count - 1))
+    return mean - reach, mean + reach
 
 
 def chance_of_as_many(right: int, total: int, chance: float, guessers: int = 1) -> float:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attnviz.analysis.display_tokens import index_of_places
 from attnviz.analysis.entropy import bits
+from attnviz.analysis.words import punctuation, same_word
 from attnviz.text import joined, percent
 from attnviz.trace import Doubles, Floats, Mask, Token
 
@@ -36,12 +37,6 @@ class Special:
 
     first: str
     separators: tuple[str, ...]
-
-    @classmethod
-    def of(cls, tokens: Sequence[Token]) -> Special:
-        """Those among the tokens of a text."""
-        behind = dict.fromkeys(token.text for token in tokens[1:] if token.special)
-        return cls(tokens[0].text if tokens[0].special else "", tuple(behind))
 
     def fill(self, words: str, amount: str = "") -> str:
         """A rule's words with these tokens, and with how much it is."""
@@ -101,30 +96,22 @@ class Rule:
     Attributes:
         name: one word or two.
         does: what a head does, as the end of the sentence “On average a token …”; {} is how much.
-        short: what the number is about, in few words.
         measure: what each query gives. A score is the mean of it; in `words`, divided by what goes to words.
-        meaning: in which sentences it means something; the others do not count for it.
         words: whether special tokens are left out and rows rescaled, or counted where they are looked at.
         least, even: Explore's filter finds a head that scores `least` or more, and `even` times what even
             attention scores; no `least`: there is no such filter.
         unit: "attention": a share of it; "share": of something else; "tokens": 0 or more.
-        most: where the axis of its distribution ends; what is beyond counts there.
         single: whether it means something for a single sentence; else it needs a pair, or two texts.
-        detail: what else decides its numbers, as a sentence.
     """
 
     name: str
     does: str
-    short: str
     measure: Callable[[_Weights], Rows]
-    meaning: str
     words: bool = True
     least: float | None = None
     even: float = 2.0
     unit: Literal["attention", "share", "tokens"] = "attention"
-    most: float = 1.0
     single: bool = True
-    detail: str = ""
 
     @property
     def of(self) -> str:
@@ -137,20 +124,11 @@ class Rule:
         return f"share {self.of}" if self.of else self.unit
 
     @property
-    def title(self) -> str:
-        """The name with what the score is a share of: "previous, of what goes to words"."""
-        return f"{self.name}, {self.of}" if self.of else self.name
-
-    @property
     def treatment(self) -> str:
         """What becomes of special tokens."""
         if self.words:
             return "special tokens left out, rows rescaled"
         return "special tokens left out where they look, counted where they are looked at"
-
-    def number(self, score: float) -> str:
-        """A score alone: "64 %" or "3.2 tokens"."""
-        return f"{score:.1f} tokens" if self.unit == "tokens" else percent(score)
 
     def amount(self, score: float, raw: float) -> str:
         """A score with what it is a share of: "17 % of its attention, 64 % of what goes to words".
@@ -161,8 +139,9 @@ class Rule:
             return "no value"
         if self.of == OF_WORDS and percent(raw) == percent(score):
             return f"{percent(raw)} {OF_ALL}"
+        number = f"{score:.1f} tokens" if self.unit == "tokens" else percent(score)
         both = f"{percent(raw)} {OF_ALL}, " if self.of == OF_WORDS else ""
-        return f"{both}{self.number(score)} {self.of}".rstrip()
+        return f"{both}{number} {self.of}".rstrip()
 
     def defined(self, special: Special) -> str:
         """What the score is, as the end of the sentence “On average a token …”."""
@@ -257,46 +236,42 @@ def _relative_distance(here: _Weights) -> Rows:
     return np.asarray(given / max(len(here.open) - 1, 1), dtype=np.float32), counts
 
 
-_TWO = "sentences of two tokens or more"
-_LOOKED_AT = "Such a token is often a place to rest: a look at it may do little (Clark et al. 2019). "
-_BY_WEIGHT = "Each distance counts by its weight. "
-
 # The filters' bounds were set on a dozen sentences so that each finds some heads of the bundled BERT, but not
 # half of all. Even attention enters because 40 % of three tokens is next to nothing. The separator's filter
 # has nothing else: in this BERT [CLS], not [SEP], is where attention rests.
-# fmt: off
 RULES = (
-    Rule("previous", "gives the token before it {}", "the token before",
-         partial(_beside, offset=-1), _TWO, least=0.40),
-    Rule("next", "gives the token after it {}", "the token after",
-         partial(_beside, offset=1), f"{_TWO}, where a mask lets a token look ahead", least=0.40),
-    Rule("itself", "gives itself {}", "the token itself",
-         partial(_beside, offset=0), _TWO, least=0.40),
-    Rule("same place", "gives the three tokens around its own place in the other text {}", "its place there",
-         _near, "two different texts", words=False, least=0.40, single=False),
-    Rule("other sentence", "gives the other sentence {}", "the other sentence",
-         _apart, "pairs of sentences", least=0.50, even=1.1, single=False),
-    Rule("first", "gives {first} {}", "{first}",
-         _first, "every sentence", words=False, least=0.60, detail=_LOOKED_AT),
-    Rule("separator", "gives {separators} {}", "{separators}",
-         _separators, "sentences that have such a token", words=False, least=0, even=1.5, detail=_LOOKED_AT),
-    Rule("punctuation", "gives punctuation {}", "full stops, commas and so on",
-         _marks, "sentences with punctuation", least=0.20,
-         detail="Only tokens count that may look at some. "),
-    Rule("same word", "gives its own word elsewhere in the text {}", "the same word elsewhere",
-         _alike, "sentences with a word that occurs twice", least=0.20,
-         detail="Only tokens count that may look at their word elsewhere; capitals do not matter. "),
-    Rule("focused", "gives the one token that it looks at most {}", "the one token looked at most",
-         _focused, _TWO, least=0.60),
-    Rule("broad", "has {} of the largest possible entropy", "0 %: one token, 100 %: all alike",
-         _bits, _TWO, least=0.90, even=0.0, unit="share"),
-    Rule("distance", "looks {} away", "how far away it looks",
-         _distance, _TWO, unit="tokens", most=20.0, detail=_BY_WEIGHT),
-    Rule("far away", "looks {} of the longest distance in the text away", "the same, 100 %: end to end",
-         _relative_distance, _TWO, least=0.35, even=1.05, unit="share", detail=_BY_WEIGHT),
+    Rule("previous", "gives the token before it {}", partial(_beside, offset=-1), least=0.40),
+    Rule("next", "gives the token after it {}", partial(_beside, offset=1), least=0.40),
+    Rule("itself", "gives itself {}", partial(_beside, offset=0), least=0.40),
+    Rule(
+        "same place",
+        "gives the three tokens around its own place in the other text {}",
+        _near,
+        words=False,
+        least=0.40,
+        single=False,
+    ),
+    Rule("other sentence", "gives the other sentence {}", _apart, least=0.50, even=1.1, single=False),
+    Rule("first", "gives {first} {}", _first, words=False, least=0.60),
+    Rule("separator", "gives {separators} {}", _separators, words=False, least=0, even=1.5),
+    Rule("punctuation", "gives punctuation {}", _marks, least=0.20),
+    Rule("same word", "gives its own word elsewhere in the text {}", _alike, least=0.20),
+    Rule("focused", "gives the one token that it looks at most {}", _focused, least=0.60),
+    Rule("broad", "has {} of the largest possible entropy", _bits, least=0.90, even=0.0, unit="share"),
+    Rule("distance", "looks {} away", _distance, unit="tokens"),
+    Rule(
+        "far away",
+        "looks {} of the longest distance in the text away",
+        _relative_distance,
+        least=0.35,
+        even=1.05,
+        unit="share",
+    ),
 )
-# fmt: on
 """Every rule; a new one is a row here, with its function above."""
+
+SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
+"""Those that mean something in a single sentence."""
 
 
 class Measured(NamedTuple):
@@ -335,6 +310,28 @@ def measured(
             both = _scores(rules, layout, np.broadcast_to(even, (len(here), 1, *even.shape)), mask)[1:]
             evens[known] = both[0][..., 0], both[1][..., 0]
         yield Measured(counts, score, raw, *evens[known])
+
+
+def layout_of(texts: Sequence[str], tokens: Sequence[Sequence[Token]]) -> Layout:
+    """Return where what stands in sentences of equal length.
+
+    Raises:
+        ValueError: the sentences' lengths or the places of their special tokens differ.
+    """
+    places = {tuple(token.special for token in sentence) for sentence in tokens}
+    if len(places) != 1:
+        raise ValueError("Only sentences of equal length, with special tokens in the same places, together.")
+    special = np.array(places.pop(), dtype=np.bool_)
+    ordinary = np.flatnonzero(~special)
+    both = list(zip(tokens, texts, strict=True))
+    return Layout(
+        queries=ordinary,
+        keys=ordinary,
+        separators=np.flatnonzero(special[1:]) + 1,
+        marks=np.stack([punctuation(each, [text])[ordinary] for each, text in both]),
+        alike=np.stack([same_word(each, [text])[np.ix_(ordinary, ordinary)] for each, text in both]),
+        apart=np.zeros((len(ordinary), len(ordinary)), dtype=np.bool_),
+    )
 
 
 def even_weights(mask: Mask) -> Doubles:

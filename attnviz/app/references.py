@@ -90,11 +90,6 @@ REFERENCES = {
         "https://transformer-circuits.pub/2021/framework/index.html",
     ),
     "Fan et al. 2018": Reference("Hierarchical Neural Story Generation", _ACL, "arXiv:1805.04833"),
-    "Fuglede & Topsøe 2004": Reference(
-        "Jensen–Shannon Divergence and Hilbert Space Embedding",
-        "International Symposium on Information Theory",
-        "doi:10.1109/ISIT.2004.1365067",
-    ),
     "Graves et al. 2014": Reference("Neural Turing Machines", _PREPRINT, "arXiv:1410.5401"),
     "Haviv et al. 2022": Reference(
         "Transformer Language Models without Positional Encodings Still Learn Positional Information",
@@ -151,17 +146,11 @@ REFERENCES = {
         _EMNLP,
         "arXiv:2109.07152",
     ),
-    "Kovaleva et al. 2019": Reference("Revealing the Dark Secrets of BERT", _EMNLP, "arXiv:1908.08593"),
     "Kovaleva et al. 2021": Reference(
         "BERT Busters: Outlier Dimensions that Disrupt Transformers", "Findings of ACL", "arXiv:2105.06990"
     ),
     "Kudo & Richardson 2018": Reference(
         "SentencePiece: A Simple and Language Independent Subword Tokenizer", _EMNLP, "arXiv:1808.06226"
-    ),
-    "Lance & Williams 1967": Reference(
-        "A General Theory of Classificatory Sorting Strategies: 1. Hierarchical Systems",
-        "The Computer Journal 9(4)",
-        "doi:10.1093/comjnl/9.4.373",
     ),
     "Le Scao et al. 2022": Reference(
         "BLOOM: A 176B-Parameter Open-Access Multilingual Language Model", _PREPRINT, "arXiv:2211.05100"
@@ -254,9 +243,6 @@ REFERENCES = {
         _EMNLP,
         "arXiv:2109.04404",
     ),
-    "Torgerson 1952": Reference(
-        "Multidimensional scaling: I. Theory and method", "Psychometrika 17(4)", "doi:10.1007/BF02288916"
-    ),
     "Touvron et al. 2023": Reference(
         "LLaMA: Open and Efficient Foundation Language Models", _PREPRINT, "arXiv:2302.13971"
     ),
@@ -288,11 +274,6 @@ REFERENCES = {
         "Interpretability in the Wild: a Circuit for Indirect Object Identification in GPT-2 Small",
         _ICLR,
         "arXiv:2211.00593",
-    ),
-    "Ward 1963": Reference(
-        "Hierarchical Grouping to Optimize an Objective Function",
-        f"{_JASA} 58(301)",
-        "doi:10.1080/01621459.1963.10500845",
     ),
     "Wiegreffe & Pinter 2019": Reference("Attention is not not Explanation", _EMNLP, "arXiv:1908.04626"),
     "Wilson 1927": Reference(

@@ -89,9 +89,7 @@ _PICTURES = {
     "long_distances": _curve([(0, 8), (60, 9), (120, 10)]) + _curve([(0, 8), (50, 20), (120, 40)], _OTHER),
     "write": _row(22, bright=(6,)) + _curve([(111, 12), (111, 4)]),
     "induction": _row(38, bright=(6,)) + _arc(6, 2) + _arc(2, 1, _OTHER),
-    "behaviour": _bars([0.9, 0.7, 0.45, 0.3, 0.15], 0),
-    "pronouns": _row(38, bright=(6,)) + _arc(6, 1) + _arc(6, 3, _OTHER),
-    "grammar": _row(38, bright=(1, 5)) + _arc(5, 1),
+    "score_heads": _bars([0.9, 0.7, 0.45, 0.3, 0.15], 0),
     "compare": _grid(0, 5, lambda row, column: float(row == column))
     + _grid(52, 5, lambda row, column: float(row == column or (row, column) == (2, 4)), _OTHER),
     "intervene": _grid(0, 5, lambda row, column: 0 if (row, column) == (2, 2) else 0.5)

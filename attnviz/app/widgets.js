@@ -7,7 +7,6 @@ export { default as atlas } from "../widgets/atlas.js";
 export { default as average } from "./learn/weighted_average/average.js";
 export { default as cloud } from "./heads/plane/cloud.js";
 export { default as copy_link } from "./components/copy_link.js";
-export { default as distributions } from "./heads/behaviour/distributions.js";
 export { default as effects } from "./learn/cause/effects.js";
 export { default as encoding } from "./learn/positions/encoding.js";
 export { default as head_map } from "./components/head_map.js";

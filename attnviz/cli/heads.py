@@ -1,4 +1,4 @@
-"""`heads`: what each head of a model does, on average over a text of many sentences."""
+"""`heads`: score every head of a model by a test, over many examples."""
 
 from __future__ import annotations
 
@@ -6,188 +6,133 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import numpy as np
 import typer
 
-from attnviz.analysis.distance import ranked
-from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
-from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
+from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.capture import loading
 from attnviz.cli import app, output, reading
-from attnviz.cli.resuming import resumable, run_key
-from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments import findings_file, on_ray
-from attnviz.experiments.behaviour import PART, BehaviourFindings, Engine, locally
+from attnviz.errors import AttnvizError
+from attnviz.experiments import head_tests, on_ray
 from attnviz.experiments.corpus import Corpus
-from attnviz.models.catalogue import Entry
+from attnviz.experiments.scoring import COLUMNS, PART, HeadTest, Scores, Share, Unit, measure, rows
+from attnviz.experiments.sentences import need_some
 from attnviz.models.resolve import with_settings
-from attnviz.text import NO_NUMBER, head_name, percent, plural
+from attnviz.text import NO_NUMBER, head_name, interval, percent, plural
 
 PIPED = "standard input"
 """What messages call a text that comes through the pipe."""
 
-MOST_LISTED = 10
-"""How many of the lines that could not be read are printed; the NPZ file names more."""
 
-MOST_REASONS = 3
-"""How many of them are printed if nothing else was read."""
-
-_SPECIAL = Special("[CLS] where the model has it", ("special tokens behind the first, such as [SEP],",))
-
-
-@app.command("heads", epilog="Example: python -m attnviz heads corpus.txt --model minilm --out heads.csv")
+@app.command(
+    "heads", epilog="Example: python -m attnviz heads --test 'next token' --model minilm --out heads.csv"
+)
 def run(
     text: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            metavar="FILE", help=f"A text in UTF-8, one sentence a line; {reading.STDIN}: standard input."
+            metavar="FILE",
+            help="Examples in UTF-8, such as one sentence a line; else those that come with attnviz; "
+            f"{reading.STDIN}: standard input.",
         ),
-    ],
+    ] = None,
+    test: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"A test: {', '.join(head_tests.TESTS)}; or all of a group: rules, pronouns, grammar.",
+        ),
+    ] = "rules",
     model: reading.Model = "minilm",
     dtype: reading.Numbers = None,
     device: reading.Device = None,
-    top: Annotated[int, typer.Option(metavar="N", help="How many heads to print for each rule.")] = 5,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The file to write: .csv for all heads and rules, .npz for all sums and distributions too.",
-        ),
-    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=1, help="Heads to print for each test.")] = 5,
+    out: output.TableFile = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
-    keep: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where unfinished work is kept; else in ~/.cache/attnviz."),
-    ] = None,
     engine: Annotated[
         Literal["local", "ray"],
-        typer.Option(
-            help=f"Who does the work. Ray shares it out, {PART:,} lines at a time, and Ctrl-C then keeps the "
-            "parts that are whole. It is the optional extra [ray]."
-        ),
+        typer.Option(help=f"Who does the work. Ray, the extra [ray], takes {PART:,} examples at a time."),
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Of Ray: how many; else one a processor.")
+        int | None, typer.Option(metavar="N", min=1, help="Of Ray: how many; else one a processor.")
     ] = None,
     address: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Of a Ray cluster that runs; else this machine.")
     ] = None,
 ) -> None:
-    """What each head does over a text of many sentences.
+    """Score every head by a test, over many examples.
 
-    How much it looks at the token before, at itself, at punctuation, how far away … with the mean, ± the
-    standard deviation of the sentences' scores (of all n of them, divided by n), and what a head would get
-    that shares its attention evenly. Ctrl-C keeps what is done; the same command goes on from there.
+    Each score has a confidence interval and a baseline that uses no model. The best head is chosen on one
+    half of the examples and scored on the other. --out keeps the scores of all heads.
     """
     model = with_settings(model, dtype, device)
-    worker = _engine(engine, workers, address)
-    if top < 1:
-        raise AttnvizError("--top needs a number of heads: 1 or more.")
-    archive = out is not None and out.suffix.lower() == ".npz"
-    if archive:
-        output.check_out(
-            out, force, output.readable(findings_file.read), "file of attnviz heads", ".npz", inputs=[text]
-        )
-    else:
-        output.check_out(
-            out,
-            force,
-            output.begins_with(COLUMNS[:8]),
-            "table of attnviz heads",
-            ".csv",
-            ".npz",
-            inputs=[text],
-        )
-    corpus = (
-        Corpus.from_bytes(sys.stdin.buffer.read(), PIPED)
-        if str(text) == reading.STDIN
-        else Corpus.from_file(text)
-    )
+    tests = head_tests.find(test)
+    share = _share(engine, workers, address)
+    inputs = [] if text is None else [text]
+    output.check_out(out, force, output.begins_with(COLUMNS), "table of attnviz heads", ".csv", inputs=inputs)
+    corpus = _corpus(text, tests[0])
     with output.progress() as tell:
         entry = loading.open_model(model, tell)
-    with resumable(corpus, entry, worker, keep, out) as found:
-        said = output.as_text(summary(found, entry, corpus, top))
-        if not found.tally.sentences:
-            pass
-        elif out is None:
-            said += "Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n"
-            _tell(said, found, as_json)
-            sys.stdout.flush()  # here, so that nothing is lost if nobody reads it
-        elif archive:
-            findings_file.write(out, run_key(corpus, entry), found)
-        else:
-            output.write_table(out, COLUMNS, rows(found.tally))
-    if not found.tally.sentences:
-        raise AttnvizError(_none_read(found, entry, corpus))
-    if out is not None:
-        _tell(said + output.written(out), found, as_json)
+    unit = tests[0].source.unit
+    with output.progress(log=True) as tell:
+        for step in measure(tests, corpus, entry.name, share):
+            tell(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
+    some = next(iter(step.found.values()))
+    need_some(max(each.examples for each in step.found.values()), f"{unit}s", some.reasons)
+    said = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
+    for each in tests:
+        said += ["", *summary(each, step.found[each.name], top)]
+    left_out = list(output.left_out(some.reasons, some.skipped))
+    table = (row for each in tests for row in rows(each.name, step.found[each.name]))
+    output.give(output.as_text([*said, *left_out]), COLUMNS, table, as_json=as_json, beside=left_out, out=out)
 
 
-def _tell(said: str, found: BehaviourFindings, as_json: bool) -> None:
-    output.give(said, COLUMNS, rows(found.tally), as_json=as_json, beside=_unread(found))
-
-
-def summary(found: BehaviourFindings, entry: Entry, corpus: Corpus, top: int) -> Iterator[str]:
-    """What is printed: the text, what could not be read, and the foremost heads by every rule."""
-    tally = found.tally
-    layers, heads = tally.shape
-    yield (
-        f"{entry.name}: {plural(layers, 'layer')} × {plural(heads, 'head')}, over "
-        f"{plural(int(tally.sentences), 'sentence')} of {corpus.name} ({plural(int(tally.tokens), 'token')})"
-    )
-    if found.empty:
-        yield f"Empty lines: {found.empty:,}."
-    yield from _unread(found)
-    for rule in RULES:
-        yield ""
-        yield from _foremost(tally.of(rule.name), top)
-
-
-def _unread(found: BehaviourFindings) -> Iterator[str]:
-    if found.skipped:
-        yield f"Lines that could not be read, and count for nothing: {found.skipped:,}."
-        yield from (f"  line {skipped.line:,}: {skipped.why}" for skipped in found.named[:MOST_LISTED])
-        if found.skipped > MOST_LISTED:
-            yield f"  … and {found.skipped - MOST_LISTED:,} more"
-
-
-def _foremost(figures: Figures, top: int) -> Iterator[str]:
-    rule = figures.rule
-    yield f"{rule.name.upper()}: on average a token {rule.defined(_SPECIAL)}."
-    if not figures.count.any():
-        yield f"  no sentence counted (it takes {rule.meaning})"
+def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
+    """Yield the lines of one test: its question, the baseline, the best head, and the heads at the top."""
+    yield f"{test.name.upper()}: {test.question}."
+    if not scores.examples:
+        yield "  no example counts"
         return
-    least, most = (f"{count:,}" for count in (figures.count.min(), figures.count.max()))
-    counted = least if least == most else f"{least} to {most}, by layer,"
-    yield f"  counted: {counted} ({rule.meaning})"
-    for layer, head in ranked(np.nan_to_num(figures.mean, nan=-1))[:top]:
-        arrays = figures.mean[:, head], figures.deviation[:, head], figures.baseline, figures.raw[:, head]
-        mean, deviation, even, raw, raw_even = (
-            f"{array[layer]:.2f}" if rule.unit == "tokens" else percent(float(array[layer]), 1)
-            for array in (*arrays, figures.raw_baseline)
-        )
-        if figures.count[layer] == 1:
-            deviation = NO_NUMBER  # one number does not vary
-        of_all = f"; {raw} {OF_ALL}, even {raw_even}" if rule.of == OF_WORDS else ""
-        yield f"  head {head_name(layer, head):<6} {mean:>7} ± {deviation:<7} even attention {even}{of_all}"
+    unit = scores.unit
+    strategy, baseline = scores.baseline
+    mean, (low, high) = scores.mean, scores.interval
+    table = [("HEAD", "SCORE", f"{100 * CONFIDENCE:g} % INTERVAL", "BASELINE", "EXAMPLES")]
+    for layer, head in scores.ranking[:top]:
+        at = layer, head
+        numbers = _number(mean[at], unit), _interval(low[at], high[at], unit)
+        count = str(int(scores.count.sum(axis=0)[layer]))
+        table.append((head_name(*at), *numbers, _number(baseline[layer], unit), count))
+    yield from (f"  {line}" for line in output.aligned(table).splitlines())
+    yield f"  baseline: {strategy}"
+    if best := scores.best:
+        score, ends = _number(best.score, unit), _interval(best.low, best.high, unit)
+        name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")
+        yield f"  best head, chosen on one half: {name}, {score} ({ends}) on {count}"
 
 
-def _none_read(found: BehaviourFindings, entry: Entry, corpus: Corpus) -> str:
-    """That there are no figures, and what is wrong with the first lines."""
-    reasons = " ".join(f"Line {skipped.line:,}: {skipped.why}" for skipped in found.named[:MOST_REASONS])
-    return f"{quoted(entry.name)} can read no sentence of {quoted(corpus.name)}. {reasons}"
+def _number(score: float, unit: Unit) -> str:
+    return f"{score:.2f}" if unit == "tokens" else percent(float(score), 1)
 
 
-def _engine(engine: str, workers: int | None, address: str | None) -> Engine:
+def _interval(low: float, high: float, unit: Unit) -> str:
+    if low != low:  # noqa: PLR0124 - NaN
+        return NO_NUMBER
+    return f"{low:.2f}–{high:.2f}" if unit == "tokens" else interval(float(low), float(high))
+
+
+def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
+    if text is None:
+        return Corpus.from_text(test.source.bundled(), "the bundled examples")
+    if str(text) == reading.STDIN:
+        return Corpus.from_bytes(sys.stdin.buffer.read(), PIPED)
+    return Corpus.from_file(text)
+
+
+def _share(engine: str, workers: int | None, address: str | None) -> Share | None:
     if engine == "local":
         if workers is not None or address is not None:
             raise AttnvizError("--workers and --address belong to Ray: say --engine ray, or leave them out.")
-        return locally
-    if workers is None:
-        workers = os.cpu_count() or 1
-    if workers < 1:
-        raise AttnvizError("--workers needs a number of workers: 1 or more.")
-    return on_ray.on_ray(workers, address or on_ray.HERE)
+        return None
+    return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.HERE)

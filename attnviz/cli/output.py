@@ -159,13 +159,17 @@ def wrapped(paragraph: str, indent: str = "") -> list[str]:
     return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
-def left_out(unread: Sequence[SkippedSentence]) -> Iterator[str]:
-    """How many sentences could not be read, and the first of them; a line for each."""
-    if unread:
-        yield f"Left out: {text.plural(len(unread), 'more sentence')}."
+def left_out(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
+    """How many sentences could not be read, and the first of them; a line for each.
+
+    `total` is how many there are, if `unread` names only some.
+    """
+    total = len(unread) if total is None else total
+    if total:
+        yield f"Left out: {text.plural(total, 'more sentence')}."
         yield from (f"  {each.text} {each.why}" for each in unread[:MOST_NAMED])
-    if len(unread) > MOST_NAMED:
-        yield f"  … and {len(unread) - MOST_NAMED:,} more."
+    if total > MOST_NAMED:
+        yield f"  … and {total - MOST_NAMED:,} more."
 
 
 def written(out: Path) -> str:

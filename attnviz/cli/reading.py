@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -18,9 +18,8 @@ from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.cli.output import progress
 from attnviz.errors import AttnvizError, UnreadableText, quoted
-from attnviz.experiments.sentences import reader, self_attention
 from attnviz.interventions.edit import Edit
-from attnviz.trace import Kind, Trace
+from attnviz.trace import Trace
 
 STDIN = "-"
 """Typed for a text that comes through the pipe."""
@@ -164,17 +163,6 @@ def read(
             f"text itself, or send it through the pipe: {STDIN} reads from there."
         )
     return loading.trace(model, given, edits)
-
-
-def reader_of(model: str) -> tuple[Kind, Callable[[str], Trace]]:
-    """Load a model, with a bar where somebody watches, to read sentences: its self-attention, and how.
-
-    Raises:
-        AttnvizError: it cannot be loaded, or reads no text.
-    """
-    with progress() as tell:
-        entry = loading.open_model(model, tell)
-    return self_attention(entry), reader(entry, loading.load(model))
 
 
 def piped_text() -> str:

@@ -15,21 +15,19 @@ from attnviz.capture import loading
 from attnviz.capture.given import model_input, opened
 from attnviz.capture.model import Way
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments import ablation, behaviour, coreference, syntax, text_index
-from attnviz.experiments import pairs as pairs_of_sentences
+from attnviz.experiments import ablation, corpus, head_tests, text_index
 from attnviz.experiments.ablation import Ablation, WordOcclusion
-from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import Search
-from attnviz.experiments.sentences import need_some, reader, self_attention
-from attnviz.experiments.syntax import Grammar
+from attnviz.experiments.scoring import Scores, measure
+from attnviz.experiments.sentences import need_some
 from attnviz.models import resolve
 from attnviz.trace import checked_place
 
 if TYPE_CHECKING:
     from attnviz.capture.attribution import Gradients
 
-__all__ = ["ablate", "find", "gradients", "occlusion", "pronouns", "relations"]
+__all__ = ["ablate", "find", "gradients", "occlusion", "score_heads"]
 
 
 def ablate(
@@ -115,8 +113,8 @@ def find(
             index = text_index.opened(within)
             text_index.check_model(index, entry)
         else:
-            corpus = Corpus.from_text(behaviour.bundled() if within is None else _one_text(within, "within"))
-            *_, last = text_index.index(corpus, name, layers=[layer])
+            text = corpus.bundled() if within is None else _one_text(within, "within")
+            *_, last = text_index.index(Corpus.from_text(text), name, layers=[layer])
             index = last.found
     heads = [head] if isinstance(head, int) else head
     return Search.of(index, read, heads, checked_place(place, len(read[0].query_tokens)), by, given.text)
@@ -188,66 +186,38 @@ def occlusion(
         return ablation.words_left_out(name, given, place, way)
 
 
-def pronouns(model: object = "minilm", pairs: str | None = None, tokenizer: object = None) -> Verdicts:
-    """How often each head looks at the word that a pronoun stands for, in pairs of sentences.
-
-    A pair differs in a word or a few, which decide what the pronoun stands for. A head is right in a sentence
-    if of the two words the one that is meant has more weight (Levesque et al. 2012 built such pairs).
+def score_heads(
+    test: str, model: object = "minilm", examples: str | None = None, tokenizer: object = None
+) -> Scores:
+    """Score every head of a model by one test, over many examples.
 
     >>> line = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
-    >>> scores = pronouns(pairs=line).scores()
-    >>> scores.pairs.shape, bool(scores.pairs[3, 1])  # [layer, head]: 4-2 is right in both sentences
-    ((6, 12), True)
+    >>> scores = score_heads("pronoun to noun", examples=line)
+    >>> scores.mean.shape, float(scores.mean[3, 1])  # [layer, head]: 4-2 is right in both sentences
+    ((6, 12), 1.0)
 
     Args:
+        test: the name of a test, such as "next token" or "object to verb"; `attnviz heads --help` has all.
         model, tokenizer: as `attnviz.trace` takes them.
-        pairs: the text of a file of pairs, one a line, as above; None: the pairs that come with attnviz.
+        examples: a text. For a rule, one sentence a line; for pronouns, one pair a line, as above; for
+            grammar, each sentence on a line with its relations indented below it: "object cat>chased;
+            determiner the>dog". None: the examples that come with attnviz.
 
     Returns:
-        The weights between pronoun and words, `scores()` of them, and what the model could not read.
+        The scores of all heads with confidence intervals, the best baseline, and the best head, chosen on one
+        half of the examples and scored on the other.
 
     Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or a line cannot be read, or the model reads none.
+        AttnvizError, TypeError: as `attnviz.trace` does; or there is no such test, a line cannot be read, or
+            the model reads no example.
     """
+    (one,) = head_tests.find(test)[:1]
+    text = one.source.bundled() if examples is None else _one_text(examples, "examples")
     with opened(model, tokenizer) as name:
-        entry = resolve.entry(name)
-        kind, every = self_attention(entry), pairs_of_sentences.bundled()
-        if pairs is not None:
-            every = pairs_of_sentences.parse(_one_text(pairs, "pairs"))
-        *_, last = coreference.resolve(every, reader(entry, loading.load(name)), kind)
-    need_some(len(last.found.pairs), "pairs", last.found.unread)
-    return last.found
-
-
-def relations(model: object = "minilm", sentences: str | None = None, tokenizer: object = None) -> Grammar:
-    r"""How often each head looks from a word to the one that it depends on (Clark et al. 2019, table 1).
-
-    A head's answer for a word is the word that it looks at most, pieces merged, special tokens and the word
-    itself left out.
-
-    >>> found = relations(sentences="The dog chased a cat.\n  object cat>chased; determiner the>dog, a>cat")
-    >>> found.hits.shape, found.totals.tolist()  # [looks, sort, layer, head], [sort]
-    ((2, 6, 6, 12), [2, 0, 0, 0, 1, 0])
-
-    Args:
-        model, tokenizer: as `attnviz.trace` takes them.
-        sentences: a text, each sentence on a line with its relations indented below it, as above; None: the
-            sentences that come with attnviz.
-
-    Returns:
-        What every head answered: of "dependent" and "head word" as those who look, and of each sort, which
-        are determiner, possessive, auxiliary, subject, object and preposition.
-
-    Raises:
-        AttnvizError, TypeError: as `attnviz.trace` does; or a line cannot be read, or the model reads none.
-    """
-    with opened(model, tokenizer) as name:
-        entry = resolve.entry(name)
-        kind = self_attention(entry)
-        every = syntax.bundled() if sentences is None else syntax.parse(_one_text(sentences, "sentences"))
-        *_, last = syntax.measure(every, reader(entry, loading.load(name)), kind)
-    need_some(last.found.sentences, "sentences", last.found.unread)
-    return last.found
+        *_, last = measure([one], Corpus.from_text(text, "the examples"), name)
+    scores = last.found[one.name]
+    need_some(scores.examples, "examples", scores.reasons)
+    return scores
 
 
 def _one_text(given: object, name: str) -> str:

@@ -21,7 +21,13 @@ MOST_BROKEN = 0.1
 MOST_MEGABYTES = 8
 """The largest file that somebody may upload."""
 
+MAX_CHARACTERS = 200_000
+"""The longest text of annotated examples."""
+
+NOT_UTF_8 = "This line holds bytes that are not UTF-8. Save the file as UTF-8 to keep it."
+
 _CHUNK = 1 << 16
+_SENTENCES = Path(__file__).with_name("sentences.txt")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -112,6 +118,28 @@ class Corpus:
 
     def __iter__(self) -> Iterator[str]:
         return lines_of(self.source)
+
+    @property
+    def text(self) -> str:
+        """The whole text, for those that are not read line by line.
+
+        Raises:
+            AttnvizError: it has more than `MAX_CHARACTERS`, or a line is not in UTF-8.
+        """
+        lines, length = [], 0
+        for number, line in enumerate(self, 1):
+            length += len(line)
+            if broken(line):
+                raise AttnvizError(f"Line {number} of {quoted(self.name)}: {NOT_UTF_8}")
+            if length > MAX_CHARACTERS:
+                raise AttnvizError(f"{quoted(self.name)} has more than {MAX_CHARACTERS:,} characters.")
+            lines.append(line)
+        return "\n".join(lines)
+
+
+def bundled() -> str:
+    """The sentences that ship with attnviz, of our own writing, one a line."""
+    return _SENTENCES.read_text("utf-8")
 
 
 def lines_of(source: Source) -> Iterator[str]:

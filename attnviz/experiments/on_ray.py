@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial, reduce
-from operator import add
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar
 
 from attnviz.errors import AttnvizError
-from attnviz.experiments.behaviour import BehaviourFindings, Counted, Engine, Measure, Part, measure_part
 from attnviz.importing import need_extra
 
 Given = TypeVar("Given")
@@ -29,10 +26,12 @@ _AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold
 _MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
 
 
-def on_ray(workers: int, address: str = HERE) -> Engine:
-    """An engine of so many actors, each with a model of its own and one processor.
+def share(
+    workers: int, address: str = HERE
+) -> Callable[[Callable[[Given], Done], Iterator[Given]], Iterator[Done]]:
+    """Return a `map` by so many actors, each with one processor, in the order in which they are done.
 
-    Nothing is told to Ray's makers, no dashboard is served, and unless an address is given nothing listens to
+    Nothing is sent to Ray's makers, no dashboard is served, and unless an address is given nothing listens to
     other machines.
 
     Args:
@@ -42,14 +41,6 @@ def on_ray(workers: int, address: str = HERE) -> Engine:
         AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
             not room for so many actors.
     """
-    shared = share(workers, address)
-    return lambda parts, model, measures: shared(partial(counted, model, measures), parts)
-
-
-def share(
-    workers: int, address: str = HERE
-) -> Callable[[Callable[[Given], Done], Iterator[Given]], Iterator[Done]]:
-    """`map` by so many actors, in the order in which they are done; arguments and errors as `on_ray`."""
     ray = imported(address)
 
     def shared(work: Callable[[Given], Done], given: Iterator[Given]) -> Iterator[Done]:
@@ -60,12 +51,6 @@ def share(
             ray.shutdown()
 
     return shared
-
-
-def counted(model: str, measures: Mapping[str, Measure], part: Part) -> Counted:
-    """All that is found in one part."""
-    found: BehaviourFindings = reduce(add, measure_part(part, model, measures))
-    return Counted(found, part.number)
 
 
 def imported(address: str) -> ModuleType:

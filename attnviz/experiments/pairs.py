@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.corpus import refuse_other_files
 from attnviz.text import joined
 
 FILE = Path(__file__).with_name("pairs.txt")
@@ -20,17 +18,11 @@ FILE = Path(__file__).with_name("pairs.txt")
 MOST_PAIRS = 1_000
 """The most pairs of one file."""
 
-MOST_MEGABYTES = 1
-"""The largest file of pairs that somebody may upload."""
-
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
 """A pair as it is written."""
 
-_FOR_EXAMPLE = f" For example: {EXAMPLE}"
-_FAMOUS = "famous:"
+_LIKE = f"For example: {EXAMPLE}"
 _MARKED = re.compile(r"(\[[^\[\]]*\]|\*[^*]*\*|\{[^{}]*\})")
-_WORD = re.compile(r"\w+|[^\w\s]")
-_MOST_LISTED = 5  # wrong lines that one message names
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +43,8 @@ class SentenceOfPair:
     right: int
     deciding: Span
 
-    @property
-    def nearest(self) -> int:
-        """Which candidate stands nearer to the pronoun, 0 or 1."""
-        far, near = (
-            max(self.pronoun.start - each.end, each.start - self.pronoun.end) for each in self.candidates
-        )
-        return int(near <= far)
-
     def word(self, span: Span) -> str:
-        """What stands there."""
+        """The characters there."""
         return self.text[span.start : span.end]
 
 
@@ -70,18 +54,14 @@ class Pair:
 
     Attributes:
         readings: the two sentences.
-        famous: whether it is well known.
     """
 
     readings: tuple[SentenceOfPair, SentenceOfPair]
-    famous: bool = False
 
     @property
-    def candidates(self) -> tuple[str, str]:
-        """The two words; if they are the same, "dog#1" and "dog#2"."""
-        reading = self.readings[0]
-        first, second = (reading.word(each) for each in reading.candidates)
-        return (f"{first}#1", f"{second}#2") if first == second else (first, second)
+    def text(self) -> str:
+        """Both sentences."""
+        return " / ".join(reading.text for reading in self.readings)
 
 
 @cache
@@ -90,41 +70,12 @@ def bundled() -> tuple[Pair, ...]:
     return parse(FILE.read_text("utf-8"))
 
 
-def read(file: Path) -> tuple[Pair, ...]:
-    """The pairs of a file.
-
-    Raises:
-        AttnvizError: it is no text in UTF-8, or a line cannot be read; the message names the lines.
-        OSError: it cannot be opened.
-    """
-    return parse(decoded(file.read_bytes(), file.name))
-
-
-def decoded(content: bytes, name: str) -> str:
-    """The text of a file of pairs.
-
-    Raises:
-        AttnvizError: it is no text, not in UTF-8, or larger than `MOST_MEGABYTES`; the message tells.
-    """
-    refuse_other_files(content, name, MOST_MEGABYTES)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise AttnvizError(
-            f"Line {line} of {quoted(name)} is not UTF-8. Save the file as text in UTF-8 and try again."
-        ) from error
-
-
 def parse(text: str) -> tuple[Pair, ...]:
     """The pairs that are written there, as `pairs.txt` is.
 
     Raises:
-        AttnvizError: there are none or too many, or lines cannot be read; the message names them.
+        AttnvizError: there are none or too many, or a line cannot be read, and the message names it.
     """
-    pairs: list[Pair] = []
-    known: dict[tuple[str, ...], int] = {}
-    wrong: list[str] = []
     lines = [
         (number, written)
         for number, line in enumerate(text.splitlines(), 1)
@@ -132,111 +83,37 @@ def parse(text: str) -> tuple[Pair, ...]:
     ]
     if len(lines) > MOST_PAIRS:  # before they are read, which takes long
         raise AttnvizError(f"There are {len(lines):,} pairs; at most {MOST_PAIRS:,} can be read at once.")
+    if not lines:
+        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
+    found: dict[str, Pair] = {}
     for number, written in lines:
         try:
             pair = _pair(written)
         except AttnvizError as error:
-            wrong.append(f"Line {number}: {error}")
-            continue
-        texts = tuple(sorted(reading.text for reading in pair.readings))
-        if texts in known:
-            wrong.append(f"Line {number}: this is the pair of line {known[texts]} again. Delete one of them.")
-            continue
-        known[texts] = number
-        pairs.append(pair)
-    if wrong:
-        more = len(wrong) - _MOST_LISTED
-        told = [*wrong[:_MOST_LISTED], *([f"{more} more lines cannot be read."] if more > 0 else [])]
-        first, example, others = " ".join(told).partition(_FOR_EXAMPLE)  # which is given once
-        raise AttnvizError(first + example + others.replace(_FOR_EXAMPLE, ""))
-    if not pairs:
-        raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
-    return tuple(pairs)
-
-
-def typed(text: str, other: str, pronoun: Span, meant: tuple[Span, Span]) -> Pair:
-    """The pair of two sentences, of which the words of the first were chosen.
-
-    Args:
-        pronoun: where the pronoun stands in the first one.
-        meant: where, in the first one, the word stands that it means in the first sentence, and the one that
-            it means in the second.
-
-    Raises:
-        AttnvizError: the sentences have the same words, or differ in one of these, or two of these are one.
-    """
-    words, others = (list(_WORD.finditer(each)) for each in (text, other))
-    one, two = [each[0] for each in words], [each[0] for each in others]
-    if one == two:  # spaces decide nothing
-        raise AttnvizError("The two sentences are the same. Change what decides what the pronoun means.")
-    if len({pronoun, *meant}) < 3:
-        raise AttnvizError("The pronoun and the two words that it could mean must be three different tokens.")
-    same = SequenceMatcher(None, one, two, autojunk=False)
-    places = {
-        words[block.a + nth].span(): Span(*others[block.b + nth].span())
-        for block in same.get_matching_blocks()
-        for nth in range(block.size)
-    }
-    first, second = sorted(meant)
-    moved = [_moved(each, text, places) for each in (pronoun, first, second)]
-    differ = [each for each in same.get_opcodes() if each[0] != "equal"]
-    right = int(meant[0] == second)
-    return Pair(
-        (
-            SentenceOfPair(
-                text, pronoun, (first, second), right, _around(words, differ[0][1], differ[-1][2])
-            ),
-            SentenceOfPair(
-                other, moved[0], (moved[1], moved[2]), 1 - right, _around(others, differ[0][3], differ[-1][4])
-            ),
-        )
-    )
-
-
-def _moved(span: Span, text: str, places: Mapping[tuple[int, int], Span]) -> Span:
-    """Where the same words stand in the other sentence."""
-    inside = [there for (start, end), there in places.items() if start >= span.start and end <= span.end]
-    if not inside or len(inside) != len(_WORD.findall(text[span.start : span.end])):
-        raise AttnvizError(
-            f"The two sentences differ in {quoted(text[span.start : span.end])}. The pronoun and both words "
-            "that it could mean must stand in both sentences."
-        )
-    return Span(inside[0].start, inside[-1].end)
-
-
-def _around(words: Sequence[re.Match[str]], first: int, behind: int) -> Span:
-    """From the first of these words to the last; of none, the word that follows."""
-    start = min(first, len(words) - 1)
-    return Span(words[start].start(), words[max(behind - 1, start)].end())
+            raise AttnvizError(f"Line {number}: {error}") from error
+        if pair.text in found:
+            raise AttnvizError(f"Line {number}: this pair is there already. Delete one of them.")
+        found[pair.text] = pair
+    return tuple(found.values())
 
 
 def _pair(line: str) -> Pair:
-    famous = line.startswith(_FAMOUS)
-    parts = _MARKED.split(line.removeprefix(_FAMOUS).strip())
-    _check(parts)
-    choices = _choices(next(part for part in parts if part.startswith("{"))[1:-1])
-    names = [part[1:-1].strip() for part in parts if part.startswith("[")]
+    parts = _MARKED.split(line)
+    marked = parts[1::2]
+    order = [part[0] for part in marked if part[0] != "{"]
+    stray = any(sign in part for part in parts[::2] for sign in "[]*{}")
+    filled = all(part[1:-1].strip() for part in marked)
+    if order != ["[", "[", "*"] or len(marked) != 4 or stray or not filled:
+        raise AttnvizError(
+            f"it needs two words in [ ], then a pronoun in * *, and one choice in {{ }}. {_LIKE}"
+        )
+    choices = _choices(next(part for part in marked if part[0] == "{")[1:-1])
+    names = [part[1:-1].strip() for part in marked if part[0] == "["]
     rights = [_which(meaning, names) for _, meaning in choices]
     if rights[0] == rights[1]:
         raise AttnvizError(f"the pronoun stands for {quoted(choices[0][1])} in both sentences.")
     one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, rights, strict=True))
-    return Pair((one, other), famous)
-
-
-def _check(parts: Sequence[str]) -> None:
-    """Whether everything is marked that must be, and nothing else."""
-    wanted = (("[", 2, "two words in [ ]"), ("*", 1, "one pronoun in * *"), ("{", 1, "one choice in { }"))
-    for sign, count, what in wanted:
-        marked = [part for part in parts[1::2] if part.startswith(sign)]
-        if len(marked) != count:
-            raise AttnvizError(f"it needs {what}, and has {len(marked)}.{_FOR_EXAMPLE}")
-        if not all(part[1:-1].strip() for part in marked):
-            raise AttnvizError(f"there is nothing between the {sign} and its end.{_FOR_EXAMPLE}")
-    if [part[0] for part in parts[1::2] if part[0] != "{"] != ["[", "[", "*"]:
-        raise AttnvizError(f"the pronoun must stand behind both words in [ ].{_FOR_EXAMPLE}")
-    stray = next((sign for part in parts[::2] for sign in "[]*{}" if sign in part), None)
-    if stray:
-        raise AttnvizError(f"there is a {stray} without its partner.{_FOR_EXAMPLE}")
+    return Pair((one, other))
 
 
 def _choices(written: str) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -46,7 +48,9 @@ def need_some(read: int, what: str, unread: Sequence[SkippedSentence]) -> None:
         AttnvizError: none was read.
     """
     if not read:
-        raise AttnvizError(f"The model can read none of the {what}. {unread[0].why}")
+        raise AttnvizError(
+            " ".join([f"The model can read none of the {what}.", *(e.why for e in unread[:1])])
+        )
 
 
 def reader(entry: Entry, model: Model) -> Callable[[str], Trace]:
@@ -73,3 +77,15 @@ def self_attention(entry: Entry) -> Kind:
     if not entry.reads:
         raise ModelNotSupported("This model reads no sentences. Choose one that does.")
     return "encoder" if "encoder" in entry.kinds else "decoder"
+
+
+def return_freed_memory() -> None:
+    """Hand back what has been freed; only where the C library is glibc, elsewhere nothing.
+
+    Tensors of many sizes leave gaps between them. glibc keeps these for later, and a process that reads
+    sentences of ever other lengths would seem to grow without end.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -25,10 +25,15 @@ from attnviz.capture import loading
 from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.states import hearing
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.behaviour import return_freed_memory
 from attnviz.experiments.corpus import Corpus, broken
 from attnviz.experiments.progress import Progress
-from attnviz.experiments.sentences import SkippedSentence, need_some, reader, self_attention
+from attnviz.experiments.sentences import (
+    SkippedSentence,
+    need_some,
+    reader,
+    return_freed_memory,
+    self_attention,
+)
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural

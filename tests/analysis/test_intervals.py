@@ -1,14 +1,14 @@
 """Intervals against the test that they invert, and luck against games that are played out."""
 
-from itertools import product
-from math import comb, isclose, sqrt
+from math import comb, isclose, isnan, sqrt
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.intervals import chance_of_as_many, expected_best, wilson
+from attnviz.analysis.intervals import chance_of_as_many, of_mean, wilson
 
 
 def rejects(share: float, right: int, total: int, z: float) -> bool:
@@ -49,19 +49,15 @@ def test_no_answers_say_nothing_and_impossible_ones_are_refused() -> None:
         wilson(5, 3)
 
 
-def test_the_best_of_guessers_is_that_of_all_games_played_out() -> None:
-    totals, chance = (3, 2, 3), 0.25
-    expected = 0.0
-    for answers in product((0, 1), repeat=sum(totals)):
-        probability = chance ** sum(answers) * (1 - chance) ** (len(answers) - sum(answers))
-        expected += probability * max(sum(answers[:3]), sum(answers[3:5]), sum(answers[5:]))
-    assert isclose(expected_best(totals, chance), expected)
-
-
-def test_one_guesser_is_expected_to_have_its_share_and_none_has_nothing() -> None:
-    assert isclose(expected_best([997], 0.25), 997 / 4)
-    assert expected_best([], 0.5) == 0
-    assert expected_best([0, 0], 0.5) == 0
+def test_the_interval_of_a_mean_holds_it_as_often_as_it_says() -> None:
+    random = np.random.default_rng(0)
+    samples = random.exponential(size=(4_000, 100))
+    held = 0
+    for sample in samples:
+        low, high = of_mean(float(sample.mean()), float(sample.var()), len(sample))
+        held += low <= 1 <= high
+    assert 0.92 < held / len(samples) < 0.96
+    assert all(map(isnan, of_mean(0.5, 0.1, 29)))
 
 
 def test_the_chance_of_as_many_right_answers() -> None:

@@ -9,7 +9,6 @@ import pytest
 from attnviz import analysis
 from attnviz.analysis.behaviour import behaviours
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.divergence import divergences
 from attnviz.errors import InvalidTrace
 from attnviz.trace import Trace
 
@@ -29,13 +28,6 @@ def test_behaviour_is_that_of_all_tokens(tired: Trace) -> None:
         assert one.sentence == other.sentence
         assert np.array_equal(one.score, other.score)
         assert np.array_equal(one.found, other.found)
-
-
-def test_divergence_of_heads_is_that_of_the_corpus_of_one_sentence(tired: Trace) -> None:
-    found = analysis.divergence(tired)
-    assert found.shape == (6, 12, 6, 12)
-    expected = divergences([layer[None] for layer in tired.stack()]).mean
-    assert found[3, 1, 5, 7] == expected[3 * 12 + 1, 5 * 12 + 7] > 0
 
 
 def test_divergence_of_heads_that_look_at_another_text() -> None:

@@ -11,10 +11,10 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 
 from attnviz.app.heads.intervene import patched
-from attnviz.app.heads.pronouns import computing
+from attnviz.app.heads.score import results
 from attnviz.app.jobs import JOBS, Jobs
 from attnviz.capture import loading
-from attnviz.experiments import behaviour, pairs, syntax
+from attnviz.experiments import corpus, grammar, pairs, pronouns
 from attnviz.models import allowed
 from tests.app.shown import SECONDS
 
@@ -55,11 +55,12 @@ def _nobody_watches_any_more() -> Iterator[None]:
 @pytest.fixture
 def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages that read bundled texts read how these begin, and find nothing that others computed."""
-    few, lines, annotated = pairs.bundled()[:1], behaviour.bundled().splitlines()[:9], syntax.bundled()[:3]
+    few, lines = pairs.bundled()[:1], corpus.bundled().splitlines()[:9]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
-    monkeypatch.setattr(behaviour, "bundled", lambda: "\n".join(lines))
-    monkeypatch.setattr(syntax, "bundled", lambda: annotated)
-    monkeypatch.setattr(computing, "JOBS", Jobs())
+    monkeypatch.setattr(corpus, "bundled", lambda: "\n".join(lines))
+    monkeypatch.setattr(pronouns.PronounSource, "bundled", lambda _: pairs.EXAMPLE)
+    monkeypatch.setattr(grammar.GrammarSource, "bundled", lambda source: source.example)
+    monkeypatch.setattr(results, "JOBS", Jobs())
     monkeypatch.setattr(patched, "pairs_for", unwrap(patched.pairs_for))  # which keeps what it has read
 
 

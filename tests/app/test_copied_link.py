@@ -19,14 +19,12 @@ KINDS = (
 # By which links each page is opened: together they let it draw all that it has.
 OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("explore", {"text": "The cat sat.", "other": "The dog sat."}),
-    ("behaviour", {}),
     ("beyond_weights", {}),
     ("compare", {"text": "The cat sat.", "other": "The dog sat."}),
     ("intervene", {"edits": "encoder 2-1 9 >7"}),
     ("find", {}),
     ("plane", {}),
-    ("pronouns", {}),
-    ("grammar", {}),
+    ("score_heads", {}),
     ("weighted_average", {"scoring": "Additive"}),
     ("scale", {}),
     ("query_key_value", {}),
@@ -58,7 +56,6 @@ PICKED = {
     "reader": "A hound slept.",
     "prompt": "Emma and Ben were friends.",
     "said_twice": "lamp key map",
-    "read_with": "It slept.",
     "replacement": "cat",
 }
 

@@ -19,14 +19,12 @@ OTHER = {"other": SENTENCE.replace("tired", "narrow")}
 # By which link each page shows one.
 SHOWN: dict[str, Mapping[str, str]] = {
     "explore": READ,
-    "behaviour": READ,
     "beyond_weights": READ,
     "compare": {**READ, **OTHER},
     "intervene": READ,
     "find": READ,
     "plane": READ,
-    "pronouns": {"model": TAUGHT},
-    "grammar": {"model": TAUGHT},
+    "score_heads": {"model": TAUGHT},
     "query_key_value": {"open": NOT_SHOWN, "six_steps_of": "Translator: French reads English"},
     "cross_attention": {"open": "The same, trained for it"},
     "translate": {},

@@ -47,11 +47,10 @@ def test_every_name_of_a_head_is_a_link_to_that_head(page: str) -> None:
 @pytest.mark.parametrize(
     ("page", "brought"),
     [
-        ("behaviour", {"text": "A cat sat.", "model": "minilm"}),
+        ("score_heads", {"text": "A cat sat.", "model": "minilm"}),
         ("compare", {"text": "A cat sat.", "other": "A dog sat."}),
         ("masks", {"text": "A cat sat."}),
         ("translate", {"english": "The cat was tired."}),
-        ("grammar", {}),
     ],
 )
 def test_a_name_opens_its_head_with_what_the_page_reads(page: str, brought: dict[str, str]) -> None:

@@ -80,8 +80,7 @@ IN_VAIN = {
         "hide": "maybe",
     },
     "plane": {"keeps": "everything", "hide": "maybe", "layer": "inf", "head": "-1e999", "query": "77 xyz"},
-    "pronouns": {"layer": "99", "cases": "nothing", "head": "x"},
-    "grammar": {"layer": "99", "cases": "nothing", "relation": "Poems", "head": "x"},
+    "score_heads": {"layer": "99", "test": "Poems", "source": "nowhere", "head": "x"},
     "weighted_average": {
         "scoring": "Fuzzy",
         "softmax_temperature": "hot",

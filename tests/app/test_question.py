@@ -94,7 +94,7 @@ def test_at_the_bounds_it_is_asked_in_one_line() -> None:
     assert checked(" Who\n  is *it*? ", [" the\tdog ", "b"]) == ("Who is *it*?", ["the dog", "b"])
 
 
-@pytest.mark.parametrize("page", ["behaviour", "images"])
+@pytest.mark.parametrize("page", ["score_heads", "images"])
 def test_a_page_that_asks_nothing_itself_asks_it_until_it_is_emptied(page: str) -> None:
     app = visit(page, ASKED)
     assert sent(app, "room_bar")["question"]["right"] == 1

@@ -80,11 +80,10 @@ def test_a_head_s_file_also_has_the_beginning_of_the_sentence() -> None:
 
 
 TABLES = {
-    "behaviour": "attnviz-minilm-behaviour-A-cat-sat-down-since-it-was-very.csv",
     "beyond_weights": "attnviz-minilm-head2-3-beyond-weights-A-cat-sat-down-since-it-was-very.csv",
     "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was-very.csv",
     "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was-very.csv",
-    "pronouns": "attnviz-minilm-pronouns.csv",  # of all heads, on sentences of ours
+    "score_heads": "attnviz-minilm-scores-previous-token.csv",
 }
 
 

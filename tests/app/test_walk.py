@@ -19,14 +19,12 @@ SENTENCES = {
 # One choice of each page, made by hand: what only this page has, where it has such a thing.
 CHOSEN: dict[str, tuple[str, str, object]] = {
     "explore": ("text_input", "other", "The cat sat because it was angry."),
-    "behaviour": ("selectbox", "rule", "first"),
     "beyond_weights": ("toggle", "special", True),
     "compare": ("segmented_control", "compare", "Two models"),
     "intervene": ("selectbox", "points_at", "3 cat"),
     "find": ("segmented_control", "found_by", "Key"),
     "plane": ("toggle", "hide", True),
-    "pronouns": ("segmented_control", "looks", "The nouns look"),
-    "grammar": ("segmented_control", "relation", "Object"),
+    "score_heads": ("selectbox", "test", "object to verb"),
     "weighted_average": ("select_slider", "softmax_temperature", "0.1"),
     "scale": ("number_input", "vectors_seed", 9999),
     "query_key_value": ("segmented_control", "step_of_six", "3"),

@@ -76,7 +76,6 @@ VIEWS = {
     ),
     "long_distances": View("long_distances?open=Everything", opened=("^Reveal$",)),
     "heads": View("heads"),
-    "grammar": View("grammar?open=Everything", "better than always"),
     "models": View(
         f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
         opened=("^Look$", "Refused families, and why"),
@@ -92,7 +91,7 @@ ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn"),
     *("write", "induction"),
-    *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
+    *("beyond_weights", "compare", "find", "intervene", "plane", "score_heads"),
     "images",
 }
 

@@ -12,11 +12,10 @@ from playwright.sync_api import Locator, Page, Position, expect
 
 import attnviz
 from attnviz.app.examples import OPENING
-from attnviz.app.heads.pronouns.figures import FEW
 from attnviz.experiments import pairs
-from attnviz.experiments.behaviour import bundled
+from attnviz.experiments.corpus import bundled
 from attnviz.trace import Floats
-from tests.browser.explore import NARROW, TIRED, assert_printed, svg
+from tests.browser.explore import TIRED, assert_printed, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -50,21 +49,13 @@ def to_the_first(text: str) -> Floats:
     return np.asarray(forward(text).weights[:, :, 1:-1, 0].mean(axis=-1))
 
 
-def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
+def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
     page: Page, server: Server, tmp_path: Path
 ) -> None:
     lines = (TIRED, "The ferry was late again.", "Bees dance, and bears dance, too.")
-    first_visit(page, server, "behaviour", rule="first", open="All rules of this head")
-    heads = page.get_by_role("grid").get_by_role("gridcell")
-    chosen = page.get_by_role("gridcell", selected=True)
-    expect(chosen).to_have_accessible_name(re.compile(r"Head 4-2: gives "))
-
-    @eventually
-    def shows(values: Floats) -> None:
-        np.testing.assert_allclose(numbers(heads), values.ravel(), atol=1e-4)
-
-    shows(to_the_first(TIRED))
-    page.get_by_role("radio", name="Many sentences").click()
+    first_visit(page, server, "score_heads", test="first token", text=TIRED)
+    heads = page.get_by_role("grid").first.get_by_role("gridcell")
+    expect(heads).to_have_count(72, timeout=COMPUTED_MS)
     page.get_by_role("radio", name="Upload").click()
     upload, alert = page.locator("input[type=file]"), page.get_by_test_id("stAlert")
     picture = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9
@@ -77,59 +68,51 @@ def test_behaviour_of_a_sentence_then_of_many_then_of_a_head(
         expect(alert).to_contain_text(told)
     (tmp_path / "good.txt").write_text("\n".join([*lines, "", "word " * 600]))
     upload.set_input_files(tmp_path / "good.txt")
-    read = page.get_by_text(re.compile("^In 3 sentences, in head "))
-    expect(read).to_be_visible()
-    expect(alert).to_have_count(0)
     mean = np.mean([to_the_first(line) for line in lines], axis=0)
+
+    @eventually
+    def shows(values: Floats) -> None:
+        np.testing.assert_allclose(numbers(heads), values.ravel(), atol=1e-4)
+
     shows(mean)
+    expect(alert).to_have_count(0)
+    expect(page.get_by_text("1 line could not be read")).to_be_visible()
     page.get_by_role("radio", name="Paste").click()
-    type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
-    expect(read).to_be_visible()
+    expect(page.get_by_role("textbox", name="Sentences, one a line")).to_have_value(TIRED)
+    shows(to_the_first(TIRED))
     wait_idle(page)
     everybody_can_use(page)
     page.get_by_role("radio", name="Upload").click()
     expect(page.get_by_text("Still here: good.txt, 5 lines.")).to_be_visible()
-    expect(read).to_be_visible()
 
-    page.get_by_role("gridcell", name="Head 5-6:").click()
-    expect(page.get_by_role("link", name="See whether head 5-6 matters: silence it")).to_be_visible()
-    row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=re.compile(r"^first\b")))
-    expect(row).to_contain_text(f"{100 * mean[4, 5]:.0f} % ±")
-    expect(page).to_have_url(re.compile(r"layer=5&head=6"))
-    named = page.get_by_role("link", name=re.compile(r"^\d-\d+$")).first
-    layer, head = named.inner_text().split("-")
-    named.click()
-    expect(chosen).to_have_accessible_name(re.compile(f"Layer {layer}, head {head}"))
+    page.get_by_role("radio", name="Paste").click()
+    test = page.get_by_role("combobox", name=re.compile("Test"))
+    test.fill("pronoun to noun")
+    test.press("Enter")
+    box = page.get_by_role("textbox", name="Pairs, one a line")
+    expect(box).to_have_value(pairs.EXAMPLE)
+    page.get_by_role("gridcell", name="Head 4-4:").first.click()
+    expect(page).to_have_url(re.compile(r"head=4"))
+    expect(page.get_by_role("gridcell", name="Head 4-2: 100 %").first).to_be_visible()
+    file = save(page, "Save as CSV", tmp_path)
+    assert file.name == "attnviz-minilm-scores-pronoun-to-noun.csv"
+    assert "pronoun to noun" in file.read_text("utf-8")
+    page.get_by_role("link", name="Open head 4-4 in Explore").click()
     wait_idle(page)
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(TIRED)
+    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 4"))
+
+
+def test_the_map_of_scores_is_in_sight_at_once_on_a_phone(page: Page, server: Server) -> None:
+    page.set_viewport_size(PHONE)
+    first_visit(page, server, "score_heads", test="object to verb")
+    head = page.get_by_role("grid").first.get_by_role("gridcell", name="Head 1-1:")
+    expect(head).to_be_in_viewport(timeout=COMPUTED_MS)
+    wait_idle(page)
+    everybody_can_use(page)
 
 
 # Do the weights tell the story?
-
-
-def test_behaviour_where_a_head_does_most_by_attention_and_by_silencing_it(
-    page: Page, server: Server
-) -> None:
-    lines = (TIRED, "The ferry was late again.", f"{HOSTILE} said the cat.")
-    first_visit(page, server, "behaviour", on="Many sentences", source="Paste", open="Where it does most")
-    type_into(page, "Sentences, one a line", "\n".join(lines), "Control+Enter")
-    start = page.get_by_role("button", name="Look through 3 sentences")
-    expect(start).to_be_visible(timeout=COMPUTED_MS)
-    wait_idle(page)  # what stands above comes later, and moves it
-    start.click()
-    explore = page.get_by_role("link", name="Open on Explore")
-    expect(explore).to_have_count(3, timeout=COMPUTED_MS)
-    page.get_by_role("radio", name="Largest change when silenced").click()
-    told = page.get_by_role("paragraph").filter(
-        has_text=re.compile(r"without the head, the output turns by \d")
-    )
-    expect(told).to_have_count(3, timeout=COMPUTED_MS)
-    expect(page).to_have_url(re.compile(r"strongest=Largest\+change\+when\+silenced"))
-    wait_idle(page)
-    everybody_can_use(page)
-    explore.first.click()
-    expect(page).not_to_have_url(re.compile("behaviour"))
-    wait_idle(page)
-    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
 
 
 def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
@@ -499,56 +482,6 @@ def test_plane_of_all_heads_opens_the_head_that_is_clicked(page: Page, server: S
     page.get_by_role("gridcell", name=re.compile(r"Layer 4, head 7.*keeps \d+ % of the variance")).click()
     expect(page).to_have_url(re.compile("head=7"))
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 7"))
-
-
-# Which head resolves the pronoun?
-
-
-def test_pronouns_from_the_map_to_a_pair_on_explore(page: Page, server: Server) -> None:
-    main = first_visit(page, server, "pronouns", layer=4, head=2, pairs="Paste pairs", open="Everything")
-    written = [line for line in pairs.FILE.read_text("utf-8").splitlines() if "{" in line and line[0] != "#"]
-    type_into(page, "Pairs", "\n".join(written[:FEW]), "Control+Enter")
-    cell = page.get_by_role("gridcell", name=re.compile(rf"^Head 4-4: \d+ of {FEW} pairs resolved"))
-    expect(cell).to_be_visible(timeout=COMPUTED_MS)
-    wait_idle(page)  # while pairs are read, the lines above the map grow and move it
-    cell.click()
-    expect(page.get_by_role("link", name="See whether head 4-4 matters: silence it")).to_be_visible()
-    expect(page).to_have_url(re.compile("head=4"))
-    page.get_by_role("radio", name="Successes").click()
-    wait_idle(page)
-    for text in (TIRED, NARROW):
-        read = forward(text)
-        row = read.weights[3, 3, read.tokens.index("it")]
-        dog, road = (row[read.tokens.index(noun)] for noun in ("dog", "road"))
-        shares = [f"{100 * each:.0f}" if each >= 0.0995 else f"{100 * each:.1f}" for each in (dog, road)]
-        told = rf"✓ {re.escape(text)} → dog {shares[0]}\s%, road {shares[1]}\s%"
-        expect(main.get_by_text(re.compile(told))).to_be_visible()
-    page.get_by_text(re.compile(r"^All \d+ heads$")).click()
-    everybody_can_use(page)
-    page.get_by_role("link", name="Open this pair on Explore").first.click()
-    expect(page).not_to_have_url(re.compile("pronouns"))
-    wait_idle(page)
-    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(TIRED)
-    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 4"))
-    expect(page.get_by_role("combobox", name=re.compile(r"Query \(looks\)"))).to_have_value("10 it")
-
-
-def test_pronouns_of_ones_own_pair(page: Page, server: Server) -> None:
-    first_visit(
-        page, server, "pronouns", pairs="Paste pairs", open="Your own pair"
-    )  # two of them, which are soon read
-    other, wide = page.get_by_role("textbox", name="Second sentence"), NARROW.replace("narrow", "wide")
-    type_into(page, "Second sentence", f"😀 {HOSTILE}")
-    expect(page.get_by_test_id("stAlert").first).to_contain_text("The two sentences differ in “it”")
-    expect(other).to_have_value(f"😀 {HOSTILE}")
-    type_into(page, "Second sentence", wide)
-    expect(page.get_by_text(re.compile("Head 4-2 (resolves|does not resolve) this pair"))).to_be_visible()
-    page.get_by_role("link", name="Silence head 4-2 here").last.click()
-    expect(page).to_have_url(re.compile("intervene"))
-    expect(page.get_by_text("Head 4-2 is silent.")).to_be_visible()
-    wait_idle(page)
-    assert page.get_by_role("textbox", name="Sentence", exact=True).input_value() in {TIRED, wide}
-    expect(page.get_by_role("combobox", name="Token", exact=True)).to_have_value("10 it")
 
 
 # Where else does a head do this?

@@ -161,8 +161,8 @@ def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, s
 def test_one_step_back_on_a_phone_begins_at_the_top_of_the_page(page: Page, server: Server) -> None:
     page.set_viewport_size(PHONE)
     visit(page, f"{server.url}/heads")
-    page.locator(".st-key-card-behaviour a").click()
-    expect(page).to_have_url(re.compile("/behaviour"))
+    page.locator(".st-key-card-score_heads a").click()
+    expect(page).to_have_url(re.compile("/score_heads"))
     wait_idle(page)
     main = page.get_by_test_id("stMain")
     main.evaluate("one => one.scrollTo(0, one.scrollHeight)")

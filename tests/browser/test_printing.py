@@ -61,7 +61,7 @@ def printed(page: Page) -> float:
 def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
     page.emulate_media(color_scheme="dark")
     for view in (
-        "behaviour?open=All+rules+of+this+head",
+        "beyond_weights?open=Everything",
         "models",
         f"?{urlencode({'view': 'Matrix', 'text': LONG})}",
         "?view=Heatmap",

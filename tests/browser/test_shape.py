@@ -90,7 +90,7 @@ def test_explore_is_short(page: Page, server: Server) -> None:
 
 
 def test_where_the_system_chooses_all_colours_numbers_keep_theirs(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/behaviour")
+    visit(page, f"{server.url}/score_heads")
     page.emulate_media(forced_colors="active")
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")
     cells = page.get_by_role("gridcell")

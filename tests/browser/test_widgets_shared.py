@@ -73,7 +73,6 @@ DRAW: dict[str, Draw] = {
     "arrow": draw("arrow", lambda: arrow.message(arrow.MOVED)),
     "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),
-    "measures": draw("distributions", tables.measures_message),
     "effects": draw("effects", tables.effects_message),
     "encoding": draw("encoding", lambda: tables.encoding_message(position=1, pair=1)),
 }

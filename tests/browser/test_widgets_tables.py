@@ -1,4 +1,4 @@
-"""Widgets whose numbers stand in rows and columns: the map of heads, effects, measures, and an encoding."""
+"""Widgets whose numbers stand in rows and columns: the map of heads, effects, and an encoding."""
 
 from typing import Any
 
@@ -7,10 +7,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
-from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.learn.cause.tried import effects
 from attnviz.app.learn.positions.encoding import encoding
-from tests.browser.visit import box_of, middle
+from tests.browser.visit import box_of
 from tests.browser.widgets import Widgets, sent_by
 
 # The map of heads
@@ -88,57 +87,6 @@ def test_a_diverging_scale_has_the_ground_at_zero_and_one_colour_on_each_side(wi
 def test_as_many_texts_as_heads() -> None:
     with pytest.raises(ValueError, match="14 texts for 3 × 5 heads"):
         map_message(texts=TEXTS[:-1])
-
-
-# Measures, each with its bars
-
-ROWS = [
-    Measured(
-        "previous",
-        "the token before",
-        0.75,
-        0.25,
-        [0.0, 0.25, 0.75, 0.0],
-        "75 % ± 8",
-        "of what goes to words; 20 % of its attention",
-        "25 %",
-        ("0", "100 %"),
-        chosen=True,
-    ),
-    Measured("<b>", "<i>", 1.5, 0.0, [], "60.0 tokens", "", "< 1 %", ("0", "40+")),
-    Measured("broad", "how evenly", 0.0, 1.0, [1.0, 0.0], "0 %", "", "100 %", ("0", "40+")),
-]
-
-
-def measures_message() -> dict[str, Any]:
-    return sent_by(
-        distributions, "rules", ROWS, heading="How they score", caption="Dashed: even attention.", about="a"
-    )
-
-
-def along(mark: Locator, picture: Locator) -> float:
-    """Where a mark stands on its picture, 0 to 1."""
-    whole = box_of(picture)
-    return (middle(mark)[0] - whole["x"]) / whole["width"]
-
-
-def test_rows_marks_and_bars(widgets: Widgets) -> None:
-    widgets.mount("distributions", measures_message(), width=700)
-    rows = widgets.page.get_by_role("row")
-    # The axis is written below the last row that has it.
-    assert [" ".join(row.inner_text().split()) for row in rows.all()[1:]] == [
-        "previous the token before 75 % ± 8 of what goes to words; 20 % of its attention 25 % 0 100 %",
-        "<b> <i> 60.0 tokens < 1 %",
-        "broad how evenly 0 % 100 % 0 40+",
-    ]
-    expect(widgets.page.locator("tr.chosen")).to_have_count(1)
-    first = rows.nth(1)
-    assert along(first.locator(".at"), first.locator(".axis")) == pytest.approx(0.75, abs=0.02)
-    assert along(first.locator(".baseline"), first.locator(".axis")) == pytest.approx(0.25, abs=0.02)
-    heights = [float(bar.get_attribute("height") or "nan") for bar in first.locator("rect").all()]
-    assert heights[2] == pytest.approx(3 * heights[1])
-    # What is beyond the axis stands at its end.
-    assert along(rows.nth(2).locator(".at"), rows.nth(2).locator(".axis")) == pytest.approx(1, abs=0.02)
 
 
 # Weights and effects, side by side

@@ -308,7 +308,8 @@ def test_a_full_disk_and_ctrl_c_end_without_a_traceback(
         (["trace", "--fast"], "No such option: --fast"),
         (["trace", "-f"], "No such option: -f"),
         (["trace", "a dog", "--fast"], "Error: No such option: --fast"),
-        (["pronouns", "--looks", "away"], "'away' is not one of 'pronoun', 'nouns'"),
+        (["heads", "--engine", "steam"], "'steam' is not one of 'local', 'ray'"),
+        (["heads", "--top", "0"], "0 is not in the range x>=1"),
     ],
 )
 def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: str) -> None:
@@ -325,7 +326,7 @@ def test_asking_for_help_waits_for_no_model() -> None:
     assert " torch\n" not in answer.stderr
 
 
-@pytest.mark.parametrize("command", ["trace", "report", "heads", "index", "pronouns", "relations"])
+@pytest.mark.parametrize("command", ["trace", "report", "heads", "index"])
 def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     command: str, refuse: Say, tmp_path: Path
 ) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText
-from attnviz.experiments import pairs
-from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
+from attnviz.experiments.corpus import MAX_CHARACTERS, MOST_MEGABYTES, Corpus
 
 ENDS = "one\n\r\n\ntwo\rthree\r\n  \nfour\u2028still four\x0c"
 
@@ -59,9 +58,9 @@ def test_an_upload_is_bounded_whatever_program_sends_it() -> None:
     assert Corpus.from_bytes(b"a" * most, "x").lines == 1
     with pytest.raises(UnreadableText, match="“x” is larger than 8 MB"):
         Corpus.from_bytes(b"a" * (most + 1), "x")
-    assert pairs.decoded(b"a" * 2**20, "x")
-    with pytest.raises(UnreadableText, match="“x” is larger than 1 MB"):
-        pairs.decoded(b"a" * (2**20 + 1), "x")
+    long = Corpus.from_text("a" * (MAX_CHARACTERS + 1), "x")
+    with pytest.raises(AttnvizError, match="“x” has more than 200,000 characters"):
+        _ = long.text
 
 
 def test_texts_without_a_sentence_or_with_too_many_are_refused() -> None:

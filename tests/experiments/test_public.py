@@ -16,7 +16,6 @@ from attnviz.experiments.pairs import EXAMPLE
 from tests.capture.by_transformers import own_tokenizer
 from tests.capture.tiny import SENTENCE, FolderOf
 
-PAIR = "The [hen] {bit > fox | fled > hen} the [fox] so *it* cried."  # for a model that looks only back, too
 RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner the#1>dog"
 
 
@@ -30,8 +29,10 @@ RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner t
         ),
         (lambda **of: experiments.gradients(SENTENCE, place=3, **of), lambda found: found.words_times),
         (lambda **of: experiments.occlusion(SENTENCE, place=3, **of), lambda found: found.turned),
-        (lambda **of: experiments.pronouns(pairs=PAIR, **of), lambda found: found.weights),
-        (lambda **of: experiments.relations(sentences=RELATIONS, **of), lambda found: found.hits),
+        (
+            lambda **of: experiments.score_heads("object to verb", examples=RELATIONS, **of),
+            lambda found: found.weight,
+        ),
     ],
     ids=experiments.__all__,
 )
@@ -88,17 +89,21 @@ def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of:
         ask([1, 2], "translator")
 
 
-def test_pairs_and_sentences_are_one_text_each() -> None:
-    with pytest.raises(TypeError, match="pairs must be one str, not list"):
-        experiments.pronouns(pairs=[EXAMPLE])  # type: ignore[arg-type]  # this is what must fail
+def test_examples_are_one_text() -> None:
+    with pytest.raises(TypeError, match="examples must be one str, not list"):
+        experiments.score_heads("pronoun to noun", examples=[EXAMPLE])  # type: ignore[arg-type]
     with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
-        experiments.relations(sentences="  object road>cross")
-    with pytest.raises(AttnvizError, match=r"There are no sentences here\. Write each on a line"):
-        experiments.relations(sentences="")
+        experiments.score_heads("object to verb", examples="  object road>cross")
+    with pytest.raises(AttnvizError, match=r"There is no sentence in “the examples”"):
+        experiments.score_heads("next token", examples="")
+    with pytest.raises(AttnvizError, match="“dance” is no test of heads"):
+        experiments.score_heads("dance")
 
 
 def test_what_a_model_can_read_nothing_of_is_told(folder_of: FolderOf) -> None:
-    with pytest.raises(AttnvizError, match=r"can read none of the pairs\. This model looks only back"):
-        experiments.pronouns(folder_of("gpt2"), pairs=EXAMPLE)
-    with pytest.raises(AttnvizError, match=r"can read none of the sentences\. .*wombat"):
-        experiments.relations("translator", sentences="A wombat .\n  determiner A>wombat")
+    with pytest.raises(AttnvizError, match=r"can read none of the examples\. This model attends only to"):
+        experiments.score_heads("pronoun to noun", folder_of("gpt2"), examples=EXAMPLE)
+    with pytest.raises(AttnvizError, match=r"can read none of the examples\. .*wombat"):
+        experiments.score_heads(
+            "determiner to noun", "translator", examples="A wombat .\n  determiner A>wombat"
+        )

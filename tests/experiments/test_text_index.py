@@ -18,8 +18,7 @@ from attnviz.analysis.words import classes
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
 from attnviz.experiments import on_ray, text_index
-from attnviz.experiments.behaviour import bundled
-from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.corpus import Corpus, bundled
 from attnviz.experiments.neighbours import Search
 from attnviz.experiments.text_index import TextIndex, index, opened
 from attnviz.models import resolve

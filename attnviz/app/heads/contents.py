@@ -6,30 +6,15 @@ import streamlit as st
 
 from attnviz.app import cards
 from attnviz.app.cards import Card
-from attnviz.experiments import pairs
 
 TOOLS = (
     Card(
-        "behaviour",
-        "What does each head do?",
-        "Previous word, next word, separator, broad or focused: each head on your sentence, and on hundreds.",
-        "Behaviour",
-        ":material/monitoring:",
-    ),
-    Card(
-        "pronouns",
-        "Which head resolves the pronoun?",
-        f"All heads on {len(pairs.bundled())} pairs of sentences: how often each is right, and on what it "
-        "fails.",
-        "Pronouns",
-        ":material/rule:",
-    ),
-    Card(
-        "grammar",
-        "Which head knows the grammar?",
-        "Which head finds the subject of a verb, or the noun of *the*: each beside the best fixed distance.",
-        "Grammar",
-        ":material/account_tree:",
+        "score_heads",
+        "Score heads: which head does what?",
+        "Previous or next token, pronouns, grammatical relations: all heads scored on many examples, beside "
+        "a baseline.",
+        "Score heads",
+        ":material/leaderboard:",
     ),
     Card(
         "compare",

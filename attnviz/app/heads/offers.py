@@ -12,7 +12,7 @@ from attnviz.text import head_name
 from attnviz.trace import Kind
 
 _ANSWERS = {
-    "behaviour": "What else does head {} do?",
+    "score_heads": "What else does head {} do?",
     "intervene": "See whether head {} matters: silence it",
     "plane": "Queries and keys of head {} in a plane",
     "find": "Where else does head {} do this?",
@@ -20,13 +20,11 @@ _ANSWERS = {
 """What a tool answers about one head."""
 
 NEXT = {
-    "explore": ("intervene", "behaviour", "plane", "find"),
-    "behaviour": ("intervene", "find"),
-    "pronouns": ("intervene", "behaviour"),
-    "grammar": ("intervene", "behaviour"),
-    "compare": ("intervene", "behaviour"),
-    "find": ("intervene", "behaviour"),
-    "intervene": ("behaviour", "find"),
+    "explore": ("intervene", "score_heads", "plane", "find"),
+    "score_heads": ("intervene", "find"),
+    "compare": ("intervene", "score_heads"),
+    "find": ("intervene", "score_heads"),
+    "intervene": ("score_heads", "find"),
 }
 """From a page to the tools that go on from what it finds."""
 

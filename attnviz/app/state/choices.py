@@ -13,11 +13,10 @@ def _on(*pages: str) -> frozenset[str]:
 
 
 _EXPLORE, _IMAGES = _on("explore"), _on("images")
-_TOOLS = _on("behaviour", "beyond_weights", "compare", "find", "grammar", "intervene", "plane", "pronouns")
-_OF_ONE_KIND = _TOOLS - _on("find", "grammar", "pronouns")
-_BEHAVIOUR, _BEYOND_WEIGHTS, _COMPARE = _on("behaviour"), _on("beyond_weights"), _on("compare")
-_FIND, _GRAMMAR, _INTERVENE = _on("find"), _on("grammar"), _on("intervene")
-_PLANE, _PRONOUNS = _on("plane"), _on("pronouns")
+_TOOLS = _on("beyond_weights", "compare", "find", "intervene", "plane", "score_heads")
+_OF_ONE_KIND = _TOOLS - _on("find", "score_heads")
+_BEYOND_WEIGHTS, _COMPARE, _SCORE_HEADS = _on("beyond_weights"), _on("compare"), _on("score_heads")
+_FIND, _INTERVENE, _PLANE = _on("find"), _on("intervene"), _on("plane")
 
 _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many_heads")
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
@@ -34,7 +33,7 @@ _INDEXES = _on("learn", "heads")
 TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS | _INDEXES, copied=False, carried=True)
 
 # Of the sections below the picture, the one that is open.
-OPEN = OneOf(name="open", pages=LESSONS | _TOOLS | _on("models", "classroom"))
+OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))
 
 # A question of the teacher's own.
 _ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _IMAGES
@@ -46,7 +45,7 @@ RIGHT = OneOf(name="right", pages=_ASKED_ON)
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
 KIND = OneOf(name="kind", pages=_EXPLORE | _OF_ONE_KIND, carried=True)
 TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
-OTHER = Text(name="other", pages=_EXPLORE | _COMPARE | _PRONOUNS, always=True, carried=True)
+OTHER = Text(name="other", pages=_EXPLORE | _COMPARE, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
@@ -54,7 +53,6 @@ PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
 ENGLISH = Text(name="english", pages=_TRANSLATED | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
-READ_WITH = Text(name="read_with", pages=_BEHAVIOUR)
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_IMAGES)
 ROOM = Text(name="room", pages=_on("classroom"))
@@ -90,10 +88,9 @@ TOP_P = Real(name="top_p", pages=_WRITING, least=0.01, most=1.0, default=1.0, st
 SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
 
 # Heads at work.
-WATCHED_ON = OneOf(name="on", pages=_BEHAVIOUR | _PLANE)
-SOURCE = OneOf(name="source", pages=_BEHAVIOUR | _FIND | _PLANE)
-STRONGEST = OneOf(name="strongest", pages=_BEHAVIOUR)
-RULE = OneOf(name="rule", pages=_BEHAVIOUR)
+WATCHED_ON = OneOf(name="on", pages=_PLANE)
+SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND | _PLANE)
+TEST = OneOf(name="test", pages=_SCORE_HEADS)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 SPECIAL = Flag(name="special", pages=_BEYOND_WEIGHTS)
 ITSELF = Flag(name="itself", pages=_BEYOND_WEIGHTS)
@@ -120,16 +117,6 @@ KEEPS = OneOf(name="keeps", pages=_PLANE)
 COLOURED = OneOf(name="coloured", pages=_PLANE)
 SCALED = Flag(name="scaled", pages=_PLANE)
 AREA = Text(name="area", pages=_PLANE)
-PAIRS = OneOf(name="pairs", pages=_PRONOUNS)
-WHO_LOOKS = OneOf(name="looks", pages=_PRONOUNS)
-CASES = OneOf(name="cases", pages=_PRONOUNS | _GRAMMAR)
-FIRST_MEANT = Token(name="first_meant", pages=_PRONOUNS)
-SECOND_MEANT = Token(name="second_meant", pages=_PRONOUNS)
-DIRECTION = OneOf(
-    name="direction",
-    pages=_GRAMMAR,
-)
-RELATION = OneOf(name="relation", pages=_GRAMMAR)
 
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz import experiments
 from attnviz.app.heads.find import indexes, listed
-from attnviz.app.heads.pronouns.figures import interval, rate
+from attnviz.app.heads.find.figures import interval, rate
 from attnviz.experiments import text_index
 from attnviz.experiments.corpus import Corpus
 from attnviz.text import percent

@@ -11,10 +11,9 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import caches, markdown
 from attnviz.app.caches import cached, named
-from attnviz.app.heads.behaviour import texts
+from attnviz.app.heads import onward, texts
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.heads.pronouns import onward
-from attnviz.app.heads.pronouns.figures import marked
+from attnviz.app.heads.find.figures import marked
 from attnviz.app.jobs import JOBS, Job
 from attnviz.app.unfamiliar import unfamiliar
 from attnviz.capture import loading

@@ -9,10 +9,8 @@ import streamlit as st
 from attnviz.app import caches, controls
 from attnviz.app.caches import cached, named
 from attnviz.app.folded import folded, section
-from attnviz.app.heads import choosing
-from attnviz.app.heads.behaviour import texts
+from attnviz.app.heads import choosing, listing, texts
 from attnviz.app.heads.find import indexes, listed, words
-from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.state.choices import ALSO, FOUND_BY, INDEX, SOURCE
 from attnviz.capture import loading

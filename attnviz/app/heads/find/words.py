@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.analysis.words import CLASSES
 from attnviz.app import markdown
 from attnviz.app.heads.choosing import QueryInHead
-from attnviz.app.heads.pronouns.figures import interval, names, rate
+from attnviz.app.heads.find.figures import interval, names, rate
 from attnviz.capture import loading
 from attnviz.experiments.neighbours import MOST, Common, Neighbour, Search
 from attnviz.text import percent, plural

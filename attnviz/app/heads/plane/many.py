@@ -27,10 +27,9 @@ from attnviz.app.caches import cached
 from attnviz.app.components import store
 from attnviz.app.components.atlas import atlas
 from attnviz.app.folded import folded, section
-from attnviz.app.heads import choosing
+from attnviz.app.heads import choosing, listing
 from attnviz.app.heads.find import listed
 from attnviz.app.heads.plane import cloud
-from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
 from attnviz.app.state import link, memory

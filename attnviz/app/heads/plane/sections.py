@@ -25,8 +25,7 @@ from attnviz.app import caches, controls, markdown
 from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
-from attnviz.app.heads import choosing
-from attnviz.app.heads.behaviour import texts
+from attnviz.app.heads import choosing, texts
 from attnviz.app.heads.plane import many
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.page import bar

@@ -1,0 +1,53 @@
+"""The choices of the page: a test of heads, its examples, a model, and the open head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from attnviz.app import controls
+from attnviz.app.heads import choosing, texts
+from attnviz.app.page import bar
+from attnviz.app.state import link
+from attnviz.app.state.choices import SOURCE, TEST, TEXT
+from attnviz.experiments.by_rule import SENTENCES
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.head_tests import TESTS
+from attnviz.experiments.scoring import HeadTest
+from attnviz.experiments.sentences import self_attention
+
+
+@dataclass(frozen=True)
+class TestedHead(choosing.HeadSelection):
+    """The open head, the test, and its examples; none as long as the visitor has given none."""
+
+    test: HeadTest[Any]
+    corpus: Corpus | None
+
+
+def choose() -> TestedHead:
+    """Draw the choices.
+
+    Raises:
+        AttnvizError: the model cannot be used, or the examples are no text, or too long.
+    """
+    with bar():
+        first, second, third = st.columns([5, 3, 4])
+        below = st.container(horizontal=True, vertical_alignment="center")
+    with first:
+        test = TESTS[TEST.select("Test", list(TESTS))]
+    with second:
+        entry = controls.reading_model(offer_own=False)
+    kind = self_attention(entry)
+    with third:
+        layer, head = choosing.head(entry, kind)
+    with below:
+        source = SOURCE.segments("Examples", texts.SOURCES)
+        corpus = texts.corpus(source, test.source) if source == texts.BUNDLED else None
+    if corpus is None:
+        begin = link.said(TEXT) if test.source is SENTENCES else test.source.example
+        corpus = texts.corpus(source, test.source, begin)
+    choosing.unread_sentence(entry)
+    return TestedHead(entry, kind, layer, head, test, corpus)

@@ -1,0 +1,114 @@
+"""What the heads are watched on: the visitor's sentence, or many sentences from three sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.heads import choosing
+from attnviz.app.state import memory
+from attnviz.app.state.choices import SOURCE, WATCHED_ON
+from attnviz.experiments.by_rule import SENTENCES
+from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
+from attnviz.experiments.scoring import Source
+from attnviz.models.catalogue import Entry
+from attnviz.text import plural
+
+SENTENCE, MANY = "Your sentence", "Many sentences"
+BUNDLED, PASTED, UPLOADED = SOURCES = ("Bundled", "Paste", "Upload")
+
+MOST_LINES = 10_000
+"""How many sentences this page reads of one text; the command line reads any number."""
+
+_NOT_IN_THE_LINK = (
+    ":small[The server keeps your text in memory for a while, and never on a disk. A link cannot bring it "
+    "along: whoever opens yours gives a text of their own, or takes the bundled one.]"
+)
+
+
+def choose() -> str:
+    """Draw the choice between one sentence and many; return where those come from, "" for one sentence."""
+    many = WATCHED_ON.segments("What the heads are watched on", (SENTENCE, MANY)) == MANY
+    return SOURCE.segments("Sentences", (BUNDLED, PASTED, UPLOADED)) if many else ""
+
+
+def sentence(source: str, entry: Entry) -> str:
+    """Draw the box for the one sentence; where many are read, it is not seen.
+
+    Raises:
+        AttnvizError: the model cannot read the one sentence.
+    """
+    if not source:
+        return choosing.sentence(entry)
+    choosing.unread_sentence(entry)
+    return ""
+
+
+def corpus(source: str, of: Source[Any] = SENTENCES, first: str = "") -> Corpus | None:
+    """Draw what the source needs; return its text, None as long as the visitor has given none.
+
+    Args:
+        source: one of `SOURCES`.
+        of: the kind of examples.
+        first: the text in the box at first.
+
+    Raises:
+        AttnvizError: it is no text, or too long.
+    """
+    if source == PASTED:
+        return _pasted(of, first)
+    if source == UPLOADED:
+        return _uploaded(of)
+    text = of.bundled()
+    with st.popover(f"Read the bundled {of.unit}s", icon=":material/menu_book:"):
+        st.code(text, language=None, wrap_lines=True)
+    return Corpus.from_text(text, f"the bundled {of.unit}s")
+
+
+def _pasted(of: Source[Any], first: str) -> Corpus | None:
+    text = st.text_area(
+        f"{of.unit.capitalize()}s, one a line",
+        first,
+        key="pasted" if of is SENTENCES else f"pasted {of.name}",
+        persist_state="session",
+        height=160,
+        placeholder=of.example,
+    )
+    st.markdown(_NOT_IN_THE_LINK)
+    if not text.strip():
+        st.info(f"Paste some {of.unit}s, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
+        st.code(of.example, language=None, wrap_lines=True)
+        return None
+    return Corpus.from_text(text, "the pasted text", MOST_LINES)
+
+
+def tell_unread(lines: int, named: Sequence[str]) -> None:
+    """Draw how many lines could not be read, and behind a click why: `named`, in Markdown."""
+    if not lines:
+        return
+    with st.expander(f"{plural(lines, 'line')} could not be read", icon=":material/warning:"):
+        st.markdown("\n".join(f"- {each}" for each in named))
+        if lines > len(named):
+            st.markdown(f"… and {lines - len(named):,} more.")
+
+
+def _uploaded(of: Source[Any]) -> Corpus | None:
+    kept_as = f"the {of.name} that the visitor uploaded"
+    file = st.file_uploader(
+        f"A text file in UTF-8, up to {MOST_LINES:,} lines",
+        ["txt"],
+        key=f"uploaded {of.name}",
+        max_upload_size=MOST_MEGABYTES,
+        on_change=memory.forget,
+        args=(kept_as,),
+    )
+    if file and not memory.has(kept_as):  # once for each file: it is read to its end, and hashed
+        memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES))
+    kept: Corpus | None = memory.get(kept_as)
+    if kept and not file:  # the box forgets its file when another source, or page, is looked at
+        st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")
+    st.markdown(_NOT_IN_THE_LINK)
+    return kept

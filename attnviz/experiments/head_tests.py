@@ -1,0 +1,33 @@
+"""All tests of heads; a new one is a function in a file like those below, and an entry of its `TESTS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attnviz.errors import AttnvizError, quoted
+from attnviz.experiments import by_rule, grammar, pronouns
+from attnviz.experiments.scoring import HeadTest
+from attnviz.text import joined
+
+TESTS: dict[str, HeadTest[Any]] = {
+    test.name: test for tests in (by_rule.TESTS, pronouns.TESTS, grammar.TESTS) for test in tests
+}
+"""By name, in the order of the menu."""
+
+
+def beside(test: HeadTest[Any]) -> tuple[HeadTest[Any], ...]:
+    """Return the tests that share a pass over their examples with this one, itself included."""
+    return tuple(each for each in TESTS.values() if each.source is test.source)
+
+
+def find(name: str) -> tuple[HeadTest[Any], ...]:
+    """Return the test of this name, or all tests of a group: "rules", "pronouns" or "grammar".
+
+    Raises:
+        AttnvizError: there is neither.
+    """
+    if found := tuple(test for test in TESTS.values() if test.source.name == name):
+        return found
+    if name in TESTS:
+        return (TESTS[name],)
+    raise AttnvizError(f"{quoted(name)} is no test of heads. Choose one of: {joined(list(TESTS))}.")

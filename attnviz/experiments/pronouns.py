@@ -1,0 +1,113 @@
+"""Pronouns: whether a head attends to the word that a pronoun stands for, in pairs of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from attnviz.analysis.words import positions, weight_between
+from attnviz.experiments import pairs
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.pairs import Pair, SentenceOfPair
+from attnviz.experiments.scoring import AnnotatedSource, HeadTest, Scored
+from attnviz.experiments.sentences import UnusableSentence
+from attnviz.trace import Floats, Kind, Mask, Trace
+
+Query = Literal["pronoun", "nouns"]
+
+MIN_WEIGHT = 0.05
+"""A head with less weight there hardly attends to the words that are compared."""
+
+_NO_TOKENS = (
+    "The model’s tokenizer keeps nothing of the pronoun, of one of the two words, or of the words that "
+    "decide."
+)
+_ONLY_BACK = (
+    "This model attends only to earlier tokens, and the words that decide come after the pronoun: at the "
+    "pronoun, it cannot know them."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PairWeights:
+    """The attention between the pronoun and the two words of one pair.
+
+    Attributes:
+        pair: the pair.
+        weights: float32 [query, sentence, word, layer, head]: from the pronoun to each word, and from each
+            word to the pronoun; the model's own weights, special tokens counted, nothing rescaled.
+        allowed: bool [query, layer], whether the mask allows this.
+    """
+
+    pair: Pair
+    weights: Floats
+    allowed: Mask
+
+
+class PronounSource(AnnotatedSource[Pair, PairWeights]):
+    """Pairs of sentences."""
+
+    name, unit, example = "pronouns", "pair", pairs.EXAMPLE
+
+    def bundled(self) -> str:  # noqa: D102 - as in the base class
+        return pairs.FILE.read_text("utf-8")
+
+    def examples(self, corpus: Corpus) -> tuple[int, Sequence[Pair]]:  # noqa: D102 - as in the base class
+        found = pairs.parse(corpus.text)
+        return len(found), found
+
+    def one(  # noqa: D102 - as in the base class
+        self, example: Pair, trace: Callable[[str], Trace], kind: Kind
+    ) -> PairWeights:
+        read = [_one(sentence, trace(sentence.text), kind) for sentence in example.readings]
+        weights, allowed = zip(*read, strict=True)
+        return PairWeights(example, np.stack(weights, axis=1), np.all(allowed, axis=0))
+
+
+def _one(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Mask]:
+    """The weights of one sentence, [query, word, layer, head], and whether the mask allows them."""
+    blocks = trace.of_kind(kind)
+    tokens = blocks[0].query_tokens
+    pronoun = positions(tokens, sentence.pronoun)
+    words = [positions(tokens, span) for span in sentence.candidates]
+    deciding = positions(tokens, sentence.deciding)
+    if not (pronoun and all(words) and deciding):
+        raise UnusableSentence(_NO_TOKENS)
+    if not any(block.mask[np.ix_(pronoun, deciding)].any() for block in blocks):
+        raise UnusableSentence(_ONLY_BACK)
+    weights = trace.stack(kind)
+    both = [[(pronoun, word) for word in words], [(word, pronoun) for word in words]]
+    allowed = [[any(block.mask[np.ix_(*each)].any() for each in ways) for block in blocks] for ways in both]
+    found = [np.stack([weight_between(weights, *each) for each in ways]) for ways in both]
+    return np.stack(found), np.array(allowed)
+
+
+def _score(query: Query, read: PairWeights) -> Scored:
+    """Score 1 if, in both sentences, the word that is meant has more weight than the other one."""
+    at = 0 if query == "pronoun" else 1
+    weights = read.weights[at].astype(np.float64)
+    meant = [sentence.right for sentence in read.pair.readings]
+    right = np.all([each[word] > each[1 - word] for each, word in zip(weights, meant, strict=True)], axis=0)
+    scores = np.where(read.allowed[at][:, None], right, np.nan)[None]
+    # Both words together from the pronoun; the mean of the two words where these attend.
+    given = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
+    return Scored(scores, given, {"a coin for each sentence": np.array([[0.25]])})
+
+
+_SOURCE = PronounSource()
+
+
+def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
+    question = f"In how many pairs {question}, in both sentences"
+    return HeadTest(name, question, _SOURCE, partial(_score, query), "right", MIN_WEIGHT)
+
+
+TESTS = (
+    _test("pronoun to noun", "pronoun", "the pronoun attends more to its noun than to the other noun"),
+    _test("noun to pronoun", "nouns", "the right noun attends more to the pronoun than the other noun does"),
+)
+"""Pairs differ in the words that decide what the pronoun means (Levesque et al. 2012 built such pairs)."""

@@ -1,0 +1,114 @@
+"""The page Score heads without a browser: its figures beside those of the experiments, links, bad input."""
+
+import csv
+import io
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.heads.score import results
+from attnviz.app.jobs import Jobs
+from attnviz.experiments import head_tests
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.pairs import EXAMPLE
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.scoring import Found, Scores, measure
+from tests.app.shown import all_sent, buttons, clean, finished, page_links, press, sent, visit, words
+
+LINES = "The ferry was late again.\nWho left the gate open?\nBees dance, and bears dance, too.\nIt rains."
+RELATIONS = "The dog chased a cat.\n  object cat>chased\nShe saw the boat.\n  object boat>saw"
+
+pytestmark = pytest.mark.usefixtures("little_to_read")
+
+
+def scores_of(test: str, text: str, model: str = "minilm") -> Scores:
+    (one,) = head_tests.find(test)
+    *_, last = measure([one], Corpus.from_text(text), model)
+    return last.found[test]
+
+
+def pasted(test: str, text: str, **more: str) -> AppTest:
+    app = visit("score_heads", test=test, source="Paste", **more)
+    app.text_area[0].set_value(text)
+    return clean(finished(app.run()))
+
+
+@pytest.mark.parametrize(
+    ("test", "text"), [("next token", LINES), ("pronoun to noun", EXAMPLE), ("object to verb", RELATIONS)]
+)
+def test_map_table_and_file_have_the_figures(test: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(results, "save_file", lambda _label, contents, *_, **__: made.append(contents()))
+    app = pasted(test, text)
+    scores = scores_of(test, text)
+    np.testing.assert_allclose(sent(app, "head_map")["values"], scores.mean.ravel(), rtol=1e-5)
+    rows = list(csv.DictReader(io.StringIO(made[-1].removeprefix("\ufeff"))))
+    table = app.dataframe[0].value
+    order = np.argsort(-scores.mean.ravel(), kind="stable")
+    names = [f"{at // 12 + 1}-{at % 12 + 1}" for at in order]
+    assert list(table["head"]) == [f"{row['layer']}-{row['head']}" for row in rows] == names
+    np.testing.assert_allclose(table["score"], 100 * scores.mean.ravel()[order])
+    np.testing.assert_allclose([float(row["score"]) for row in rows], scores.mean.ravel()[order])
+    assert set(table["examples"]) == {scores.examples}
+
+
+def test_the_best_head_has_its_score_on_the_other_half_and_is_opened() -> None:
+    app = pasted("object to verb", RELATIONS, layer="4", head="2")
+    best = scores_of("object to verb", RELATIONS).best
+    assert best is not None
+    name = f"{best.layer + 1}-{best.head + 1}"
+    assert f"**Head {name}**, held-out half | **{100 * best.score:.0f} %" in words(app)
+    app = press(app, f"Open head {name}")
+    assert sent(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
+
+
+def test_a_link_leads_to_the_open_head_on_explore() -> None:
+    app = finished(visit("score_heads", text="A cat sat.", layer="3", head="5"))
+    asked = {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
+    assert page_links(app)["explore"] == asked
+    assert "Open head 3-5 in Explore" in [link.proto.label for link in app.get("page_link")]
+
+
+def test_the_box_begins_with_the_visitors_sentence_or_an_example() -> None:
+    app = visit("score_heads", test="itself", source="Paste", text="A cat sat.")
+    assert app.text_area[0].value == "A cat sat."
+    app = visit("score_heads", test="noun to pronoun", source="Paste")
+    assert app.text_area[0].value == EXAMPLE
+
+
+def test_what_cannot_be_read_is_told_kindly() -> None:
+    app = visit("score_heads", test="pronoun to noun", source="Paste")
+    app.text_area[0].set_value(f"{EXAMPLE}\nThe dog slept.").run()
+    assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ], then")
+    app.text_area[0].set_value(" ").run()
+    assert app.info
+    app = pasted("itself", f"A dog.\n{'word ' * 600}")
+    assert "1 line could not be read" in [expander.label for expander in app.expander]
+    app = pasted("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
+    assert "No example counts" in app.info[0].value
+    assert "never seen" in words(app)
+
+
+def test_while_examples_are_read_no_head_can_be_picked(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def waits(*asked: Any) -> Iterator[Progress[Found]]:
+        for progress in measure(*asked):
+            yield progress
+            go_on.wait(60)
+
+    jobs = Jobs()
+    monkeypatch.setattr(results, "JOBS", jobs)
+    monkeypatch.setattr(results, "measure", waits)
+    app = visit("score_heads")
+    while not all_sent(app, "head_map"):
+        app.run()
+    shown: Sequence[str] = buttons(app)
+    go_on.set()
+    jobs.close()
+    assert not [name for name in shown if name.startswith("Open head")]
+    assert not app.dataframe

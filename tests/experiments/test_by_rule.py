@@ -1,0 +1,195 @@
+"""Rules as tests of heads: by hand, and against a loop that knows nothing of batches."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnviz.analysis.rules import SINGLE_RULES
+from attnviz.capture.batches import Batch
+from attnviz.experiments.by_rule import TESTS, ReadLines
+from attnviz.experiments.scoring import Found, Scores
+from attnviz.trace import Floats, Mask, Token
+from tests.analysis.texts import words
+
+LAYERS, HEADS = 2, 3
+WORDS = ("dog", "Dog", "cat", ",", "ran", "!")
+
+
+def sentence(typed: Sequence[str], special: bool = True) -> tuple[str, tuple[Token, ...]]:
+    return " ".join(typed), words(" ".join(typed), special)
+
+
+def everywhere(size: int) -> Mask:
+    return np.ones((size, size), dtype=np.bool_)
+
+
+def backwards(size: int) -> Mask:
+    return np.tri(size, dtype=np.bool_)
+
+
+def near(size: int) -> Mask:
+    """Backwards, and no farther than one token."""
+    return np.tri(size, dtype=np.bool_) & ~np.tri(size, k=-2, dtype=np.bool_)
+
+
+def scored(
+    texts: Sequence[str],
+    tokens: Sequence[tuple[Token, ...]],
+    weights: Sequence[Floats],
+    masks: Sequence[Mask],
+) -> Found:
+    """By the rules' own names, in which tests are called."""
+    lines = tuple(range(len(texts)))
+    read = ReadLines(Batch(lines, tuple(texts), tuple(tokens), tuple(weights), tuple(masks)))
+    return {rule.name: Scores.of(test, lines, read) for rule, test in zip(SINGLE_RULES, TESTS, strict=True)}
+
+
+def test_every_rule_by_hand() -> None:
+    # [CLS] a , a [SEP]; without the special tokens: (1/2, 1/2, 0), (1/4, 1/4, 1/2), (1, 0, 0).
+    rows = [
+        [0.2, 0.2, 0.2, 0.2, 0.2],
+        [0.1, 0.4, 0.4, 0.0, 0.1],
+        [0.5, 0.1, 0.1, 0.2, 0.1],
+        [0.3, 0.6, 0.0, 0.0, 0.1],
+        [1.0, 0.0, 0.0, 0.0, 0.0],
+    ]
+    text, tokens = sentence(["a", ",", "A"])
+    found = scored([text], [tokens], [np.array(rows, dtype=np.float32)[None, None]], [everywhere(5)])
+    expected = {
+        "previous": (1 / 4 + 0) / 2,
+        "next": (1 / 2 + 1 / 2) / 2,
+        "itself": (1 / 2 + 1 / 4 + 0) / 3,
+        "first": (0.1 + 0.5 + 0.3) / 3,
+        "separator": 0.1,
+        "punctuation": (1 / 2 + 1 / 4 + 0) / 3,
+        "same word": (0 + 1) / 2,  # the comma has no other occurrence, and does not count
+        "focused": (1 / 2 + 1 / 2 + 1) / 3,
+        "broad": (1 + 1.5 + 0) / 3 / math.log2(3),
+        "distance": (1 / 2 + (1 / 4 + 1 / 2) + 2) / 3,
+        "far away": (1 / 2 + 3 / 4 + 2) / 3 / 2,
+    }
+    means = {name: float(each.mean[0, 0]) for name, each in found.items()}
+    assert means == pytest.approx(expected, abs=1e-7)
+    raw = {
+        "previous": (0.1 + 0.0) / 2,
+        "next": (0.4 + 0.2) / 2,
+        "itself": (0.4 + 0.1 + 0.0) / 3,
+        "first": expected["first"],
+        "separator": expected["separator"],
+        "punctuation": (0.4 + 0.1 + 0.0) / 3,
+        "same word": (0 + 0.6) / 2,
+        "focused": (0.4 + 0.2 + 0.6) / 3,
+    }
+    of_all = {name: float(each.weight[0, 0]) for name, each in found.items() if name in raw}
+    assert of_all == pytest.approx(raw, abs=1e-7)
+    assert all(np.isnan(each.weight).all() for name, each in found.items() if name not in raw)
+    third = dict.fromkeys(("previous", "next", "itself", "punctuation", "same word", "focused"), 1 / 3)
+    even = {**third, "first": 1 / 5, "separator": 1 / 5, "broad": 1, "distance": 8 / 9}
+    baselines = {name: float(each.baseline[1][0]) for name, each in found.items()}
+    assert baselines == pytest.approx({**even, "far away": 4 / 9}, abs=1e-7)
+    assert all(each.examples == 1 for each in found.values())
+
+
+@st.composite
+def batch(draw: st.DrawFn) -> tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]]:
+    """Some sentences of one length, with random weights that keep to their masks."""
+    size, sentences, special = draw(st.integers(1, 7)), draw(st.integers(1, 5)), draw(st.booleans())
+    chosen = st.lists(st.sampled_from(WORDS), min_size=size, max_size=size)
+    texts, tokens = zip(*(sentence(draw(chosen), special) for _ in range(sentences)), strict=True)
+    length = len(tokens[0])
+    masks = [draw(st.sampled_from((everywhere, backwards, near)))(length) for _ in range(LAYERS)]
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    weights = []
+    for mask in masks:
+        raw = random.exponential(size=(sentences, HEADS, length, length)) ** 3 * mask + mask * 1e-6
+        weights.append(np.asarray(raw / raw.sum(-1, keepdims=True), dtype=np.float32))
+    return list(texts), list(tokens), weights, masks
+
+
+def naive(
+    text: str, tokens: Sequence[Token], weights: Floats, mask: Mask, rescale: bool = True
+) -> dict[str, float | None]:
+    """The scores of one head in one sentence, cell by cell in Python; None where a rule means nothing."""
+    places = [n for n, token in enumerate(tokens) if not token.special]
+    size = len(places)
+    kept = []
+    for i in places:
+        row = [float(weights[i, j]) for j in places]
+        kept.append([cell / sum(row) for cell in row] if rescale else row)
+    may = [[bool(mask[i, j]) for j in places] for i in places]
+    words = [text[tokens[i].start : tokens[i].end].lower() for i in places]
+
+    def to(cell: Callable[[int, int], bool]) -> float | None:
+        chosen = [[j for j in range(size) if may[i][j] and cell(i, j)] for i in range(size)]
+        rows = [sum(kept[i][j] for j in there) for i, there in enumerate(chosen) if there]
+        return sum(rows) / len(rows) if rows and size > 1 else None
+
+    def average(row: Callable[[int], float]) -> float | None:
+        return sum(map(row, range(size))) / size if size > 1 else None
+
+    possible = sum(math.log2(sum(row)) for row in may)
+    bits = sum(-cell * math.log2(cell) for row in kept for cell in row if cell > 0)
+    distance = average(lambda i: sum(kept[i][j] * abs(i - j) for j in range(size)))
+    separators = [n for n, token in enumerate(tokens) if token.special and n > 0]
+    return {
+        "previous": to(lambda i, j: j == i - 1),
+        "next": to(lambda i, j: j == i + 1),
+        "itself": to(lambda i, j: i == j),
+        "first": sum(float(weights[i, 0]) for i in places) / size,
+        "separator": sum(float(weights[i, j]) for i in places for j in separators) / size
+        if separators
+        else None,
+        "punctuation": to(lambda _, j: words[j] in ",!"),
+        "same word": to(lambda i, j: i != j and words[i] == words[j] and words[i] not in ",!"),
+        "focused": average(lambda i: max(kept[i])),
+        "broad": bits / possible if size > 1 else None,
+        "distance": distance,
+        "far away": None if distance is None else distance / (size - 1),
+    }
+
+
+@settings(max_examples=40)
+@given(batch())
+def test_the_sums_are_those_of_a_loop_over_every_cell(
+    read: tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]],
+) -> None:
+    texts, tokens, weights, masks = read
+    found = scored(*read)
+    for layer, mask in enumerate(masks):
+        for head in range(HEADS):
+            scores = [
+                naive(t, k, weights[layer][n, head], mask)
+                for n, (t, k) in enumerate(zip(texts, tokens, strict=True))
+            ]
+            even = [
+                naive(t, k, mask / mask.sum(-1, keepdims=True), mask)
+                for t, k in zip(texts, tokens, strict=True)
+            ]
+            for rule in SINGLE_RULES:
+                figures = found[rule.name]
+                own = np.array([score for each in scores if (score := each[rule.name]) is not None])
+                assert figures.count[:, layer].sum() == len(own)
+                if not len(own):
+                    assert np.isnan(figures.mean[layer]).all()
+                    continue
+                assert figures.mean[layer, head] == pytest.approx(own.mean(), abs=1e-5)
+                if rule.of:
+                    raw = [
+                        score
+                        for n, (t, k) in enumerate(zip(texts, tokens, strict=True))
+                        if (score := naive(t, k, weights[layer][n, head], mask, False)[rule.name]) is not None
+                    ]
+                    assert figures.weight[layer, head] == pytest.approx(np.mean(raw), abs=1e-5)
+                evenly = [score for each in even if (score := each[rule.name]) is not None]
+                assert figures.baseline[1][layer] == pytest.approx(np.mean(evenly), abs=1e-5)
+
+
+def test_sentences_of_other_lengths_or_special_tokens_are_not_mixed() -> None:
+    (one, its), (other, others) = sentence(["a", "b"]), sentence(["a", "b", "c", "d"], special=False)
+    weights = np.full((2, 1, 4, 4), 0.25, dtype=np.float32)
+    with pytest.raises(ValueError, match="in the same places"):
+        scored([one, other], [its, others], [weights], [everywhere(4)])

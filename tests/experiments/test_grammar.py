@@ -1,0 +1,180 @@
+"""Grammatical relations: how they are annotated, what a head's answer is, and the best fixed distance."""
+
+from collections import Counter
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError
+from attnviz.experiments.grammar import FILE, SORTS, TESTS, Annotated, Answers, answers, parse
+from attnviz.experiments.scoring import Scores
+from attnviz.experiments.sentences import UnusableSentence
+from tests import reference_bert
+from tests.experiments.hand_made import tokens_of, trace_of
+
+BUNDLED = parse(FILE.read_text("utf-8"))
+TEXT = "The elephant saw the old dog."
+[ONE] = parse(f"{TEXT}\n  determiner the#1>elephant, the#2>dog; object dog>saw; subject elephant>saw")
+
+
+def words(sentence: Annotated) -> list[tuple[str, str, str]]:
+    """The relations as words."""
+    return [
+        (each.sort, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])
+        for each in sentence.relations
+    ]
+
+
+def test_every_sort_has_enough_relations_in_the_bundled_sentences() -> None:
+    counted = Counter(relation.sort for sentence in BUNDLED for relation in sentence.relations)
+    assert list(counted.keys() - SORTS) == []
+    assert min(counted[sort] for sort in SORTS) >= 30
+    assert 60 <= len(BUNDLED) <= 80
+    assert len({sentence.text for sentence in BUNDLED}) == len(BUNDLED)
+
+
+def test_the_bundled_annotations_are_possible_grammar() -> None:
+    of_sort = {
+        "determiner": "the a an this that these those every each some no both",
+        "possessive": "my your his her its our their",
+        "auxiliary": "has have had will would can could must may might should is are was were do does did",
+    }
+    for sentence in BUNDLED:
+        for sort, dependent, head in words(sentence):
+            assert dependent != head, sentence.text
+            for known, these in of_sort.items():
+                assert (dependent.lower() in these.split()) == (sort == known), (sentence.text, dependent)
+        # A word depends on one other word only; each determiner and possessive is annotated.
+        depends = [relation.dependent for relation in sentence.relations if relation.sort != "preposition"]
+        assert len(set(depends)) == len(depends), sentence.text
+
+
+def test_the_words_are_found_and_a_repeated_one_by_its_number() -> None:
+    assert words(ONE) == [
+        ("determiner", "The", "elephant"),
+        ("determiner", "the", "dog"),
+        ("object", "dog", "saw"),
+        ("subject", "elephant", "saw"),
+    ]
+    assert ONE.relations[1].dependent == (17, 20)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("adverb old>dog", "“adverb” is none of determiner"),
+        ("object dog", "“dog” must have two words with > between them"),
+        ("object cat>saw", "“cat” does not stand in the sentence"),
+        ("determiner the>dog", "“the” stands there 2 times. Write the#1 for the first"),
+        ("determiner the#3>dog", "“the#3”: there are 2 of “the”"),
+        ("determiner the#x>dog", "“the#x”: there are 2 of “the”"),
+    ],
+)
+def test_a_wrong_line_is_named(line: str, said: str) -> None:
+    with pytest.raises(AttnvizError, match=f"^Line 3: {said}"):
+        parse(f"# remark\n{TEXT}\n   {line}")
+
+
+def test_relations_need_a_sentence() -> None:
+    with pytest.raises(AttnvizError, match=r"^Line 1: relations need a sentence above them\."):
+        parse("  object dog>saw")
+
+
+def attending(text: str, *links: dict[str, str]) -> Answers:
+    """Answers of heads that attend from one token to another with .6, to themselves with .7, and to [SEP]."""
+    tokens = tokens_of(text)
+    names = [token.text for token in tokens]
+    weights = np.zeros((len(links), len(tokens), len(tokens)), dtype=np.float32)
+    for head, of_head in enumerate(links):
+        for query, key in of_head.items():
+            row = weights[head, names.index(query)]
+            row[names.index(key)], row[names.index(query)], row[-1] = 0.6, 0.7, 1.0
+    return answers(ONE, trace_of(text, [weights]), "encoder")
+
+
+def scores(name: str, *read: Answers) -> Scores:
+    """The sums of one test."""
+    [test] = [each for each in TESTS if each.name == name]
+    return reduce(add, [Scores.of(test, [number], each) for number, each in enumerate(read)])
+
+
+def right(name: str, *read: Answers) -> list[list[float]]:
+    """[layer, head], how often heads are right."""
+    found: list[list[float]] = scores(name, *read).total.sum(axis=0).tolist()
+    return found
+
+
+def test_a_heads_answer_is_the_word_that_it_attends_to_most() -> None:
+    # Its own word and special tokens have more weight, and do not count; "##ant" belongs to "eleph".
+    found = attending(
+        TEXT, {"The": "##ant", "the": "old", "dog": "saw", "eleph": "dog"}, {"saw": "dog", "##ant": "saw"}
+    )
+    assert scores("determiner to noun", found).examples == 2
+    assert right("determiner to noun", found) == [[1, 0]]
+    assert right("subject to verb", found) == [[0, 1]]
+    assert right("object to verb", found) == [[1, 0]]
+    # The other way round: which word attends most to the object? In head 2, its verb.
+    assert right("verb to object", found) == [[0, 1]]
+    assert right("noun to determiner", found) == [[0, 0]]
+    assert scores("object to verb", found).weight[0, 0] == pytest.approx(0.6)
+
+
+def test_words_to_which_nothing_attends_have_no_answer() -> None:
+    assert not attending(TEXT, {}).hits.any()
+    # Not even where the first word, which is the largest of all that are 0, is the right one.
+    to_the_first = [replace(each, head=ONE.relations[0].dependent) for each in ONE.relations[1:]]
+    nothing = np.zeros((1, len(tokens_of(TEXT)), len(tokens_of(TEXT))), dtype=np.float32)
+    nothing[..., -1] = 1.0
+    asked = replace(ONE, relations=tuple(to_the_first))
+    assert not answers(asked, trace_of(TEXT, [nothing]), "encoder").hits.any()
+
+
+def test_the_baseline_is_the_most_frequent_distance_in_words() -> None:
+    found = attending(TEXT, {})
+    name, baseline = scores("determiner to noun", found).baseline
+    assert (name, baseline.tolist()) == ("always 1 word later", [0.5])
+    name, baseline = scores("object to verb", found, found).baseline
+    assert (name, baseline.tolist()) == ("always 3 words earlier", [1.0])
+    assert scores("auxiliary to verb", found).baseline[0] == ""
+
+
+def test_a_sentence_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
+    kept = TEXT.replace("old dog", "       ")
+    length = len(tokens_of(kept))
+    read = trace_of(kept, [np.full((2, length, length), 1 / length, dtype=np.float32)])
+    with pytest.raises(UnusableSentence, match="The model’s tokenizer keeps nothing of “dog”"):
+        answers(ONE, replace(read, text=TEXT), "encoder")
+
+
+def test_the_bundled_bert_finds_what_transformers_own_weights_find() -> None:
+    sentences = BUNDLED[::9]
+    model, tokenizer = reference_bert.model(), reference_bert.tokenizer()
+    sorts = list(SORTS)
+    hits = np.zeros((2, len(SORTS), 6, 12), dtype=int)
+    for sentence in sentences:
+        given = tokenizer(sentence.text, return_tensors="pt")
+        owners = given.word_ids()
+        spans = [given.word_to_chars(word) for word in range(max(filter(None, owners)) + 1)]
+        with torch.inference_mode():
+            attentions = torch.stack(model(**given, output_attentions=True).attentions)[:, 0].double().numpy()
+        into = np.array([[owner == word for owner in owners] for word in range(len(spans))], dtype=float)
+        words_at = (into / into.sum(axis=1, keepdims=True)) @ attentions @ into.T
+        words_at[..., range(len(spans)), range(len(spans))] = 0
+        for relation in sentence.relations:
+            one, other = (
+                next(place for place, chars in enumerate(spans) if chars.start == span.start)
+                for span in (relation.dependent, relation.head)
+            )
+            hits[0, sorts.index(relation.sort)] += words_at[..., one, :].argmax(axis=-1) == other
+            hits[1, sorts.index(relation.sort)] += words_at[..., one].argmax(axis=-1) == other
+    trace = loading.load("minilm").trace
+    read = [answers(sentence, trace(sentence.text), "encoder") for sentence in sentences]
+    for sort in range(len(SORTS)):
+        for query in (0, 1):
+            found = right(TESTS[2 * sort + query].name, *read)
+            np.testing.assert_array_equal(found, hits[query, sort])

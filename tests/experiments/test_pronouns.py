@@ -1,0 +1,159 @@
+"""Pronouns as tests of heads: worked by hand, and by the bundled BERT beside transformers itself."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+import torch
+
+from attnviz.analysis.words import positions
+from attnviz.capture import loading
+from attnviz.experiments import pairs
+from attnviz.experiments.pairs import Pair, SentenceOfPair
+from attnviz.experiments.pronouns import TESTS, PronounSource
+from attnviz.experiments.scoring import Scores
+from attnviz.experiments.sentences import UnusableSentence
+from attnviz.trace import Kind, Trace
+from tests import reference_bert
+from tests.experiments.hand_made import tokens_of, trace_of
+
+LINES = """
+The [dog] saw the [elephant] as *it* {sat > dog | ran > elephant}.
+The [cat] saw the [mouse] as *it* {slept > cat | hid > mouse}.
+The [hen] {bit > fox | fled > hen} the [fox] so *it* cried.
+"""
+THREE = pairs.parse(LINES)
+
+# For each pair and reading, how much a head's pronoun looks at either noun.
+SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
+    (0, 0): {0: (0.5, 0.2), 1: (0.3, 0.4), 2: (0.1, 0.1)},
+    (0, 1): {0: (0.2, 0.5), 1: (0.5, 0.4), 2: (0.1, 0.3)},
+    (1, 0): {0: (0.4, 0.2), 1: (0.1, 0.6), 2: (0.2, 0.0)},
+    (1, 1): {0: (0.3, 0.2), 1: (0.2, 0.6), 2: (0.3, 0.0)},
+    (2, 0): {0: (0.1, 0.2), 1: (0.3, 0.2), 2: (0.0, 0.0)},
+    (2, 1): {0: (0.6, 0.2), 1: (0.3, 0.4), 2: (0.2, 0.1)},
+}
+
+
+def by_hand(pair: int, which: int, reading: SentenceOfPair) -> Trace:
+    """One layer of three heads; a word of two pieces gets its weight in two halves."""
+    tokens = tokens_of(reading.text)
+    weights = np.zeros((3, len(tokens), len(tokens)), dtype=np.float32)
+    for head, sides in SIDES[pair, which].items():
+        [query] = positions(tokens, reading.pronoun)
+        for candidate, weight in zip(reading.candidates, sides, strict=True):
+            pieces = positions(tokens, candidate)
+            weights[head, query, list(pieces)] = weight / len(pieces)
+    return trace_of(reading.text, [weights])
+
+
+@pytest.fixture
+def trace() -> Callable[[str], Trace]:
+    """Reads the three pairs with the weights above."""
+    known = {
+        reading.text: by_hand(number, which, reading)
+        for number, pair in enumerate(THREE)
+        for which, reading in enumerate(pair.readings)
+    }
+    return known.__getitem__
+
+
+def scored(
+    read: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind = "encoder", query: int = 0
+) -> Scores:
+    """The sums of some pairs; `query`: 0 for the pronoun, 1 for the nouns."""
+    source = PronounSource()
+    each = [
+        Scores.of(TESTS[query], [number], source.one(pair, trace, kind)) for number, pair in enumerate(read)
+    ]
+    return reduce(add, each)
+
+
+def test_the_figures_are_those_worked_by_hand(trace: Callable[[str], Trace]) -> None:
+    found = PronounSource().one(THREE[0], trace, "encoder")
+    np.testing.assert_allclose(found.weights[0, 0, :, 0, 0], [0.5, 0.2], rtol=1e-6)
+    # Head 1 is right in both sentences of two pairs, head 2 in none; head 3 has ties, which are not right.
+    scores = scored(THREE, trace)
+    assert scores.total.sum(axis=0).tolist() == [[2, 0, 0]]
+    assert scores.total[:, 0, 0].tolist() == [2, 0]
+    assert scores.examples == 3
+    np.testing.assert_allclose(scores.weight[0], [0.6, 4.3 / 6, 1.4 / 6], rtol=1e-5)
+    assert scores.baseline[1].tolist() == [0.25]
+    assert scores.ranking[0] == (0, 0)
+
+
+def test_nouns_look_by_the_mean_of_their_pieces() -> None:
+    [pair] = pairs.parse(LINES.splitlines()[1])
+    traces = {}
+    for reading, sides in zip(pair.readings, ((0.6, 0.2), (0.1, 0.2)), strict=True):
+        tokens = tokens_of(reading.text)
+        [key] = positions(tokens, reading.pronoun)
+        weights = np.zeros((1, len(tokens), len(tokens)), dtype=np.float32)
+        for candidate, weight in zip(reading.candidates, sides, strict=True):
+            weights[0, list(positions(tokens, candidate)), key] = weight
+        traces[reading.text] = trace_of(reading.text, [weights])
+    found = scored([pair], traces.__getitem__, query=1)
+    assert found.mean.item() == 1
+    assert found.weight.item() == pytest.approx((0.6 + 0.2 + 0.1 + 0.2) / 4)
+    assert scored([pair], traces.__getitem__).mean.item() == 0
+
+
+def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
+    def back(text: str) -> Trace:
+        length = len(tokens_of(text))
+        mask = np.tril(np.ones((length, length), dtype=np.bool_))
+        weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
+        return trace_of(text, [weights[None]], "decoder", mask)
+
+    for pair in THREE[:2]:
+        with pytest.raises(UnusableSentence, match="only to earlier tokens"):
+            PronounSource().one(pair, back, "decoder")
+    assert scored(THREE[2:], back, "decoder").examples == 1
+    # The nouns come before the pronoun: they cannot attend to it.
+    assert scored(THREE[2:], back, "decoder", query=1).examples == 0
+
+
+def test_a_pair_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
+    for lost in ("cat", "slept"):
+
+        def loses(text: str, lost: str = lost) -> Trace:
+            kept = text.replace(lost, " " * len(lost))
+            length = len(tokens_of(kept))
+            return trace_of(kept, [np.full((3, length, length), 1 / length, dtype=np.float32)])
+
+        with pytest.raises(UnusableSentence, match="keeps nothing of the pronoun, of one of"):
+            PronounSource().one(THREE[1], loses, "encoder")
+
+
+@pytest.fixture(scope="module")
+def few() -> tuple[Pair, ...]:
+    """Every thirtieth of the pairs that come with attnviz, with a famous one and words of several pieces."""
+    return (*pairs.bundled()[::30], pairs.parse(LINES.replace("elephant", "axolotl"))[0])
+
+
+def test_the_bundled_berts_weights_are_those_of_transformers(few: tuple[Pair, ...]) -> None:
+    trace = loading.load("minilm").trace
+    model, tokenizer = reference_bert.model(), reference_bert.tokenizer()
+    right = np.zeros((len(few), 2, 6, 12), dtype=bool)
+    for number, pair in enumerate(few):
+        found = PronounSource().one(pair, trace, "encoder")
+        for which, reading in enumerate(pair.readings):
+            given = tokenizer(reading.text, return_tensors="pt", return_offsets_mapping=True)
+            offsets = given.pop("offset_mapping")[0].tolist()
+            with torch.inference_mode():
+                attentions = torch.stack(model(**given, output_attentions=True).attentions)[:, 0]
+            places = [
+                [place for place, (start, end) in enumerate(offsets) if start < span.end and end > span.start]
+                for span in (reading.pronoun, *reading.candidates)
+            ]
+            it, *nouns = places
+            weights = [attentions[:, :, it][..., noun].sum(-1).mean(-1).numpy() for noun in nouns]
+            np.testing.assert_allclose(found.weights[0, which], np.stack(weights), atol=1e-6)
+            right[number, which] = weights[reading.right] > weights[1 - reading.right]
+    scores = scored(few, trace)
+    np.testing.assert_array_equal(scores.total.sum(axis=0), right.all(axis=1).sum(axis=0))
+    # What is known of head 4-2: it follows dog / road, and fails on trophy / suitcase.
+    for place, resolved in ((0, True), (8, False)):
+        assert (scored(pairs.bundled()[place : place + 1], trace).mean[3, 1] == 1) == resolved

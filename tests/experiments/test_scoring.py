@@ -1,0 +1,232 @@
+"""Scores of heads: sums in any order, halves, intervals, baselines, and whole texts through a model."""
+
+import ctypes
+import re
+import sys
+from collections import Counter
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attnviz
+from attnviz import readable
+from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.errors import AttnvizError, ModelNotSupported
+from attnviz.experiments import by_rule, head_tests, scoring
+from attnviz.experiments.corpus import Corpus, bundled
+from attnviz.experiments.scoring import COLUMNS, HeadTest, Scored, Scores, Unit, measure, rows
+from attnviz.experiments.sentences import return_freed_memory
+from attnviz.models import resolve
+from attnviz.trace import Doubles
+
+RULES = head_tests.find("rules")
+LINES = (
+    *("The dog did not cross the road as it was too tired.", "", "Hello!", "word " * 600, "   "),
+    *("Embeddings of embeddings, and so on.", "Hello.", "A cat sat.", "Cats, cats and cats: all of them."),
+)
+GAP, MANY = 60_000, 1_000  # bytes that malloc takes from its heap, not each from the system
+
+
+def made(scores: Doubles, unit: Unit = "share", min_weight: float = 0.0) -> Scores:
+    """The sums of these scores [example, layer, head], numbered from 0; weights are half of the scores."""
+    test: HeadTest[Doubles] = HeadTest(
+        "made",
+        "How much",
+        by_rule.SENTENCES,  # type: ignore[arg-type]  # is not read
+        lambda read: Scored(
+            read, read / 2, {"tenth": np.full((*read.shape[:2],), 0.1), "fifth": np.full((len(read), 1), 0.2)}
+        ),
+        unit,
+        min_weight,
+    )
+    each = [Scores.of(test, [number], row[None]) for number, row in enumerate(scores)]
+    return reduce(add, each, Scores.nothing(test, *scores.shape[1:]))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), st.integers(1, 80), st.booleans())
+def test_sums_are_those_of_the_examples(seed: int, examples: int, is_right: bool) -> None:
+    random = np.random.default_rng(seed)
+    scores = random.random((examples, 2, 3))
+    if is_right:
+        scores = np.round(scores)
+    scores[random.random((examples, 2)) < 0.1] = np.nan
+    found = made(scores, "right" if is_right else "share")
+    for layer, head in np.ndindex(2, 3):
+        own = scores[~np.isnan(scores[:, layer, head]), layer, head]
+        assert found.count[:, layer].sum() == len(own)
+        if not len(own):
+            assert np.isnan(found.mean[layer, head])
+            continue
+        assert found.mean[layer, head] == pytest.approx(own.mean())
+        assert found.weight[layer, head] == pytest.approx(own.mean() / 2)
+        interval = (
+            wilson(int(own.sum()), len(own))
+            if is_right
+            else of_mean(float(own.mean()), float(own.var()), len(own))
+        )
+        ends = [end[layer, head] for end in found.interval]
+        assert ends == pytest.approx(interval, abs=1e-6, nan_ok=True)
+    if found.count.all():
+        assert found.baseline[0] == "fifth"
+        np.testing.assert_allclose(found.baseline[1], 0.2)
+        halves = [np.nanmean(scores[half::2], axis=0) for half in (0, 1)]
+        best = found.best
+        assert best is not None
+        assert halves[0][best.layer, best.head] == pytest.approx(halves[0].max())
+        assert best.score == pytest.approx(halves[1][best.layer, best.head])
+        assert best.examples == np.count_nonzero(~np.isnan(scores[1::2, best.layer, 0]))
+        assert best.baseline == pytest.approx(0.2)
+    else:
+        assert found.best is None
+
+
+def test_a_head_that_hardly_attends_there_is_not_the_best() -> None:
+    scores = np.array([[[0.9, 0.5]], [[0.3, 0.6]]])  # the weights are half of this
+    assert made(scores).best is not None
+    best = made(scores, min_weight=0.4).best
+    assert best is not None
+    assert (best.head, best.score) == (0, 0.3)
+    best = made(scores * [[[0.1, 1]]], min_weight=0.2).best
+    assert best is not None
+    assert best.head == 1
+    best = made(scores, min_weight=0.9).best  # where no head does, all count
+    assert best is not None
+    assert best.head == 0
+
+
+def test_every_number_stands_in_its_row() -> None:
+    scores = np.array([[[0.0, 1.0]], [[1.0, 1.0]]])
+    found = [dict(zip(COLUMNS, row, strict=True)) for row in rows("made", made(scores, "right"))]
+    assert [(row["layer"], row["head"], row["score"]) for row in found] == [(1, 2, 1.0), (1, 1, 0.5)]
+    assert [row["low"] for row in found] == pytest.approx([wilson(2, 2)[0], wilson(1, 2)[0]])
+    assert all((row["examples"], row["baseline"], row["test"]) == (2, "fifth", "made") for row in found)
+    few = next(rows("made", made(scores)))
+    assert few[4:6] == ("", "")  # of so few, a mean has no interval
+
+
+def test_tests_have_different_names_and_are_found_by_them() -> None:
+    tests = [*by_rule.TESTS, *head_tests.find("pronouns"), *head_tests.find("grammar")]
+    assert list(head_tests.TESTS.values()) == tests
+    assert len({test.name for test in tests}) == len(tests) == 25
+    assert head_tests.find("object to verb") == (head_tests.TESTS["object to verb"],)
+    with pytest.raises(AttnvizError, match="“dance” is no test of heads"):
+        head_tests.find("dance")
+
+
+def test_the_figures_are_those_of_every_sentence_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "PART", 3)
+    steps = list(measure(RULES, Corpus.from_text("\n".join(LINES)), "minilm"))
+    done = [step.done for step in steps]
+    assert done == sorted(done)
+    assert (done[0], done[-1], steps[-1].total) == (0, len(LINES), len(LINES))
+    previous = steps[-1].found["previous token"]
+    kept = []
+    for line in (0, 2, 5, 6, 7, 8):
+        weights = attnviz.trace(LINES[line], model="minilm").stack("encoder")[:, :, 1:-1, 1:-1]
+        rescaled = weights / weights.sum(axis=-1, keepdims=True)
+        kept.append(np.diagonal(rescaled, -1, axis1=-2, axis2=-1).mean(axis=-1))
+    np.testing.assert_allclose(previous.mean, np.mean(kept, axis=0), atol=1e-6)
+    assert previous.count[:, 0].tolist() == [4, 2]
+    assert previous.skipped == 1
+    assert "602 tokens; the model reads at most 512" in previous.reasons[0].why
+
+
+def test_of_many_bad_lines_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "MAX_REASONS", 3)
+    monkeypatch.setattr(readable, "MOST_CHARACTERS", 9)
+    *_, last = measure(RULES[:1], Corpus.from_text("A dog.\n" + "0123456789\n" * 5), "minilm")
+    found = last.found["previous token"]
+    assert (found.examples, found.skipped, len(found.reasons)) == (1, 5, 3)
+
+
+def test_broken_lines_are_skipped_and_annotated_texts_need_all_of_theirs() -> None:
+    content = b"A dog.\n" * 10 + b"caf\xe9\n"
+    *_, last = measure(RULES[:1], Corpus.from_bytes(content, "x"), "minilm")
+    found = last.found["previous token"]
+    assert (found.examples, found.skipped, found.reasons[0].text) == (10, 1, "line 11")
+    with pytest.raises(AttnvizError, match="Line 11 of “x”: This line holds bytes that are not UTF-8"):
+        next(measure(head_tests.find("grammar"), Corpus.from_bytes(content, "x"), "minilm"))
+
+
+def test_what_cannot_be_read_is_kept_with_the_reason() -> None:
+    text = "The [sphinx] saw the [dog] as *it* was too {tired > sphinx | narrow > dog}."
+    tests = head_tests.find("pronouns")
+    *_, last = measure(tests, Corpus.from_text(text), "translator")
+    found = last.found["pronoun to noun"]
+    assert (last.done, found.examples, found.skipped) == (1, 0, 1)
+    assert "“sphinx”" in found.reasons[0].why
+    assert len(found.ranking) == 8
+
+
+def test_a_model_that_reads_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    seeing = replace(resolve.entry("minilm"), grid=(3, 5))
+    monkeypatch.setattr(resolve, "entry", lambda _name: seeing)
+    with pytest.raises(ModelNotSupported, match="reads no sentences"):
+        next(measure(RULES, Corpus.from_text("A dog."), "vit"))
+
+
+def test_shared_work_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "PART", 3)
+    corpus = Corpus.from_text("\n".join(LINES))
+    *_, alone = measure(RULES, corpus, "minilm-scratch")
+    *_, shared = measure(RULES, corpus, "minilm-scratch", share=map)
+    assert alone.finished
+    assert shared.finished
+    for name, scores in alone.found.items():
+        np.testing.assert_allclose(shared.found[name].mean, scores.mean, atol=1e-12)
+        assert shared.found[name].skipped == scores.skipped
+
+
+def test_the_sentences_that_ship_are_many_and_unlike_each_other() -> None:
+    lines = bundled().splitlines()
+    assert len(lines) == len(set(lines)) == 400
+    lengths = Counter(len(line.split()) for line in lines)
+    assert (min(lengths), max(lengths)) == (4, 30)
+    assert all(line == line.strip() and re.search(r'[.?!]"?$', line) for line in lines)
+    beginnings = Counter(" ".join(line.split()[:4]) for line in lines)
+    assert max(beginnings.values()) <= 2
+
+
+def resident() -> int:
+    """How many bytes of this process lie in memory."""
+    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text("ascii").splitlines())
+    return 1024 * int(fields["VmRSS"].split()[0])
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="only glibc keeps gaps"
+)
+def test_a_gap_goes_back_to_the_system() -> None:
+    library = ctypes.CDLL(None)
+    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    library.free.argtypes = [ctypes.c_void_p]
+    blocks = [library.malloc(GAP) for _ in range(MANY)]
+    for block in blocks:
+        ctypes.memset(block, 1, GAP)
+    *gap, kept = blocks  # behind the gap, so that it cannot go back by itself
+    for block in gap:
+        library.free(block)
+    before = resident()
+    return_freed_memory()
+    given = before - resident()
+    library.free(kept)
+    assert given > GAP * MANY / 2
+
+
+def test_it_goes_back_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[None] = []
+    monkeypatch.setattr(by_rule, "return_freed_memory", partial(given.append, None))
+    text = "\n".join("a" + " b" * (length - 1) for length in (2, 2, 3, 4, 4, 4))
+    seen = [
+        (step.found["itself"].examples, len(given))
+        for step in measure(RULES, Corpus.from_text(text), "minilm")
+    ]
+    assert dict(seen) == {0: 0, 2: 0, 3: 1, 6: 3}
