@@ -28,7 +28,7 @@ MODULES = (
     "heads",
     "pronouns",
     "relations",
-    "index",
+    "find",
     "translators",
     "storytellers",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.plane import signs
+from attnviz.analysis.pca import signs
 from attnviz.trace import Doubles
 
 

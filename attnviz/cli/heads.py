@@ -16,11 +16,11 @@ from attnviz.analysis.rules import OF_ALL, OF_WORDS, Special
 from attnviz.analysis.tally import COLUMNS, RULES, Figures, rows
 from attnviz.capture import loading
 from attnviz.cli import app, output, reading
-from attnviz.cli.resuming import resumable, run_key
 from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments import findings_file, on_ray
-from attnviz.experiments.behaviour import PART, BehaviourFindings, Engine, locally
+from attnviz.experiments.behaviour import PART, BehaviourFindings, Engine, locally, measure_corpus
 from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.findings_file import RunKey
 from attnviz.models.catalogue import Entry
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, percent, plural
@@ -58,15 +58,10 @@ def run(
     ] = None,
     force: output.Force = False,
     as_json: output.AsJson = False,
-    keep: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Where unfinished work is kept; else in ~/.cache/attnviz."),
-    ] = None,
     engine: Annotated[
         Literal["local", "ray"],
         typer.Option(
-            help=f"Who does the work. Ray shares it out, {PART:,} lines at a time, and Ctrl-C then keeps the "
-            "parts that are whole. It is the optional extra [ray]."
+            help=f"Who does the work. Ray, the optional extra [ray], distributes parts of {PART:,} lines."
         ),
     ] = "local",
     workers: Annotated[
@@ -80,7 +75,7 @@ def run(
 
     How much it looks at the token before, at itself, at punctuation, how far away … with the mean, ± the
     standard deviation of the sentences' scores (of all n of them, divided by n), and what a head would get
-    that shares its attention evenly. Ctrl-C keeps what is done; the same command goes on from there.
+    that shares its attention evenly.
     """
     model = with_settings(model, dtype, device)
     worker = _engine(engine, workers, address)
@@ -108,22 +103,24 @@ def run(
     )
     with output.progress() as tell:
         entry = loading.open_model(model, tell)
-    with resumable(corpus, entry, worker, keep, out) as found:
-        said = output.as_text(summary(found, entry, corpus, top))
-        if not found.tally.sentences:
-            pass
-        elif out is None:
-            said += "Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n"
-            _tell(said, found, as_json)
-            sys.stdout.flush()  # here, so that nothing is lost if nobody reads it
-        elif archive:
-            findings_file.write(out, run_key(corpus, entry), found)
-        else:
-            output.write_table(out, COLUMNS, rows(found.tally))
+    with output.progress(log=True) as tell:
+        for step in measure_corpus(corpus, entry.name, engine=worker):
+            tell(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
+    found = step.found
     if not found.tally.sentences:
         raise AttnvizError(_none_read(found, entry, corpus))
-    if out is not None:
-        _tell(said + output.written(out), found, as_json)
+    said = output.as_text(summary(found, entry, corpus, top))
+    if out is None:
+        said += "Nothing was kept: --out FILE.csv or FILE.npz keeps the figures of all heads.\n"
+    else:
+        if archive:
+            layers = entry.layers_of(entry.kinds[0])
+            key = RunKey(entry.name, entry.files_digest, corpus.key, corpus.lines, layers, entry.heads)
+            findings_file.write(out, key, found)
+        else:
+            output.write_table(out, COLUMNS, rows(found.tally))
+        said += output.written(out)
+    _tell(said, found, as_json)
 
 
 def _tell(said: str, found: BehaviourFindings, as_json: bool) -> None:

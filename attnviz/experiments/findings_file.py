@@ -7,7 +7,6 @@ counted, and which lines of the others.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import struct
@@ -54,12 +53,6 @@ class RunKey:
     lines: int
     layers: int
     heads: int
-
-    @property
-    def digest(self) -> str:
-        """Short, and of its own for each; a file of unfinished work is named after it."""
-        named = repr(self).replace("RunKey", "Job", 1)  # as in the names that earlier versions gave
-        return hashlib.sha256(named.encode()).hexdigest()[:8]
 
 
 def write(file: Path, key: RunKey, found: BehaviourFindings) -> None:

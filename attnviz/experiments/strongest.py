@@ -9,9 +9,9 @@ import numpy as np
 
 from attnviz.capture import loading
 from attnviz.experiments.ablation import turned
+from attnviz.experiments.neighbours import TextVectors
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import input_of
-from attnviz.experiments.text_index import TextIndex
 from attnviz.interventions.edit import Edit
 from attnviz.models import resolve
 from attnviz.trace import Floats
@@ -26,7 +26,7 @@ class Strongest(NamedTuple):
     """Tokens, the strongest first.
 
     Attributes:
-        tokens: where they stand in the index, at most one of a line, and no special ones.
+        tokens: their places in the text, at most one of a line, and no special ones.
         values: how strong each is.
         median: how strong the token in the middle is, of all.
     """
@@ -36,16 +36,16 @@ class Strongest(NamedTuple):
     median: float
 
 
-def strongest(index: TextIndex, values: Floats, most: int = 24) -> Strongest:
+def strongest(text: TextVectors, values: Floats, most: int = 24) -> Strongest:
     """The tokens with the largest values.
 
     Args:
-        index: the text.
+        text: the text.
         values: [token], of the text's first tokens, such as the functions below return.
         most: how many at most.
     """
-    words = np.flatnonzero(~index.special[: len(values)])
-    lines = np.searchsorted(index.starts, words, side="right")
+    words = np.flatnonzero(~text.special[: len(values)])
+    lines = np.searchsorted(text.starts, words, side="right")
     order = np.argsort(-values[words], kind="stable")
     _, first = np.unique(lines[order], return_index=True)
     tokens = words[order[np.sort(first)[:most]]]
@@ -53,29 +53,21 @@ def strongest(index: TextIndex, values: Floats, most: int = 24) -> Strongest:
     return Strongest(tuple(tokens.tolist()), tuple(values[tokens].tolist()), median)
 
 
-def sharpness(index: TextIndex, layer: int, head: int) -> Floats:
-    """[token], the largest weight that each gives to one token, special ones left out.
-
-    Raises:
-        AttnvizError: the index has no such layer, counted from 0.
-    """
-    return np.asarray(index.weight[index.layer(layer), head][: index.tokens], np.float32)
+def sharpness(text: TextVectors, head: int) -> Floats:
+    """[token], the largest weight that each gives to one token, special ones left out."""
+    return text.weight[head].astype(np.float32)
 
 
-def contribution(index: TextIndex, layer: int, head: int, projection: Floats) -> Floats:
+def contribution(text: TextVectors, head: int, projection: Floats) -> Floats:
     """[token], the length of the vector that the head adds to each (Kobayashi et al. 2020).
 
     `projection` is the head's slice of W_O, [d_head, d_model].
-
-    Raises:
-        AttnvizError: the index has no such layer, counted from 0.
     """
-    output = np.asarray(index.output[index.layer(layer), head][: index.tokens], np.float32)
-    lengths: Floats = np.linalg.norm(output @ projection, axis=-1)
+    lengths: Floats = np.linalg.norm(text.output[head].astype(np.float32) @ projection, axis=-1)
     return lengths
 
 
-def change(index: TextIndex, silenced: Edit) -> Iterator[Progress[Floats]]:
+def change(text: TextVectors, silenced: Edit) -> Iterator[Progress[Floats]]:
     """How far the model's output turns at each token if a head is silent: 1 − cosine, [token].
 
     Yields:
@@ -84,8 +76,8 @@ def change(index: TextIndex, silenced: Edit) -> Iterator[Progress[Floats]]:
     Raises:
         AttnvizError: the head cannot be silenced.
     """
-    entry, loaded = resolve.entry(index.key.model), loading.load(index.key.model)
-    lines = index.lines[: min(index.done, MOST_SILENCED)]
+    entry, loaded = resolve.entry(text.model), loading.load(text.model)
+    lines = text.sentences[:MOST_SILENCED]
     found: list[Floats] = []
     for start in range(0, len(lines), _AT_ONCE):
         for line in lines[start : start + _AT_ONCE]:

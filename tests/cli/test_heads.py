@@ -1,26 +1,20 @@
-"""`python -m attnviz heads`: a table, files, work that is broken off and goes on, errors in a sentence."""
+"""`python -m attnviz heads`: a table, files, errors in a sentence."""
 
 import csv
 import errno
 import io
 import re
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from attnviz.analysis.rules import OF_WORDS
 from attnviz.analysis.tally import COLUMNS, NAMES
-from attnviz.cli import resuming
 from attnviz.experiments import behaviour, findings_file, on_ray
 from attnviz.experiments.behaviour import BehaviourFindings, measure_corpus
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.progress import Progress
-from attnviz.models import resolve
 from attnviz.text import percent
 from tests.cli.conftest import Run, Say, Unread
 
@@ -30,7 +24,6 @@ LINES = ["The dog, it was tired.", "", "A cat sat on a mat.", "word " * 600, "It
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(behaviour, "PART", 2)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     Path("corpus.txt").write_text("\n".join(LINES), "utf-8")
@@ -49,26 +42,6 @@ def expected() -> BehaviourFindings:
 
 def files() -> set[str]:
     return {file.name for file in Path().iterdir()}
-
-
-def kept() -> list[Path]:
-    """The unfinished work for which no file was named."""
-    return [*(Path.cwd().parent / "cache" / "attnviz").iterdir()]
-
-
-@pytest.fixture
-def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many lines were done already when each command began."""
-    lines: list[int] = []
-
-    def noted(
-        *asked: Any, begun: BehaviourFindings | None, **more: Any
-    ) -> Iterator[Progress[BehaviourFindings]]:
-        lines.append(begun.lines if begun else 0)
-        return measure_corpus(*asked, begun=begun, **more)
-
-    monkeypatch.setattr(resuming, "measure_corpus", noted)
-    return lines
 
 
 def test_the_foremost_heads_are_told_with_spread_and_baseline(heads: Run) -> None:
@@ -126,41 +99,9 @@ def assert_all_sums_are_there() -> None:
         np.testing.assert_allclose(found.tally.arrays()[name], array, err_msg=name)
 
 
-@pytest.mark.parametrize("done", [3, 4])  # in the midst of the second part, and at its end
-def test_what_is_broken_off_goes_on_by_the_same_command(
-    done: int, heads: Run, begun: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as interrupted:
-        interrupted.setattr(resuming, "measure_corpus", broken_off(after=done))
-        answer = heads("corpus.txt", "--out", "heads.npz")
-    assert answer.status == 130
-    (file,) = kept()
-    assert f"{done} of 7 lines are done and kept in {file}." in answer.err
-    assert files() == {"corpus.txt"}
-    said = heads("corpus.txt", "--out", "heads.npz").err
-    assert f"Going on from {file}: {done} of 7 lines are done." in said
-    assert begun == [done]
-    assert kept() == []
-    assert files() == {"corpus.txt", "heads.npz"}
-    assert_all_sums_are_there()
-
-
-def broken_off(after: int) -> Callable[..., Iterator[Progress[BehaviourFindings]]]:
-    """What measures the corpus, until so many lines are done."""
-
-    def measure(*asked: Any, **more: Any) -> Iterator[Progress[BehaviourFindings]]:
-        for step in measure_corpus(*asked, **more):
-            if step.done > after:
-                break
-            yield step
-        raise KeyboardInterrupt
-
-    return measure
-
-
 @pytest.mark.parametrize("out", ["heads.csv", "heads.npz"])
-def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
-    out: str, heads: Run, begun: list[int], monkeypatch: pytest.MonkeyPatch
+def test_a_full_disk_does_not_take_what_was_there(
+    out: str, heads: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert heads("corpus.txt", "--out", out).status == 0
     before = Path(out).read_bytes()
@@ -176,46 +117,15 @@ def test_a_full_disk_takes_neither_the_work_nor_what_was_there(
         said = heads("corpus.txt", "--out", out)
     assert said.status == 2
     assert f"{out}: No space left on device." in said.err
-    assert f"7 of 7 lines are done and kept in {kept()[0]}." in said.err
     assert Path(out).read_bytes() == before
-    assert heads("corpus.txt", "--out", out).status == 0
-    assert begun == [0, 0, 7]
-    assert kept() == []
     assert files() == {"corpus.txt", out}
 
 
-@pytest.mark.parametrize("out", [None, "heads.csv", "heads.npz"])
-def test_whoever_stops_reading_loses_nothing(
-    out: str | None, heads: Run, unread: Unread, begun: list[int]
-) -> None:
+@pytest.mark.parametrize("out", ["heads.csv", "heads.npz"])
+def test_whoever_stops_reading_has_the_file(out: str, heads: Run, unread: Unread) -> None:
     with unread():
-        assert heads("corpus.txt", "--top", 1, *([] if out is None else ["--out", out])).status == 0
-    if out is None:
-        assert len(kept()) == 1
-        assert heads("corpus.txt").status == 0
-        assert begun == [0, 7]
-    else:
-        assert files() == {"corpus.txt", out}
-    assert kept() == []
-
-
-def test_the_result_never_lies_where_unfinished_work_is_kept(heads: Run, refuse: Say) -> None:
-    assert heads("corpus.txt", "--out", "heads.npz").status == 0
-    assert_all_sums_are_there()
-    before = Path("heads.npz").read_bytes()
-    asked = ("--out", "heads.npz", "--keep", f"../{Path.cwd().name}/heads.npz")
-    assert "heads.npz is where unfinished work is kept" in refuse("heads", "corpus.txt", *asked)
-    assert Path("heads.npz").read_bytes() == before
-
-
-def test_what_is_broken_off_before_a_line_is_done_keeps_nothing(
-    heads: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resuming, "measure_corpus", broken_off(after=0))
-    answer = heads("corpus.txt")
-    assert answer.status == 130
-    assert "Nothing was kept: no line was done yet." in answer.err
-    assert kept() == []
+        assert heads("corpus.txt", "--top", 1, "--out", out).status == 0
+    assert files() == {"corpus.txt", out}
 
 
 def test_a_text_that_cannot_be_read_at_all_is_refused(heads: Run) -> None:
@@ -246,27 +156,6 @@ def test_the_text_itself_is_never_written_over(out: str, refuse: Say) -> None:
         assert "is what is read here, and it would be lost" in said
         assert "--force" not in said
     assert Path("corpus.txt").read_text("utf-8") == "\n".join(LINES)
-
-
-def test_whoever_kills_it_loses_at_most_a_minute(heads: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    done_at: dict[int, float] = {}  # the last moment at which so many lines were done
-
-    def slowly(*asked: Any, **more: Any) -> Iterator[Progress[BehaviourFindings]]:
-        nonlocal now
-        for step in measure_corpus(*asked, **more):
-            if done_at:
-                now += 29.0
-                lines = findings_file.read(kept()[0])[1].lines if kept() else 0
-                assert now - done_at[lines] <= 60  # killed here, it would go on from there
-            yield step
-            done_at[step.done] = now
-
-    monkeypatch.setattr(resuming, "measure_corpus", slowly)
-    monkeypatch.setattr(resuming, "time", SimpleNamespace(monotonic=lambda: now))
-    assert heads("corpus.txt").status == 0
-    assert max(done_at) == len(LINES)
-    assert now > 120
 
 
 def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,8 +189,6 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
         ),
         (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv or .npz. Choose heads.csv or heads.npz"),
         (["corpus.txt", "--out", "nowhere/heads.csv"], "There is no folder nowhere"),
-        (["corpus.txt", "--keep", "nowhere/kept"], "cannot be kept in nowhere/kept"),
-        (["corpus.txt", "--keep", "letter.npz"], "does not hold what heads do"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why: str, refuse: Say) -> None:
@@ -313,24 +200,10 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why:
     assert Path("letter.csv").read_text() == Path("letter.npz").read_text() == "Dear Ada"
 
 
-def test_work_that_counted_no_shares_of_all_attention_is_not_gone_on_with(refuse: Say) -> None:
-    found = expected()
-    found.tally.raw[...] = np.nan  # as the files of version 2 are read
-    key = resuming.run_key(Corpus.from_file(Path("corpus.txt")), resolve.entry("minilm"))
-    findings_file.write(Path("kept.npz"), key, found)
-    assert "Delete it, and the text is read again" in refuse("heads", "corpus.txt", "--keep", "kept.npz")
-
-
-def test_the_work_on_another_text_is_not_gone_on_with(refuse: Say) -> None:
-    key = resuming.run_key(Corpus.from_text("Another text."), resolve.entry("minilm"))
-    findings_file.write(Path("kept.npz"), key, expected())
-    assert "holds the work on another text" in refuse("heads", "corpus.txt", "--keep", "kept.npz")
-    assert Path("kept.npz").exists()
-
-
-def test_a_file_of_another_version_is_not_written_over(refuse: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = resuming.run_key(Corpus.from_file(Path("corpus.txt")), resolve.entry("minilm"))
-    findings_file.write(Path("heads.npz"), key, expected())
+def test_a_file_of_another_version_is_not_written_over(
+    run: Run, refuse: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("heads", "corpus.txt", "--out", "heads.npz").status == 0
     monkeypatch.setattr(findings_file, "NAMES", ("other",))
     told = refuse("heads", "corpus.txt", "--out", "heads.npz")
     assert "heads.npz is there already. “heads.npz” was written by another version of attnviz" in told

@@ -14,13 +14,12 @@ from attnviz.trace import Kind
 _ANSWERS = {
     "behaviour": "What else does head {} do?",
     "intervene": "See whether head {} matters: silence it",
-    "plane": "Queries and keys of head {} in a plane",
-    "find": "Where else does head {} do this?",
+    "find": "Similar tokens in head {}",
 }
 """What a tool answers about one head."""
 
 NEXT = {
-    "explore": ("intervene", "behaviour", "plane", "find"),
+    "explore": ("intervene", "behaviour", "find"),
     "behaviour": ("intervene", "find"),
     "pronouns": ("intervene", "behaviour"),
     "grammar": ("intervene", "behaviour"),

@@ -46,14 +46,18 @@ def sentence(source: str, entry: Entry) -> str:
     return ""
 
 
-def corpus(source: str) -> Corpus | None:
+def corpus(source: str, max_lines: int = MOST_LINES) -> Corpus | None:
     """Draw what the source needs; return its text, None as long as the visitor has given none.
+
+    Args:
+        source: `BUNDLED`, `PASTED` or `UPLOADED`.
+        max_lines: maximum number of lines of a pasted text.
 
     Raises:
         AttnvizError: it is no text, or too long.
     """
     if source == PASTED:
-        return _pasted()
+        return _pasted(max_lines)
     if source == UPLOADED:
         return _uploaded()
     _read()
@@ -76,7 +80,7 @@ def _read() -> None:
         st.code(text, language=None, wrap_lines=True)
 
 
-def _pasted() -> Corpus | None:
+def _pasted(max_lines: int) -> Corpus | None:
     text = st.text_area(
         "Sentences, one a line",
         key="pasted",
@@ -86,9 +90,9 @@ def _pasted() -> Corpus | None:
     )
     st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
-        st.info(f"Paste some sentences, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
+        st.info(f"Paste some sentences, one a line: up to {max_lines:,}.", icon=":material/edit:")
         return None
-    return Corpus.from_text(text, "the pasted text", MOST_LINES)
+    return Corpus.from_text(text, "the pasted text", max_lines)
 
 
 def tell_unread(lines: int, named: Sequence[str]) -> None:
