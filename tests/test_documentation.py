@@ -97,9 +97,8 @@ def test_the_reference_has_all_public_names() -> None:
         "experiments.ablation.WordOcclusion",
         "experiments.coreference.Scores",
         "experiments.coreference.Verdicts",
-        "experiments.neighbours.Common",
         "experiments.neighbours.Neighbour",
-        "experiments.neighbours.Search",
+        "experiments.neighbours.Neighbours",
         "experiments.patching.Patching",
         "experiments.syntax.Grammar",
     ]

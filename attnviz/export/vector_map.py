@@ -22,6 +22,7 @@ Vector = Literal["query", "key", "output"]
 
 # Between the colours of the roles on light and on dark ground (attnviz/widgets/palette.js): 3 : 1 on both.
 _COLOURS: dict[Vector, str] = {"query": "#3b82f6", "key": "#ef4444", "output": "#16a34a"}
+_OUTLINE = {"color": "white", "width": 1}
 _WIDTH = 60  # characters of a line of a sentence
 _LINES = 3
 
@@ -59,6 +60,7 @@ def vector_map(
     drawn = others[:: -(-len(others) // MAX_POINTS) or 1]
     of = plural(len(others), "other token")
     colour = _COLOURS[vector]
+    chosen, name = components.project(wanted), escaped(isolated(label))
     figure = go.Figure(
         [
             _points(
@@ -74,13 +76,13 @@ def vector_map(
                     f"{_shown(*tokens[place])}<br>similarity {decimal(similarity)}"
                     for place, similarity in zip(found, similarities, strict=True)
                 ],
-                {"color": colour, "size": 10},
+                {"color": colour, "size": 10, "line": _OUTLINE},
             ),
             _points(
-                components.project(wanted)[None],
-                escaped(f"{isolated(label)}, chosen"),
-                [f"<b>{escaped(isolated(label))}</b>, chosen"],
-                {"color": colour, "size": 17, "symbol": "star-diamond", "line": {"width": 2}},
+                chosen[None],
+                f"{name}, chosen",
+                [f"<b>{name}</b>, chosen"],
+                {"color": colour, "size": 20, "symbol": "star-diamond", "line": _OUTLINE},
             ),
         ]
     )
@@ -96,11 +98,13 @@ def vector_map(
         height=520,
         hovermode="closest",
     )
+    x, y = chosen.tolist()
+    figure.add_annotation(x=x, y=y, text=f"<b>{name}</b>", showarrow=False, yshift=20, font={"size": 16})
     return figure
 
 
 def _points(points: Doubles, name: str, texts: Sequence[str], marker: dict[str, Any]) -> go.Scattergl:
-    """Points of one kind; `name` and `texts` may hold Plotly's tags."""
+    """Return points of one kind; words of a visitor in `name` and `texts` are escaped."""
     x, y = points.T.astype(np.float32)
     return go.Scattergl(x=x, y=y, name=name, hovertext=texts, hoverinfo="text", mode="markers", marker=marker)
 

@@ -24,7 +24,6 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "compare": {**READ, **OTHER},
     "intervene": READ,
     "find": READ,
-    "plane": READ,
     "pronouns": {"model": TAUGHT},
     "grammar": {"model": TAUGHT},
     "query_key_value": {"open": NOT_SHOWN, "six_steps_of": "Translator: French reads English"},

@@ -67,16 +67,18 @@ def test_parts_merged_in_any_order_are_those_of_the_whole(
         [Neighbour(similarity / 3, line, place, "", 0, 0.0) for similarity, line in part]
         for place, part in enumerate(parts)
     ]
-    expected = sorted(chain.from_iterable(found), key=lambda near: (-near.similarity, near.line, near.place))[
-        :count
-    ]
+    expected = sorted(chain.from_iterable(found), key=_order)[:count]
     for order in (found, found[::-1]):
         merged = Neighbours()
         for part in order:
-            its = sorted(part, key=lambda near: (-near.similarity, near.line, near.place))[:count]
+            its = sorted(part, key=_order)[:count]
             merged = merged.merged(Neighbours(tuple(its), len(part), 1), count)
         assert list(merged.nearest) == expected
         assert (merged.tokens, merged.lines) == (sum(map(len, parts)), len(parts))
+
+
+def _order(near: Neighbour) -> tuple[float, int, int]:
+    return -near.similarity, near.line, near.place
 
 
 def whole(text: str = TEXT, layer: int = 3) -> TextVectors:

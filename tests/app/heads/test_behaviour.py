@@ -373,9 +373,7 @@ def test_where_the_head_does_most_is_listed_of_a_text_and_leads_to_explore(by: s
         own = block.weights[1, 1:-1, 1:-1]
         largest = percent(float(own.max()))
         token = block.query_tokens[1 + int(own.max(axis=1).argmax())].text
-        assert re.search(
-            rf":small\[`{token}[^`]*` looks at `[^`]+` \*\*{largest}\*\*(, \d+ % at special tokens)?\]", told
-        )
+        assert re.search(rf":small\[`{token}[^`]*` attends most to `[^`]+` \(\*\*{largest}\*\*\)\]", told)
     elif by == "Largest change when silenced":
         turned = experiments.ablate(TIRED).moved.turned[3 * 12 + 1, 1:-1].max()
         assert f"without the head, the output turns by **{angle(float(turned))}**" in told

@@ -13,11 +13,17 @@ from attnviz.app.heads.pronouns.figures import marked
 from attnviz.app.jobs import JOBS, Job
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import TextVectors, read_corpus
+from attnviz.experiments.neighbours import TextVectors, Vector, read_corpus
 from attnviz.text import percent
 
 MAX_BYTES = 2**27
 """Maximum size of the vectors of one text, of all heads of a layer: 134 MB."""
+
+_MARKS: dict[Vector, str] = {
+    "query": ":blue-background[",
+    "key": ":red-background[",
+    "output": ":green-background[",
+}
 
 
 def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None]:
@@ -27,7 +33,7 @@ def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None
     return JOBS.find(key, lambda: read_corpus(corpus, name, layer, MAX_BYTES))
 
 
-def draw(chosen: HeadSelection, text: TextVectors, token: int, note: str = "") -> None:
+def draw(chosen: HeadSelection, text: TextVectors, token: int, note: str, vector: Vector = "query") -> None:
     """Draw a token in its sentence, with what it attends to most, and the link to it on Explore.
 
     Args:
@@ -35,11 +41,13 @@ def draw(chosen: HeadSelection, text: TextVectors, token: int, note: str = "") -
         text: has the head's layer.
         token: which of its tokens, from 0.
         note: further words about the token, in Markdown.
+        vector: sets the colour of the token; beside a key, the token to which it attends is not marked.
     """
     found = text.neighbour(chosen.head, token, 0)
     tokens = loading.tokens(chosen.entry.name, found.sentence)
     groups = DisplayTokens(tokens, found.sentence).groups
-    marks = {found.attends_to: ":red-background[", found.place: ":blue-background["}
+    marks = {} if vector == "key" else {found.attends_to: _MARKS["key"]}
+    marks[found.place] = _MARKS[vector]
     spans = [(Span(tokens[place].start, tokens[place].end), sign) for place, sign in marks.items()]
     st.markdown(marked(found.sentence, [each for each in spans if each[0].start < each[0].end]))
     query, key = (markdown.token(place, groups) for place in (found.place, found.attends_to))

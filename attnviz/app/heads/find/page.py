@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import caches, controls, markdown
 from attnviz.app.heads import choosing
@@ -63,16 +64,24 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     with beside:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("Compare its")
-        vector = VECTOR.segments("Vector", get_args(Vector))
-        st.markdown("with sentences")
-        source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED))
-        st.markdown("and list")
-        count = COUNT.segments("Number of results", _COUNTS)
+        with _together():
+            st.markdown("Compare its")
+            vector = VECTOR.segments("Vector", get_args(Vector))
+        with _together():
+            st.markdown("and list the most similar")
+            count = COUNT.segments("Number of results", _COUNTS)
+        with _together():
+            st.markdown("in the sentences")
+            source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED))
         corpus = texts.corpus(source, MAX_SENTENCES) if source == texts.BUNDLED else None
     if source == texts.PASTED:
         corpus = texts.corpus(source, MAX_SENTENCES)
     return TokenSelection(entry, kind, layer, head, given, queries, keys, query, vector, count), corpus
+
+
+def _together() -> DeltaGenerator:
+    """Return a container for a choice and its label, between which no line breaks."""
+    return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 
 def show(chosen: TokenSelection, corpus: Corpus) -> None:
@@ -95,7 +104,8 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
         st.header(f"The {len(results)} most similar {chosen.wanted}", anchor=False)
         for token, similarity in results:
             with st.container(border=True, gap="xxsmall"):
-                listed.draw(chosen, text, token, f"; similarity **{decimal(similarity)}**")
+                note = f"; similarity **{decimal(similarity)}**"
+                listed.draw(chosen, text, token, note, chosen.vector)
     with right:
         _map(chosen, text, results, wanted)
 
