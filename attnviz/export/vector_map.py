@@ -22,7 +22,6 @@ Vector = Literal["query", "key", "output"]
 
 # Between the colours of the roles on light and on dark ground (attnviz/widgets/palette.js): 3 : 1 on both.
 _COLOURS: dict[Vector, str] = {"query": "#3b82f6", "key": "#ef4444", "output": "#16a34a"}
-_OUTLINE = {"color": "white", "width": 1}
 _WIDTH = 60  # characters of a line of a sentence
 _LINES = 3
 
@@ -76,13 +75,18 @@ def vector_map(
                     f"{_shown(*tokens[place])}<br>similarity {decimal(similarity)}"
                     for place, similarity in zip(found, similarities, strict=True)
                 ],
-                {"color": colour, "size": 10, "line": _OUTLINE},
+                {"color": colour, "size": 10, "line": {"color": "white", "width": 1}},
             ),
             _points(
                 chosen[None],
                 f"{name}, chosen",
                 [f"<b>{name}</b>, chosen"],
-                {"color": colour, "size": 20, "symbol": "star-diamond", "line": _OUTLINE},
+                {
+                    "color": "white",
+                    "size": 20,
+                    "symbol": "star-diamond",
+                    "line": {"color": colour, "width": 3},
+                },
             ),
         ]
     )
@@ -98,8 +102,6 @@ def vector_map(
         height=520,
         hovermode="closest",
     )
-    x, y = chosen.tolist()
-    figure.add_annotation(x=x, y=y, text=f"<b>{name}</b>", showarrow=False, yshift=20, font={"size": 16})
     return figure
 
 
