@@ -48,8 +48,10 @@ def principal_components(vectors: ArrayLike) -> PrincipalComponents:
     axes[: len(largest)] = largest
     axes *= signs(centred @ axes.T)[:, None]
     total = float(np.trace(scatter))
-    first, second, *_ = (*np.maximum(variances[::-1], 0).tolist(), 0.0)
-    return PrincipalComponents(mean, axes, (first / total, second / total) if total > 0 else (0.0, 0.0))
+    explained = np.zeros(_AXES)
+    if total > 0:
+        explained[: len(largest)] = np.maximum(variances[::-1][:_AXES], 0) / total
+    return PrincipalComponents(mean, axes, (float(explained[0]), float(explained[1])))
 
 
 def signs(points: Doubles) -> NDArray[np.float64]:

@@ -50,6 +50,8 @@ def test_vectors_that_do_not_vary_lie_at_the_origin(count: int, d: int) -> None:
 
 
 def test_numbers_of_one_dimension_lie_along_the_first_axis() -> None:
-    found = principal_components([[1.0], [2], [6]])
-    np.testing.assert_allclose(found.project([[1.0], [2], [6]]), [[-2, 0], [-1, 0], [3, 0]], atol=1e-12)
+    vectors = np.array([[1.0], [2], [6]])
+    found = principal_components(vectors)
+    expected = np.array([[-2.0, 0], [-1, 0], [3, 0]])
+    np.testing.assert_allclose(found.project(vectors), expected, atol=1e-12)
     assert found.explained == pytest.approx((1, 0))
