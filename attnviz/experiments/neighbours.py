@@ -394,6 +394,9 @@ def _vectors(
         arrays["attends_to"].append(others.argmax(axis=-1).astype(np.int16))
         arrays["weight"].append(np.maximum(others.max(axis=-1), 0).astype(np.float16))
     nothing = np.zeros((1, 0, 0), np.float16)
+    joined: dict[str, NDArray[Any]] = {
+        name: np.concatenate(each, axis=1) if each else nothing for name, each in arrays.items()
+    }
     return TextVectors(
         model=model,
         layer=layer,
@@ -402,7 +405,7 @@ def _vectors(
         starts=np.cumsum([0, *map(len, tokens)]),
         labels=labels,
         special=np.array([token.special for its in tokens for token in its], np.bool_),
-        **{name: np.concatenate(each, axis=1) if each else nothing for name, each in arrays.items()},
+        **joined,
         skipped=skipped,
     )
 

@@ -55,7 +55,8 @@ def strongest(text: TextVectors, values: Floats, most: int = 24) -> Strongest:
 
 def sharpness(text: TextVectors, head: int) -> Floats:
     """[token], the largest weight that each gives to one token, special ones left out."""
-    return text.weight[head].astype(np.float32)
+    weights: Floats = text.weight[head].astype(np.float32)
+    return weights
 
 
 def contribution(text: TextVectors, head: int, projection: Floats) -> Floats:

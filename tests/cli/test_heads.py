@@ -144,7 +144,7 @@ def test_one_sentence_may_come_through_the_pipe(heads: Run, monkeypatch: pytest.
     assert "over 1 sentence of standard input (6 tokens)" in said.out
     assert "% ± – " in said.out
     assert "± 0.0" not in said.out
-    assert "1 of 1 line," in said.err
+    assert "1 of 1 line" in said.err
 
 
 @pytest.mark.parametrize("out", ["corpus.txt", "./corpus.txt", "link.csv", "link.npz"])

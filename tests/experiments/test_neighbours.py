@@ -145,7 +145,8 @@ def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pyte
 
     corpus = Corpus.from_text("\n".join(LINES * 5))
     wanted = attnviz.trace(TIRED).block("encoder", 3).key[5, 3]
-    asked = corpus, "minilm", (3, 5), "key", wanted, 13
+    vector: Vector = "key"
+    asked = corpus, "minilm", (3, 5), vector, wanted, 13
     monkeypatch.setattr(neighbours, "_PART", 3)
     [*_, streamed], [*_, shared] = search(*asked), search(*asked, share=backwards)
     assert streamed.found == shared.found
@@ -204,7 +205,8 @@ def test_memory_does_not_grow_with_the_text() -> None:
 def test_workers_of_ray_find_the_same(workers: int) -> None:
     corpus = Corpus.from_text(bundled())
     wanted = np.ones(32, np.float32)
-    asked = corpus, "minilm-scratch", (3, 1), "query", wanted
+    vector: Vector = "query"
+    asked = corpus, "minilm-scratch", (3, 1), vector, wanted
     [*_, alone], [*_, shared] = search(*asked), search(*asked, share=on_ray.share(workers))
     assert [near[1:4] for near in shared.found.nearest] == [near[1:4] for near in alone.found.nearest]
     np.testing.assert_allclose(
