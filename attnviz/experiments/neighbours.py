@@ -2,7 +2,8 @@
 
 exBERT (Hoover et al. 2020) searches a corpus in the same way. A short text is read once and kept
 (`read_corpus`), so that other tokens are compared with it at once. A text of any length is streamed
-(`search`): memory holds the tokens found so far and the sentences being read.
+(`search`): memory holds the tokens found so far and the sentences being read. In both, vectors are rounded to
+float16, which changes a cosine by less than 0.001.
 """
 
 from __future__ import annotations
