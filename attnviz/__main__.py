@@ -26,7 +26,7 @@ MODULES = (
     "report",
     "models",
     "heads",
-    "index",
+    "find",
 )
 
 BROKEN_OFF = 130

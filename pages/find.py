@@ -1,9 +1,9 @@
-"""Where else does a head do this?"""
+"""Find: where else does a head have such a query, key or output?"""
 
-from attnviz.app.heads.find import sections
+from attnviz.app.heads.find import page
 from attnviz.app.heads.tool import tool
 
 with tool("find"):
-    chosen, within = sections.choose()
-    if within:
-        sections.find(chosen, within)
+    chosen, corpus = page.choose()
+    if corpus:
+        page.show(chosen, corpus)

@@ -8,28 +8,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnviz.trace import Floats, Mask, Token
 
-_PRONOUNS = (
-    "I me you he him she it we us they them myself yourself himself herself itself ourselves yourselves "
-    "themselves"
-)
-_PREPOSITIONS = "of at from with into onto upon among during without against towards despite"
-CLASSES = {
-    "punctuation": (),
-    "personal pronoun": tuple(_PRONOUNS.split()),
-    "article": ("a", "an", "the"),
-    "preposition": tuple(_PREPOSITIONS.split()),
-}
-"""The classes of tokens that are told, each with all its words, which are English.
-
-Nothing is guessed: “her”, “that” and most other words may be one thing or another, and belong to none of
-these. Punctuation is known by its signs.
-"""
-
-_CLASS_OF = {word.lower(): at for at, words in enumerate(CLASSES.values(), start=1) for word in words}
 _NONE = -1
 _MARKS = frozenset("$+<=>^`|~")  # what BERT counts as punctuation besides Unicode's (Devlin et al. 2019)
 
@@ -79,24 +60,6 @@ def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
         for token in tokens
     ]
     return np.array(found, dtype=np.bool_)
-
-
-def classes(tokens: Sequence[Token], texts: Sequence[str]) -> NDArray[np.int8]:
-    """For each [token], to which of `CLASSES` its word belongs, from 1; 0 for none.
-
-    The first letter of a word may be a capital, and no other: “IT” is no pronoun.
-
-    Args:
-        texts: what they stand in, by `token.sentence`.
-    """
-    found = punctuation(tokens, texts).astype(np.int8)
-    spans = _spans(tokens)
-    for place, token in enumerate(tokens):
-        if not found[place] and token.word is not None and token.word in spans:
-            sentence, start, end = spans[token.word]
-            word = texts[sentence][start:end].strip()
-            found[place] = _CLASS_OF.get(word[:1].lower() + word[1:], 0)
-    return found
 
 
 def same_word(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:

@@ -32,7 +32,7 @@ from attnviz.errors import AttnvizError
 from attnviz.trace import Kind
 
 _CHOICES: tuple[Choice[Any], ...] = MODEL, TEXT, OTHER, KIND, LAYER, HEAD, QUERY
-_CHOOSES_KIND = ("compare", "explore", "intervene", "plane")
+_CHOOSES_KIND = ("compare", "explore", "intervene")
 _OWN = "what the heads of this page read"
 _ASKED = "a head was asked for by its name"
 

@@ -79,11 +79,6 @@ REFERENCES = {
         _ICLR,
         "arXiv:2010.11929",
     ),
-    "Eckart & Young 1936": Reference(
-        "The approximation of one matrix by another of lower rank",
-        "Psychometrika 1(3)",
-        "doi:10.1007/BF02288367",
-    ),
     "Elhage et al. 2021": Reference(
         "A Mathematical Framework for Transformer Circuits",
         "Transformer Circuits Thread",
@@ -294,11 +289,6 @@ REFERENCES = {
     ),
     "Yan et al. 2019": Reference(
         "TENER: Adapting Transformer Encoder for Named Entity Recognition", _PREPRINT, "arXiv:1911.04474"
-    ),
-    "Yeh et al. 2023": Reference(
-        "AttentionViz: A Global View of Transformer Attention",
-        "IEEE Transactions on Visualization and Computer Graphics 30(1)",
-        "arXiv:2305.03210",
     ),
     "Zeiler & Fergus 2014": Reference(
         "Visualizing and Understanding Convolutional Networks", "ECCV", "arXiv:1311.2901"

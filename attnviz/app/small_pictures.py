@@ -96,10 +96,9 @@ _PICTURES = {
     + _curve([(18, 18), (25, 25)], _OTHER)
     + _curve([(25, 18), (18, 25)], _OTHER),
     "beyond_weights": _bars([0.8, 0.35, 0.55, 0.2], 2),
-    "plane": "".join(
+    "find": "".join(
         f'<circle cx="{x}" cy="{y}" r="3" fill="{_OTHER if x % 2 else _BRIGHT}"/>' for x, y in _MANY
     ),
-    "find": _bars([0.6, 0.85, 0.5, 0.7], 1),
 }
 
 

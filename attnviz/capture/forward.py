@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from attnviz.capture import custom_attention, states
+from attnviz.capture import custom_attention
 from attnviz.capture.arrays import as_numpy, owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
@@ -35,7 +35,7 @@ _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_st
 
 
 def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
-    """Lets later passes tell hidden states and the last vectors, and heads of custom attention be silenced.
+    """Lets later passes tell the last vectors, and heads of custom attention be silenced.
 
     In a model that computes attention in a way of its own, nobody can change the weights between the softmax
     and the values. But a head is silent too if its slice of what W_O is given is 0: W_O then adds nothing
@@ -49,8 +49,6 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():
         stack.register_forward_hook(partial(_tell_states, name))
-    for module in {layer.module: None for layer in layers}:
-        module.register_forward_pre_hook(states.tell, with_kwargs=True)
     if custom_attention.has(network.config.model_type):
         for layer in layers:
             if layer.mixer is not None:

@@ -77,8 +77,6 @@ class HuggingFaceModel(Model):
         ModelNotSupported: its attention cannot be shown exactly.
     """
 
-    tells_states = True
-
     def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer) -> None:
         self.name = entry.name
         self.dtype = entry.dtype

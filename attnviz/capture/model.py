@@ -241,14 +241,12 @@ class Model(ABC):
         dtype: in which numbers it runs.
         device: where it runs, as torch calls it.
         weights_alone: why it gives its weights and nothing else of its attention; None: it gives all.
-        tells_states: whether `states.hearing` collects what its layers read.
     """
 
     name: str
     dtype: DType = "float32"
     device: str = "cpu"
     weights_alone: str | None = None
-    tells_states: bool = False
 
     def need_vectors(self) -> None:
         """Refuse what is computed from queries, keys, values or masks.

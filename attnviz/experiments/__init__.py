@@ -7,7 +7,6 @@ each head carries from one sentence into another, and `attnviz.decomposition`, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +14,12 @@ from attnviz.capture import loading
 from attnviz.capture.given import model_input, opened
 from attnviz.capture.model import Way
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments import ablation, corpus, head_tests, text_index
+from attnviz.experiments import ablation, head_tests, neighbours
 from attnviz.experiments.ablation import Ablation, WordOcclusion
-from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.neighbours import Search
+from attnviz.experiments.corpus import Corpus, bundled
+from attnviz.experiments.neighbours import Neighbours, Vector
 from attnviz.experiments.scoring import Scores, measure
 from attnviz.experiments.sentences import need_some
-from attnviz.models import resolve
 from attnviz.trace import checked_place
 
 if TYPE_CHECKING:
@@ -76,48 +74,47 @@ def find(
     model: object = "minilm",
     place: int = 0,
     layer: int = 0,
-    head: int | Sequence[int] = 0,
-    by: str = "query",
+    head: int = 0,
+    vector: Vector = "query",
     within: str | Path | None = None,
+    count: int = neighbours.COUNT,
     tokenizer: object = None,
-) -> Search:
-    """Where else a head does what it does at one token: the nearest tokens of a text (Hoover et al. 2020).
+) -> Neighbours:
+    """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
+
+    All tokens are compared, in memory that does not grow with the text.
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = find(tired, place=9, layer=3, head=1)
-    >>> near = found.neighbours()[0]
-    >>> found.index.lines[near.line], near.place, near.reads  # “it” looks at “horse”
+    >>> first = found.nearest[0]
+    >>> first.sentence, first.place, first.attends_to  # “it” attends most to “horse”
     ('The horse refused to enter the stable because it could smell smoke.', 9, 2)
-    >>> [(each.count, each.total) for each in found.common() if each.name == "token"]  # 28 of 50 are “it”
-    [(28, 50)]
 
     Args:
         text, model, tokenizer: as `attnviz.trace` takes them; an encoder–decoder's encoder reads it.
         place: the token, from 0.
-        layer, head: from 0; of several heads, the nearest in all of them together.
-        by: "query", "key" or "output": by which of its vectors in the head others are found; "state": by the
-            hidden state that the layer reads; or "pattern": by how far away and at what it looks most, and by
-            its entropy (see `neighbours.Search`).
-        within: the text that is searched, one sentence a line; a `Path`: of the folder of one that
-            `attnviz index` has read with the same model; None: the sentences that come with attnviz.
+        layer, head: from 0.
+        vector: "query", "key" or "output": which vector of the token is compared by its cosine.
+        within: the text that is searched, one sentence a line; a `Path`: a file in UTF-8, of any length;
+            None: the sentences that come with attnviz. Tokens of `text` itself are not returned.
+        count: maximum number of tokens.
 
     Raises:
         AttnvizError, TypeError: as `attnviz.trace` does; or there is no such token, layer, head or vector, or
-            the text or the folder cannot be used.
+            the text cannot be read.
+        OSError: the file cannot be read.
     """
     given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
-        entry = resolve.entry(name)
-        read = text_index.block_of(name, given.text, layer)
+        block = neighbours.block_of(name, given.text, layer)
+        checked_place(place, len(block.query_tokens))
+        wanted = neighbours.vector_of(block, head, vector, place)
         if isinstance(within, Path):
-            index = text_index.opened(within)
-            text_index.check_model(index, entry)
+            corpus = Corpus.from_file(within)
         else:
-            text = corpus.bundled() if within is None else _one_text(within, "within")
-            *_, last = text_index.index(Corpus.from_text(text), name, layers=[layer])
-            index = last.found
-    heads = [head] if isinstance(head, int) else head
-    return Search.of(index, read, heads, checked_place(place, len(read[0].query_tokens)), by, given.text)
+            corpus = Corpus.from_text(bundled() if within is None else _one_text(within, "within"))
+        *_, last = neighbours.search(corpus, name, (layer, head), vector, wanted, count, given.text)
+    return last.found
 
 
 def gradients(text: object, model: object = "minilm", place: int = 0, tokenizer: object = None) -> Gradients:

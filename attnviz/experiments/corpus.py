@@ -108,8 +108,8 @@ class Corpus:
             raise EmptyText(f"There is no sentence in {quoted(name)}. Write one on each line, and try again.")
         if most is not None and lines > most:
             raise AttnvizError(
-                f"{quoted(name)} has {lines:,} lines; this page reads at most {most:,}. Take a part of it. "
-                "What heads do over any number, the command line tells: python -m attnviz heads FILE"
+                f"{quoted(name)} has {lines:,} lines; this page reads at most {most:,}. Take a part of it, "
+                "or use the command line, which reads any number."
             )
         digest = hashlib.sha256()
         for chunk in _chunks(source):

@@ -1,303 +1,472 @@
-"""Where else a head does what it does at one token: the nearest tokens of a text, and what they share.
+"""Exact search for the tokens of a text at which a head has the most similar query, key or output.
 
-After exBERT (Hoover et al. 2020), which searches a corpus in the same way. The search is exact: all tokens
-are compared. Two libraries for approximate search (usearch, hnswlib) answer sooner, but take a quarter of a
-minute to get ready for one head of 10,000 sentences, and find no more (`python -m benchmarks.find`).
+exBERT (Hoover et al. 2020) searches a corpus in the same way. A short text is read once and kept
+(`read_corpus`), so that other tokens are compared with it at once. A text of any length is streamed
+(`search`): memory holds the tokens found so far and the sentences being read. In both, vectors are rounded to
+float16, which changes a cosine by less than 0.001.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import partial
+from itertools import islice
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.intervals import CONFIDENCE, chance_of_as_many
-from attnviz.analysis.words import punctuation
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.capture import loading
+from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.text_index import VECTORS, Halves, TextIndex, patterns
-from attnviz.text import joined, plural
-from attnviz.trace import Block, Floats, Mask
+from attnviz.experiments.corpus import Corpus, broken
+from attnviz.experiments.progress import Progress
+from attnviz.experiments.sentences import (
+    SkippedSentence,
+    need_some,
+    reader,
+    return_freed_memory,
+    self_attention,
+)
+from attnviz.models import resolve
+from attnviz.models.catalogue import Entry
+from attnviz.text import plural
+from attnviz.trace import Block, Counts, Floats, Mask
 
-BY = (*VECTORS, "pattern")
-"""By what a token is found: one of its vectors, or what its row of weights in a head comes to."""
+Vector = Literal["query", "key", "output"]
+"""A vector of a token in a head; the output is the head's weighted average of values."""
 
-MOST = 50
-"""How many neighbours are found."""
-
-HALF = 0.5
-"""A token of whose attention more goes to special tokens looks at them."""
-
+Halves = NDArray[np.float16]
 Places = NDArray[np.intp]
+Lines = Sequence[tuple[int, str]]
+"""Lines of a text, each with its number, from 0."""
+
+Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterator[Any]]
+"""Applies a function to each item, as `map` does, in any order."""
+
+COUNT = 50
+"""How many tokens are found unless another number is chosen."""
+
+MAX_TOKENS = 256
+"""Lines with more tokens are skipped."""
+
+MAX_REASONS = 50
+"""Of at most this many skipped lines the reason is kept."""
+
+_VECTORS: tuple[Vector, ...] = get_args(Vector)
+_BATCH = 16  # sentences; larger batches are no faster
+_PART = 64  # lines; sentences of similar length share a batch, so that little is padded
+_MAX_HALF = float(np.finfo(np.float16).max)
 
 
 class Neighbour(NamedTuple):
-    """A token of the text of which the head does alike.
+    """A token that was found.
 
     Attributes:
-        line: the number of its line in the index, from 0.
-        place: which token of that line it is, from 0.
-        reads: the token of that line that it looks at most, from 0; special ones are left out.
-        weight: how much it looks there.
-        to_special: how much it looks at special tokens.
-        alike: how alike it is, see `Search`.
+        similarity: cosine of its vector and the vector that was searched for.
+        line: number of its line in the text, from 0.
+        place: which token of the line, from 0.
+        sentence: the line.
+        attends_to: the token of the line with its largest attention weight, from 0; special tokens excluded.
+        weight: that weight.
     """
 
+    similarity: float
     line: int
     place: int
-    reads: int
+    sentence: str
+    attends_to: int
     weight: float
-    to_special: float
-    alike: float
-
-
-@dataclass(frozen=True)
-class Common:
-    """What many of the neighbours have in common, and how many tokens of the whole text have it.
-
-    Attributes:
-        name: one of `ATTRIBUTES`.
-        value: which value of it.
-        count, total: how many neighbours of the second half of the text have it, and of how many.
-        base: the share of all tokens of that half.
-        sure: whether so many would be improbable if neighbours were tokens like any.
-    """
-
-    name: str
-    value: int
-    count: int
-    total: int
-    base: float
-    sure: bool
-
-
-ATTRIBUTES = (
-    *("offset", "read", "token", "position", "entropy"),
-    *("class", "class read", "special", "special read"),
-)
-"""What is asked of the neighbours: how far away the token stands that they look at most, special ones left
-out; which token that is; which token they are themselves, and at which place of their line, from 0; the whole
-bits of their rows' entropy; the class of their word, and of the one that they look at most, from 1 in
-`analysis.words.CLASSES`; and with value 1, whether they are special tokens, and whether special tokens get
-more than `HALF` of their attention."""
-
-_OF_THE_PATTERN = {"offset", "entropy", "class read", "special read"}
-
-
-def nearest(
-    vectors: NDArray[np.floating], vector: Floats, most: int = MOST, among: Mask | None = None
-) -> tuple[Places, Floats]:
-    """The vectors that point most nearly where one points, the nearest first; of equals, the first.
-
-    Args:
-        vectors: [token, d], a memory map too.
-        vector: [d].
-        most: how many are wanted.
-        among: [token], which may be found; None: all.
-
-    Returns:
-        Their places and cosines, at most so many; the cosine of a vector of zeros is 0.
-    """
-    return _largest(_cosines(vectors, vector), most, among)
-
-
-def _cosines(vectors: NDArray[np.floating], vector: Floats) -> Floats:
-    from attnviz.capture.cosines import cosines  # torch loads with it, for which importing this does not wait
-
-    return cosines(vectors, vector)
-
-
-def _largest(cosines: Floats, most: int, among: Mask | None) -> tuple[Places, Floats]:
-    places = np.arange(len(cosines)) if among is None else np.flatnonzero(among)
-    if most < len(places):  # a whole sort would take longer than all products
-        bound = np.partition(cosines[places], -most)[-most]
-        places = places[cosines[places] >= bound]
-    places = places[np.argsort(-cosines[places], kind="stable")][:most]
-    return places, cosines[places]
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """A token in one head or several, looked for in a text.
-
-    Tokens are alike by the cosine of their vectors. By their pattern they are by the mean of three numbers
-    from 0 to 1: whether what they look at most stands at the same offset; whether it is of the same class
-    (special, if special tokens get more than `HALF`; else punctuation, or another token); and 1 / (1 + d),
-    where d is by how many bits their entropies differ. In several heads, it is the mean over the heads.
+class TextVectors:
+    """The vectors of all tokens of some sentences, in all heads of one layer.
 
     Attributes:
-        index: of the text.
+        model: the model's name.
         layer: from 0.
-        heads: of that layer, from 0; what a neighbour looks at is told of the first one.
-        by: one of `BY`.
-        sought: [head, number], the token's own vectors, or its offsets, classes and entropies; by its state,
-            which is of no head, [1, d_model].
-        text: the sentence that it stands in; the same line of the text is passed over.
+        sentences: those that the model can read.
+        lines: number of each in the text, from 0.
+        starts: [sentence + 1], the first token of each sentence; the last entry is the number of tokens.
+        labels: [token], as pictures show them.
+        special: bool [token], whether the tokenizer added it.
+        query, key, output: float16 [head, token, d_head].
+        attends_to: int16 [head, token], the token of its sentence, from 0, with the largest attention weight;
+            special tokens, to which many heads attend by default, are excluded.
+        weight: float16 [head, token], that weight.
+        skipped: the lines that the model cannot read, with the reason.
     """
 
-    index: TextIndex
+    model: str
     layer: int
-    heads: tuple[int, ...]
-    by: str
-    sought: Floats
-    text: str
-
-    @classmethod
-    def of(
-        cls,
-        index: TextIndex,
-        layer: tuple[Block, Floats | None],
-        heads: Sequence[int],
-        place: int,
-        by: str,
-        text: str,
-    ) -> Search:
-        """A search for a token, from 0, in a layer as `text_index.block_of` returns it; by others no states.
-
-        Raises:
-            AttnvizError: there is no such head or vector, or the index has not this layer.
-        """
-        block, states = layer
-        index.layer(block.layer)
-        if not heads or not set(heads) <= set(range(len(block.query))):
-            raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
-        if by not in BY:
-            raise AttnvizError(f"Tokens are found by their {joined(BY)}, not by {quoted(by)}.")
-        if by == "state":
-            index.vectors(by)  # if there are any
-            sought = np.zeros((1, 0), np.float32) if states is None else states[None, place]
-        else:
-            of_all = _patterns_of(block, text) if by == "pattern" else getattr(block, by)
-            sought = of_all[list(heads), place]
-        return cls(index, block.layer, tuple(heads[: len(sought)]), by, sought, text)
+    sentences: tuple[str, ...]
+    lines: tuple[int, ...]
+    starts: Counts
+    labels: tuple[str, ...]
+    special: Mask
+    query: Halves
+    key: Halves
+    output: Halves
+    attends_to: NDArray[np.int16]
+    weight: Halves
+    skipped: tuple[SkippedSentence, ...]
 
     @property
-    def attributes(self) -> tuple[str, ...]:
-        """Which of `ATTRIBUTES` are asked: not those by which the neighbours were chosen."""
-        return tuple(name for name in ATTRIBUTES if self.by != "pattern" or name not in _OF_THE_PATTERN)
+    def nbytes(self) -> int:
+        """Size of the vectors in bytes."""
+        return self.query.nbytes + self.key.nbytes + self.output.nbytes
 
-    def neighbours(self, half: int | None = None, most: int = MOST) -> list[Neighbour]:
-        """The nearest tokens of the lines that are read: of all, or of every second line, from `half`."""
-        index, at = self.index, self._first
-        places, alike = _largest(self._alike, most, self._half(half))
-        found = []
-        for token, likeness in zip(places.tolist(), alike.tolist(), strict=True):
-            line, place = index.line_of(token)
-            weights = float(index.weight[at][token]), float(index.to_special[at][token])
-            found.append(Neighbour(line, place, int(index.reads[at][token]), *weights, likeness))
+    def vectors(self, head: int, vector: Vector) -> Halves:
+        """Return one vector of every token in a head, from 0: float16 [token, d_head]."""
+        found: Halves = getattr(self, vector)[head]
         return found
 
-    def common(self) -> tuple[Common, ...]:
-        """What the neighbours have in common, of each attribute the value that stands out most.
+    def place_of(self, token: int) -> tuple[int, int]:
+        """Return which sentence a token belongs to, and which token of it it is; both from 0."""
+        sentence = int(np.searchsorted(self.starts, token, side="right")) - 1
+        return sentence, token - int(self.starts[sentence])
 
-        Values are chosen on every second line, and counted on the others: who chooses and counts on the same
-        lines finds too much. Surely more than at random is what a binomial test says so of, with Bonferroni's
-        correction for all attributes that are asked.
+    def nearest(
+        self, head: int, vector: Vector, wanted: Floats, count: int, exclude: str = ""
+    ) -> tuple[Places, Floats]:
+        """Return the tokens with the most similar vectors, the most similar first; of equals, the first.
+
+        Args:
+            head: from 0.
+            vector: which vectors are compared.
+            wanted: [d_head], compared with each.
+            count: maximum number of tokens.
+            exclude: a sentence of which no token is returned.
+
+        Returns:
+            Places of the tokens, and their cosines.
         """
-        codes = self._codes(self._first)
-        halves = [self._half(half) for half in (0, 1)]
-        near = [_largest(self._alike, MOST, half)[0] for half in halves]
-        if not len(near[0]) or not len(near[1]):
-            return ()
-        found = []
-        for name in self.attributes:
-            values = codes[name]
-            value = _standing_out(values[near[0]], values[halves[0]])
-            if value is None:
-                continue
-            count, total = int((values[near[1]] == value).sum()), len(near[1])
-            base = float((values[halves[1]] == value).mean())
-            sure = 0 < base < 1 and count / total > base
-            sure = sure and chance_of_as_many(count, total, base, len(self.attributes)) < 1 - CONFIDENCE
-            found.append(Common(name, value, count, total, base, sure))
-        return tuple(found)
+        allowed = np.repeat([sentence != exclude for sentence in self.sentences], np.diff(self.starts))
+        return nearest(self.vectors(head, vector), wanted, count, allowed)
 
-    @property
-    def _first(self) -> tuple[int, int]:
-        """Where the first head stands in the index's arrays."""
-        return self.index.layer(self.layer), self.heads[0]
-
-    @cached_property
-    def _alike(self) -> Floats:
-        """[token], of the lines that are read: compared once for all neighbours and both halves."""
-        layer, here = self.index.layer(self.layer), slice(self.index.tokens)
-        if self.by == "pattern":
-            of_each = [
-                _alike_patterns(self._codes((layer, head)), self.index.entropy[layer, head, here], sought)
-                for head, sought in zip(self.heads, self.sought, strict=True)
-            ]
-        else:
-            vectors = self.index.vectors(self.by)[layer]
-            heads = (0,) if self.by == "state" else self.heads
-            of_each = [
-                _cosines(vectors[head, here], sought) for head, sought in zip(heads, self.sought, strict=True)
-            ]
-        alike: Floats = np.mean(of_each, axis=0, dtype=np.float32)
-        return alike
-
-    def _half(self, half: int | None) -> Mask:
-        """[token], which tokens of the lines that are read belong to this half; the same sentence to none."""
-        index = self.index
-        wanted = np.array(
-            [
-                line != self.text and half in (None, at % 2)
-                for at, line in enumerate(index.lines[: index.done])
-            ],
-            dtype=np.bool_,
+    def neighbour(self, head: int, token: int, similarity: float) -> Neighbour:
+        """Describe a token that was found in a head, from 0."""
+        sentence, place = self.place_of(token)
+        return Neighbour(
+            similarity,
+            self.lines[sentence],
+            place,
+            self.sentences[sentence],
+            int(self.attends_to[head, token]),
+            float(self.weight[head, token]),
         )
-        return np.repeat(wanted, np.diff(index.starts[: index.done + 1]))
-
-    def _codes(self, at: tuple[int, int]) -> dict[str, NDArray[np.int64]]:
-        """Of each of `ATTRIBUTES`, the value of every token in a head; `_NONE` where there is none."""
-        index = self.index
-        here = slice(index.tokens)
-        starts = np.repeat(index.starts[: index.done], np.diff(index.starts[: index.done + 1]))
-        place = np.arange(index.tokens) - starts
-        reads = np.asarray(index.reads[at][here], np.int64)
-        read = starts + reads
-        ids = np.asarray(index.ids[here], np.int64)
-        entropy = np.asarray(index.entropy[at][here], np.float32)
-        rests = np.asarray(index.to_special[at][here]) > HALF
-        kinds = np.asarray(index.classes[here], np.int64)
-        flags = (kinds, kinds[read], index.special[here], rests)
-        told = (reads - place, ids[read], ids, place, np.floor(entropy).astype(np.int64))
-        return dict(zip(ATTRIBUTES, (*told, *(np.where(flag, flag, _NONE) for flag in flags)), strict=True))
 
 
-_NONE = -(2**31)
+@dataclass(frozen=True)
+class Neighbours:
+    """The tokens of a text with the most similar vectors.
+
+    Attributes:
+        nearest: the most similar first; of equals, the first in the text.
+        tokens: number of tokens compared.
+        lines: number of lines read, empty ones and skipped ones included.
+        skipped: number of lines that the model cannot read.
+        reasons: the first of those, with the reason; at most `MAX_REASONS`.
+    """
+
+    nearest: tuple[Neighbour, ...] = ()
+    tokens: int = 0
+    lines: int = 0
+    skipped: int = 0
+    reasons: tuple[SkippedSentence, ...] = ()
+
+    def merged(self, other: Neighbours, count: int) -> Neighbours:
+        """Return the `count` most similar tokens of two parts of a text."""
+        both = heapq.merge(self.nearest, other.nearest, key=_order)
+        return Neighbours(
+            tuple(islice(both, count)),
+            self.tokens + other.tokens,
+            self.lines + other.lines,
+            self.skipped + other.skipped,
+            (self.reasons + other.reasons)[:MAX_REASONS],
+        )
 
 
-def _patterns_of(block: Block, text: str) -> Floats:
-    """[head, token, 3], each token's offset, class and entropy: what `Search` compares."""
-    tokens = block.query_tokens
-    reads, _, to_special, entropy = patterns(block, np.array([token.special for token in tokens]))
-    classes = _classes(to_special > HALF, punctuation(tokens, [text])[reads])
-    return np.stack([reads - np.arange(len(tokens)), classes, entropy], axis=-1).astype(np.float32)
+def _order(found: Neighbour) -> tuple[float, int, int]:
+    return -found.similarity, found.line, found.place
 
 
-def _alike_patterns(codes: Mapping[str, NDArray[np.int64]], entropy: Halves, sought: Floats) -> Floats:
-    """[token], how alike each token's pattern in a head is to one; see `Search`."""
-    offset, kind, its_entropy = sought
-    classes = _classes(codes["special read"] == 1, codes["class read"] == 1)
-    nearness = 1 / (1 + np.abs(np.asarray(entropy, np.float32) - its_entropy))
-    alike: Floats = np.mean([codes["offset"] == offset, classes == kind, nearness], axis=0, dtype=np.float32)
-    return alike
+def nearest(
+    vectors: NDArray[np.floating], wanted: Floats, count: int, allowed: Mask | None = None
+) -> tuple[Places, Floats]:
+    """Return the vectors with the largest cosine, the largest first; of equals, the first.
+
+    Args:
+        vectors: [token, d].
+        wanted: [d], compared with each.
+        count: maximum number of vectors.
+        allowed: [token], which of them may be returned; None: all.
+
+    Returns:
+        Their places and cosines, float32; the cosine with a vector of zeros is 0.
+    """
+    single = vectors.astype(np.float32)
+    lengths = np.maximum(np.linalg.norm(single, axis=-1) * np.linalg.norm(wanted), 1e-12)
+    cosines: Floats = (single @ wanted.astype(np.float32) / lengths).astype(np.float32)
+    places = np.arange(len(cosines)) if allowed is None else np.flatnonzero(allowed)
+    places = places[np.argsort(-cosines[places], kind="stable")][:count]
+    return places, cosines[places]
 
 
-def _classes(special: Mask, marks: Mask) -> NDArray[np.int64]:
-    """What each token reads: 2 is special, 1 is punctuation, 0 is another token."""
-    return np.where(special, 2, marks.astype(np.int64))
+def search(
+    corpus: Corpus,
+    model: str,
+    head: tuple[int, int],
+    vector: Vector,
+    wanted: Floats,
+    count: int = COUNT,
+    exclude: str = "",
+    share: Share = map,
+) -> Iterator[Progress[Neighbours]]:
+    """Search a text of any length for the tokens with the most similar vectors; `done` counts lines.
+
+    Args:
+        corpus: one sentence a line.
+        model: as `loading.load` takes it.
+        head: layer and head, from 0.
+        vector: which vectors are compared.
+        wanted: [d_head], compared with each.
+        count: maximum number of tokens.
+        exclude: a sentence of which no token is returned.
+        share: distributes the parts of the text, as `on_ray.share` does; `map`: all are read here.
+
+    Raises:
+        AttnvizError: the model cannot be used, has no such head, or can read no line.
+    """
+    found = Neighbours()
+    yield Progress(0, corpus.lines, found)
+    work = partial(_search_part, model, head, vector, wanted, count, exclude)
+    for part in share(work, _parts(corpus)):
+        found = found.merged(part, count)
+        yield Progress(found.lines, corpus.lines, found)
+    need_some(found.tokens, "lines", found.reasons)
 
 
-def _standing_out(near: NDArray[np.int64], every: NDArray[np.int64]) -> int | None:
-    """The value whose share among the neighbours is above its share of all by most; None: there is none."""
-    values, counts = np.unique(near[near != _NONE], return_counts=True)
-    if not len(values):
-        return None
-    base = np.array([(every == value).mean() for value in values])
-    above = counts / len(near) - base
-    best = int(above.argmax())
-    return int(values[best]) if above[best] > 0 else None
+def _search_part(
+    model: str,
+    head: tuple[int, int],
+    vector: Vector,
+    wanted: Floats,
+    count: int,
+    exclude: str,
+    lines: Lines,
+) -> Neighbours:
+    layer, number = head
+    read = read_lines(model, layer, lines)
+    skipped = len(read.skipped)
+    if not read.sentences:
+        return Neighbours(lines=len(lines), skipped=skipped, reasons=read.skipped[:MAX_REASONS])
+    places, similarities = read.nearest(number, vector, wanted, count, exclude)
+    found = (
+        read.neighbour(number, token, similarity)
+        for token, similarity in zip(places.tolist(), similarities.tolist(), strict=True)
+    )
+    return Neighbours(tuple(found), len(read.labels), len(lines), skipped, read.skipped[:MAX_REASONS])
+
+
+def read_corpus(
+    corpus: Corpus, model: str, layer: int, max_bytes: int
+) -> Iterator[Progress[TextVectors | None]]:
+    """Read a short text and keep its vectors; only the last step has them. `done` and `total` count lines.
+
+    Args:
+        corpus: one sentence a line.
+        model: as `loading.load` takes it.
+        layer: from 0.
+        max_bytes: maximum size of the vectors.
+
+    Raises:
+        AttnvizError: the model cannot be used, has no such layer, or can read no line; or the vectors of the
+            text are larger than `max_bytes`.
+    """
+    parts: list[TextVectors] = []
+    done = size = 0
+    yield Progress(done, corpus.lines, None)
+    for lines in _parts(corpus):
+        parts.append(read_lines(model, layer, lines))
+        size += parts[-1].nbytes
+        if size > max_bytes:
+            raise AttnvizError(
+                f"The vectors of this text take more than {max_bytes / 1e6:,.0f} MB. Use at most "
+                f"{max(1, done):,} of its lines here, or search it on the command line: attnviz find"
+            )
+        done += len(lines)
+        if done < corpus.lines:
+            yield Progress(done, corpus.lines, None)
+    found = _joined(parts)
+    need_some(len(found.sentences), "lines", found.skipped)
+    yield Progress(done, corpus.lines, found)
+
+
+def _parts(corpus: Corpus) -> Iterator[Lines]:
+    lines = enumerate(corpus)
+    while part := tuple(islice(lines, _PART)):
+        yield part
+
+
+def _joined(parts: Sequence[TextVectors]) -> TextVectors:
+    """Return several parts of a text as one; parts without sentences contribute their skipped lines."""
+    read = [part for part in parts if part.sentences] or parts[:1]
+    lengths = np.concatenate([np.diff(part.starts) for part in read])
+    return TextVectors(
+        model=read[0].model,
+        layer=read[0].layer,
+        sentences=tuple(sentence for part in read for sentence in part.sentences),
+        lines=tuple(line for part in read for line in part.lines),
+        starts=np.concatenate([[0], np.cumsum(lengths)]),
+        labels=tuple(label for part in read for label in part.labels),
+        special=np.concatenate([part.special for part in read]),
+        query=np.concatenate([part.query for part in read], axis=1),
+        key=np.concatenate([part.key for part in read], axis=1),
+        output=np.concatenate([part.output for part in read], axis=1),
+        attends_to=np.concatenate([part.attends_to for part in read], axis=1),
+        weight=np.concatenate([part.weight for part in read], axis=1),
+        skipped=tuple(each for part in parts for each in part.skipped),
+    )
+
+
+def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
+    """Read some lines of a text; empty ones are ignored.
+
+    Args:
+        model: as `loading.load` takes it.
+        layer: from 0.
+        lines: each with its number in the text.
+
+    Raises:
+        AttnvizError: the model cannot be used, or has no such layer.
+    """
+    entry, loaded = resolve.entry(model), loading.load(model)
+    loaded.need_vectors()
+    _check_layer(entry, layer)
+    readable: list[tuple[int, str]] = []
+    skipped: list[SkippedSentence] = []
+    for number, line in lines:
+        if not line.strip():
+            continue
+        if reason := _unreadable(loaded, line):
+            skipped.append(SkippedSentence(line, reason))
+        else:
+            readable.append((number, line))
+    blocks: dict[int, Block] = {}
+    order = sorted(range(len(readable)), key=lambda at: len(readable[at][1]))
+    for start in range(0, len(order), _BATCH):
+        batch = order[start : start + _BATCH]
+        read = _blocks(entry, loaded, layer, [readable[at][1] for at in batch])
+        blocks |= dict(zip(batch, read, strict=True))
+    return_freed_memory()
+    sentences = tuple(line for _, line in readable)
+    return _vectors(
+        entry.name,
+        layer,
+        sentences,
+        tuple(number for number, _ in readable),
+        [blocks[at] for at in range(len(readable))],
+        tuple(skipped),
+    )
+
+
+def _vectors(
+    model: str,
+    layer: int,
+    sentences: tuple[str, ...],
+    lines: tuple[int, ...],
+    blocks: Sequence[Block],
+    skipped: tuple[SkippedSentence, ...],
+) -> TextVectors:
+    tokens = [block.query_tokens for block in blocks]
+    labels = tuple(
+        group.label
+        for sentence, its in zip(sentences, tokens, strict=True)
+        for group in DisplayTokens(its, sentence).groups
+    )
+    arrays: dict[str, list[NDArray[Any]]] = {
+        name: [] for name in ("query", "key", "output", "attends_to", "weight")
+    }
+    for block, its in zip(blocks, tokens, strict=True):
+        for name in _VECTORS:
+            half = np.clip(getattr(block, name), -_MAX_HALF, _MAX_HALF).astype(np.float16)
+            arrays[name].append(half)
+        others = np.where([token.special for token in its], -1, block.weights)
+        arrays["attends_to"].append(others.argmax(axis=-1).astype(np.int16))
+        arrays["weight"].append(np.maximum(others.max(axis=-1), 0).astype(np.float16))
+    nothing = np.zeros((1, 0, 0), np.float16)
+    joined: dict[str, NDArray[Any]] = {
+        name: np.concatenate(each, axis=1) if each else nothing for name, each in arrays.items()
+    }
+    return TextVectors(
+        model=model,
+        layer=layer,
+        sentences=sentences,
+        lines=lines,
+        starts=np.cumsum([0, *map(len, tokens)]),
+        labels=labels,
+        special=np.array([token.special for its in tokens for token in its], np.bool_),
+        **joined,
+        skipped=skipped,
+    )
+
+
+def _unreadable(loaded: Model, line: str) -> str:
+    """Return why the model cannot read a line; "" if it can."""
+    if broken(line):
+        return "This line holds bytes that are not UTF-8."
+    try:
+        tokens = loaded.tokens(line)
+    except AttnvizError as error:
+        return str(error)
+    if len(tokens) > MAX_TOKENS:
+        return f"This line has {len(tokens):,} tokens; the limit is {MAX_TOKENS}."
+    return ""
+
+
+def _blocks(entry: Entry, loaded: Model, layer: int, texts: Sequence[str]) -> list[Block]:
+    """Return one layer's attention in each text."""
+    traces = (
+        map(reader(entry, loaded), texts)
+        if len(entry.kinds) > 1
+        else loaded.traces([ModelInput(text) for text in texts])
+    )
+    return [trace.block(self_attention(entry), layer) for trace in traces]
+
+
+def _check_layer(entry: Entry, layer: int) -> None:
+    layers = entry.layers_of(self_attention(entry))
+    if not 0 <= layer < layers:
+        raise AttnvizError(f"{quoted(entry.name)} has {plural(layers, 'layer')}. Choose one of them.")
+
+
+def block_of(model: str, text: str, layer: int) -> Block:
+    """Return one layer's attention in one text, as `read_lines` computes it; `layer` counts from 0.
+
+    Raises:
+        AttnvizError: the model cannot be used or cannot read the text, or has no such layer.
+    """
+    entry, loaded = resolve.entry(model), loading.load(model)
+    loaded.need_vectors()
+    _check_layer(entry, layer)
+    [block] = _blocks(entry, loaded, layer, [text])
+    return block
+
+
+def vector_of(block: Block, head: int, vector: str, place: int) -> Floats:
+    """Return one vector of a token, from 0, in a head, from 0: float32 [d_head].
+
+    Raises:
+        AttnvizError: there is no such head or vector.
+    """
+    if not 0 <= head < len(block.query):
+        raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}. Choose one of them.")
+    if vector not in _VECTORS:
+        raise AttnvizError(f"{quoted(vector)} is no vector of a head. Choose one of: {', '.join(_VECTORS)}.")
+    found: Floats = getattr(block, vector)[head, place]
+    return found

@@ -1,11 +1,9 @@
 """Words, their tokens and the weights between them, on sentences small enough to see."""
 
-import re
-
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, merged_weights
-from attnviz.analysis.words import CLASSES, Span, classes, positions, punctuation, same_word, weight_between
+from attnviz.analysis.words import Span, positions, punctuation, same_word, weight_between
 from attnviz.trace import Token
 from tests.analysis.texts import CLS, SEP
 
@@ -29,29 +27,6 @@ def test_punctuation_is_what_is_no_letter() -> None:
     tokens = read()
     marks = punctuation(tokens, [TEXT])
     assert [token.text for token, mark in zip(tokens, marks, strict=True) if mark] == list(",“”+’.")
-
-
-def test_words_of_a_class_are_told_by_its_list_and_no_others() -> None:
-    text = "It, the IT and that of Theirself her us A"
-    tokens = [
-        Token(found[0], 1, *found.span(), word, False)
-        for word, found in enumerate(re.finditer(r"\w+|,", text))
-    ]
-    named = [None, *CLASSES]
-    told = {
-        token.text: named[number]
-        for token, number in zip(tokens, classes(tokens, [text]), strict=True)
-        if number
-    }
-    assert told == {
-        "It": "personal pronoun",
-        ",": "punctuation",
-        "the": "article",
-        "of": "preposition",
-        "us": "personal pronoun",
-        "A": "article",
-    }
-    assert classes(read(), [TEXT]).tolist() == [0, 3, 0, 1, 3, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 0]
 
 
 def test_a_word_is_the_same_wherever_it_stands_but_not_in_its_own_place() -> None:

@@ -23,7 +23,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("compare", {"text": "The cat sat.", "other": "The dog sat."}),
     ("intervene", {"edits": "encoder 2-1 9 >7"}),
     ("find", {}),
-    ("plane", {}),
     ("score_heads", {}),
     ("weighted_average", {"scoring": "Additive"}),
     ("scale", {}),

@@ -23,7 +23,6 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "compare": {**READ, **OTHER},
     "intervene": READ,
     "find": READ,
-    "plane": READ,
     "score_heads": {"model": TAUGHT},
     "query_key_value": {"open": NOT_SHOWN, "six_steps_of": "Translator: French reads English"},
     "cross_attention": {"open": "The same, trained for it"},

@@ -149,7 +149,7 @@ def test_several_heads_are_open_at_once_and_the_first_leads_to_the_tools() -> No
     assert sent(app, "head_view")["heads"] == [5, 1, 2]
     asked = {"model": "minilm", "text": OPENING.text, "layer": "3", "head": "5", "query": "3 dog"}
     links = page_links(opened(app, "ways"))
-    assert [links[name] for name in ("score_heads", "plane", "find")] == [asked] * 3
+    assert [links[name] for name in ("score_heads", "find")] == [asked] * 2
     assert links["intervene"] == asked | {"edits": "encoder 3-5"}
 
 

@@ -70,7 +70,7 @@ def test_weights_alone_are_drawn_and_what_is_missing_is_said(opened: Open) -> No
     assert any("There are weights alone here" in info.value for info in app.info)  # why this number?
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
-    for page in ("plane", "intervene"):
+    for page in ("find", "intervene"):
         other = try_page(page, model=model, text=PROMPT)
         said = " ".join(each.value for each in (*other.error, *other.warning))
         assert "Its weights, which transformers returns, are shown alone" in said, page
@@ -109,7 +109,7 @@ def test_a_sink_is_worked_out_has_a_stage_and_is_named_where_rows_are_told(opene
     assert "minus the head’s sink" in words(app)
     drawn = sent(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "to the head’s sink, if it has one, and not to a token" in drawn["note"]
-    for page in ("plane", "intervene", "score_heads", "compare"):
+    for page in ("find", "intervene", "score_heads", "compare"):
         clean(try_page(page, model=model, text=PROMPT))
 
 

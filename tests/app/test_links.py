@@ -29,7 +29,7 @@ def boxes(app: AppTest) -> list[str]:
     return [str(app.text_input(key=key).value) for key in ("text", "other")]
 
 
-@pytest.mark.parametrize("before", ["compare", "plane"])
+@pytest.mark.parametrize("before", ["compare", "beyond_weights"])
 def test_a_pair_that_a_link_names_is_on_explore(before: str) -> None:
     app = follow(visit(before, FOLDED), "explore", text=GOAT, other=OTHER, layer="5", head="7")
     assert boxes(app) == [GOAT, OTHER]
@@ -37,7 +37,7 @@ def test_a_pair_that_a_link_names_is_on_explore(before: str) -> None:
 
 
 def test_what_came_by_link_goes_on_by_link() -> None:
-    app = follow(visit("plane", FOLDED, text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
+    app = follow(visit("beyond_weights", FOLDED, text=BIRDS), "intervene", text=BIRDS, edits="encoder 3-1")
     assert app.text_input(key="text").value == BIRDS
     assert app.session_state["edits"] == ["encoder 3-1"]
     assert boxes(follow(app, "explore", text=BIRDS)) == [BIRDS, ""]
@@ -51,14 +51,14 @@ def test_an_english_sentence_that_came_by_link_goes_on_to_the_next_lesson() -> N
 
 @pytest.mark.parametrize("number", ["x", "inf"])
 def test_a_number_that_is_none_leaves_the_number_that_was(number: str) -> None:
-    app = follow(visit("plane", FOLDED, layer="3"), "explore", layer=number)
+    app = follow(visit("beyond_weights", FOLDED, layer="3"), "explore", layer=number)
     assert app.number_input(key="layer").value == 3
 
 
 @pytest.mark.parametrize(("text", "other"), [(BIRDS, ""), (OPENING.other, OPENING.text)])
 @pytest.mark.parametrize("page", ["compare", "explore"])
 def test_one_sentence_is_not_compared_with_itself(page: str, text: str, other: str) -> None:
-    app = follow(visit("plane", FOLDED, text=text), page, text=text)
+    app = follow(visit("beyond_weights", FOLDED, text=text), page, text=text)
     if page == "compare":
         assert boxes(app) == [text, other]
         assert app.text_input(key="other").placeholder == ONE_CHANGED
@@ -79,7 +79,7 @@ IN_VAIN = {
         "filter": "![x](http://example.invalid)",
         "hide": "maybe",
     },
-    "plane": {"keeps": "everything", "hide": "maybe", "layer": "inf", "head": "-1e999", "query": "77 xyz"},
+    "find": {"vector": "value", "count": "7", "layer": "inf", "head": "-1e999", "query": "77 xyz"},
     "score_heads": {"layer": "99", "test": "Poems", "source": "nowhere", "head": "x"},
     "weighted_average": {
         "scoring": "Fuzzy",

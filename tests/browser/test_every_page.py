@@ -91,7 +91,7 @@ ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn"),
     *("write", "induction"),
-    *("beyond_weights", "compare", "find", "intervene", "plane", "score_heads"),
+    *("beyond_weights", "compare", "find", "intervene", "score_heads"),
     "images",
 }
 

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
-import attnviz
 from attnviz.app.examples import OPENING
 from attnviz.experiments import pairs
 from attnviz.experiments.corpus import bundled
 from attnviz.trace import Floats
-from tests.browser.explore import TIRED, assert_printed, svg
+from tests.browser.explore import TIRED, svg
 from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -25,8 +24,6 @@ from tests.browser.visit import (
     eventually,
     everybody_can_use,
     first_visit,
-    middle,
-    press,
     save,
     type_into,
     wait_idle,
@@ -305,194 +302,27 @@ def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Pa
     everybody_can_use(page)  # at the end on a phone
 
 
-# Where do queries and keys meet?
+# Find
 
-WIDGET = """
-  const shadows = [...document.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean);
-  const inside = [document, ...shadows];
-  const all = (selector) => inside.flatMap((root) => [...root.querySelectorAll(selector)]);
-"""
-# The points that touch the axis, or lie as near to the frame as half a marker.
-ON_THE_FRAME = f"""() => {{{WIDGET}
-  const [frame] = all(".picture [opacity='0.6']").map((path) => path.getBoundingClientRect());
-  const points = all(".picture .marker").slice(2).map((point) => point.getBoundingClientRect());
-  return points.filter(({{ bottom }}) => bottom > frame.top - 10).map(({{ x, y }}) => [x, y]);
-}}"""
-# The bold names through which a thick line runs.
-ON_A_LINE = f"""() => {{{WIDGET}
-  const lines = all(".pointed .link").filter((link) => link.getAttribute("stroke-width") > 3);
-  if (!lines.length) return ["no thick line"];
-  const runsThrough = ({{ x, y, width, height }}) => lines.some((line) => {{
-    const length = line.getTotalLength();
-    return Array.from({{ length: 200 }}, (_, at) => line.getPointAtLength((at / 199) * length)).some(
-      (point) => point.x > x && point.x < x + width && point.y > y && point.y < y + height,
-    );
-  }});
-  return all(".pointed text").filter((name) => runsThrough(name.getBBox())).map((name) => name.textContent);
-}}"""
+# Where the first of the points that were found lies on the screen.
+POINT = """plot => {
+  const { xaxis, yaxis } = plot._fullLayout;
+  const [{ x, y }] = [plot._fullData[1]];
+  const box = plot.getBoundingClientRect();
+  return [box.x + xaxis._offset + xaxis.d2p(x[0]), box.y + yaxis._offset + yaxis.d2p(y[0])];
+}"""
+PLOTLY = "() => performance.getEntriesByType('resource').filter(({ name }) => /plotly/i.test(name)).length"
 
 
-def open_plane(page: Page, server: Server, **choices: str) -> tuple[Locator, Locator, Locator]:
-    """The tokens that look, those that are looked at, and what is read off."""
-    first_visit(page, server, "plane", **choices)
-    expect(page.get_by_role("img", name=re.compile("keys as points"))).to_be_visible()
-    sides = (page.get_by_role("group", name=name) for name in ("query (looks)", "key (is looked at)"))
-    queries, keys = (side.get_by_role("button") for side in sides)
-    return queries, keys, page.locator(".reading .heading")
-
-
-def test_plane_pointing_at_a_query_says_the_heads_own_numbers(page: Page, server: Server) -> None:
-    queries, keys, heading = open_plane(page, server)
-    block = attnviz.trace(TIRED).block("encoder", 3)
-    query, key = (vector[1].astype(np.float64) for vector in (block.query, block.key))
-    labels = ["[CLS]", "the₂", "dog", "did", "not", "cross", "the₇", "road", "as", "it", "was"]
-    read = "all => all.map(r => [...r.children].map(cell => (cell.querySelector('bdi') ?? cell).textContent))"
-
-    @eventually
-    def says(at: int) -> None:
-        """Token, weight, q · k and distance."""
-        row = block.weights[1, at]
-        shown = page.locator(".reading tbody tr").evaluate_all(read)
-        assert len(shown) == 6
-        for (name, *numbers), largest in zip(shown[:3], np.argsort(-row)[:3], strict=True):
-            assert name == labels[largest]
-            exact = row[largest], query[at] @ key[largest], np.linalg.norm(query[at] - key[largest])
-            for text, number in zip(numbers, exact, strict=False):
-                assert_printed(text, float(number))
-
-    expect(heading).to_have_text("it looks at")
-    says(IT)
-    assert page.evaluate(ON_THE_FRAME) == []
-    queries.nth(DOG).hover()
-    expect(heading).to_have_text("dog looks at")
-    says(DOG)
-    # A key tells who looks at it; lines are as many as weights that can be seen.
-    keys.nth(DOG).hover()
-    expect(heading).to_have_text("dog is looked at by")
-    expect(page.locator(".pointed .link")).to_have_count(int((block.weights[1, :, DOG] >= 0.005).sum()))
-    # A click on a query's point chooses it, for Python too; the first two markers are the legend's.
-    point = page.locator(".picture .marker").nth(2 + ROAD)
-    point.scroll_into_view_if_needed()
-    page.mouse.click(*middle(point))
-    wait_idle(page)
-    expect(page).to_have_url(re.compile(r"query=8\+road"))
-    page.mouse.move(5, 5)
-    expect(heading).to_have_text("road looks at")
-    says(ROAD)
-    everybody_can_use(page)  # at the end on a phone
-    expect(page.locator(".picture > svg")).to_have_attribute("width", re.compile(r"^3\d\d$"))
-    assert page.evaluate(ON_THE_FRAME) == []
-    assert page.evaluate(ON_A_LINE) == []
-
-
-def test_plane_by_keyboard_with_hostile_tokens_on_the_page_and_in_the_file(
-    page: Page, server: Server, tmp_path: Path
-) -> None:
-    text = "The dog שלום 😀 <script> **it** slept"
-    queries, keys, heading = open_plane(page, server, text=text, keeps="dot products", hide="true")
-    names = [token.strip("₀₁₂₃₄₅₆₇₈₉") for token in queries.all_inner_texts()]
-    assert {"<", "script", "dog"} <= set(names)
-    queries.nth(3).focus()
-    for key, name in (("End", names[-1]), ("Home", names[0]), ("ArrowRight", "dog")):
-        page.keyboard.press(key)
-        expect(heading).to_have_text(re.compile(f"{re.escape(name)}.* looks at$"))
-    page.keyboard.press("Tab")
-    expect(keys.first).to_be_focused()
-    expect(heading).to_have_text(re.compile("is looked at by$"))
-    page.keyboard.press("Escape")
-    expect(heading).to_have_text("it looks at")
-    press(page, "Shift+Tab", "Enter")
-    wait_idle(page)
-    expect(page).to_have_url(re.compile(r"query=3\+dog"))
-    expect(queries.nth(1)).to_have_attribute("aria-pressed", "true")
-    file = save(page.locator(".root"), "SVG", tmp_path)
-    assert file.name.startswith("attnviz-minilm-head4-2-plane-The-dog-")
-    assert text in " ".join(svg(file).itertext())
-    expect(page.locator(".picture .marker")).to_have_count(2 + 2 * len(names))
-    # Where there is no room for all names, only those that are told of stand there.
-    type_into(page, "Sentence", f"{text} {TIRED}")
-    wait_idle(page)
-    crowd = page.get_by_text("So many points have no room for all their names")
-    expect(crowd).to_be_hidden()
-    page.set_viewport_size(PHONE)
-    expect(crowd).to_be_visible()
-    expect(page.locator(".picture .name")).to_have_count(0)
-    assert 2 <= page.locator(".pointed text").count() <= 2 + 4
-
-
-def test_plane_of_many_sentences_by_a_line_and_by_keyboard_to_explore(
-    page: Page, server: Server, tmp_path: Path
-) -> None:
-    first_visit(page, server, "plane", on="Many sentences", hide="true", scaled="true")
-    picture = page.get_by_role("img", name=re.compile("queries and as many keys of 400 sentences"))
-    expect(picture).to_be_visible(timeout=COMPUTED_MS)
-    pad, fact = page.get_by_role("application"), page.locator(".cloud .fact")
-    # Around the whole picture there are all points.
-    box = box_of(pad)
-    page.mouse.move(box["x"] + 2, box["y"] + 2)
-    page.mouse.down()
-    for right, down in ((2, box["height"] - 2), (box["width"] - 2, box["height"] - 2), (box["width"] - 2, 2)):
-        page.mouse.move(box["x"] + right, box["y"] + down)
-    page.mouse.up()
-    tokens = sum(
-        len(attnviz.trace(line).block("encoder", 3).query_tokens) - 2 for line in bundled().splitlines()
-    )
-    expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_visible()
-    expect(page).to_have_url(re.compile("area="))
-    # Who opens the link has them, too, outlined.
-    page.reload()
-    expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_visible()
-    expect(page.locator(".cloud .lasso")).to_be_attached()
-    page.mouse.move(*middle(pad))
-    # Enlarged, the frame of the keyboard holds fewer.
-    pad.focus()
-    page.keyboard.press("ArrowUp")
-    expect(fact).to_contain_text(re.compile(r"In the frame: \d+ points; most often “"))
-    before = fact.inner_text()
-    press(page, "+", "+", "ArrowDown")
-    expect(fact).not_to_have_text(before)
-    press(page, "Enter")
-    expect(page.get_by_role("heading", name=f"{2 * tokens:,} points")).to_be_hidden()
-    wait_idle(page)
-    colours = page.get_by_role("combobox", name="Colour by")
-    colours.click()
-    page.get_by_role("option", name="Word").click()
-    expect(page.locator(".cloud .scale")).to_contain_text("all others")
-    expect(page).to_have_url(re.compile("coloured=Word"))
-    wait_idle(page)
-    assert "queries and as many keys" in " ".join(svg(save(page, "SVG", tmp_path)).itertext())
-    everybody_can_use(page)
-    page.get_by_role("link", name="Open on Explore").first.click()
-    expect(page).to_have_url(re.compile(r"/\?text="))
-    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
-
-
-def test_plane_of_all_heads_opens_the_head_that_is_clicked(page: Page, server: Server) -> None:
-    first_visit(page, server, "plane", on="Many sentences", source="Paste", open="All heads at a glance")
-    type_into(page, "Sentences, one a line", "\n".join(bundled().splitlines()[:9]), "Control+Enter")
-    start = page.get_by_role("button", name="Draw all 72 heads")
-    expect(start).to_be_visible(timeout=COMPUTED_MS)
-    wait_idle(page)
-    start.click()
-    heads = page.get_by_role("grid").get_by_role("gridcell")
-    expect(heads).to_have_count(72, timeout=COMPUTED_MS)
-    wait_idle(page)
-    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
-    everybody_can_use(page)
-    page.get_by_role("gridcell", name=re.compile(r"Layer 4, head 7.*keeps \d+ % of the variance")).click()
-    expect(page).to_have_url(re.compile("head=7"))
-    expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 7"))
-
-
-# Where else does a head do this?
-
-
-def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Page, server: Server) -> None:
+def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, server: Server) -> None:
     first_visit(page, server, "", text=TIRED, layer=4, head=2, query="10 it")
     page.get_by_role("button", name="More about this head").click()
-    page.get_by_role("link", name="Where else does head 4-2 do this?").click()
-    expect(page.get_by_role("heading", name="Where else does a head do this?")).to_be_visible()
+    assert page.evaluate(PLOTLY) == 0
+    page.get_by_role("link", name="Similar tokens in head 4-2").click()
+    expect(page.get_by_role("heading", name="The 10 most similar queries")).to_be_visible(timeout=COMPUTED_MS)
     expect(page.get_by_role("combobox", name=re.compile("Token"))).to_have_value("10 it")
+    plot = page.locator(".js-plotly-plot")
+    expect(plot).to_be_in_viewport(ratio=0.9)  # beside the list
     page.get_by_role("radio", name="Paste").click()
     first = "The train was crowded, but it was quiet."
     others = [line for line in bundled().splitlines()[:60] if line != first]
@@ -500,19 +330,33 @@ def test_find_from_a_head_on_explore_to_where_it_does_the_same_and_back(page: Pa
         page, "Sentences, one a line", "\n".join([first, f"{HOSTILE} it was.", *others]), "Control+Enter"
     )
     read = forward(first)
-    share = read.weights[3, 1, read.tokens.index("it"), read.tokens.index("train")]
-    told = page.get_by_role("paragraph").filter(has_text=f"it looks at train {100 * share:.0f} %").first
-    expect(told).to_be_visible(timeout=COMPUTED_MS)
-    page.get_by_role("radio", name="Everything").click()
+    weight = 100 * read.weights[3, 1, read.tokens.index("it"), read.tokens.index("train")]
+    attends = page.get_by_role("paragraph").filter(has_text=f"it attends most to train ({weight:.0f} %)")
+    expect(attends.first).to_be_visible(timeout=COMPUTED_MS)
+    wait_idle(page)
+    page.get_by_role("radio", name="output").click()
+    expect(page.get_by_role("heading", name="The 10 most similar outputs")).to_be_visible()
+    wait_idle(page)
+    page.get_by_role("radio", name="query").click()
+    expect(page.get_by_role("heading", name="The 10 most similar queries")).to_be_visible()
     wait_idle(page)
     everybody_can_use(page)
-    page.get_by_role("radio", name="Head output").click()
-    wait_idle(page)
-    page.get_by_role("radio", name="Query", exact=True).click()
-    wait_idle(page)
     page.get_by_role("link", name="Open on Explore").first.click()
     expect(page).not_to_have_url(re.compile("find"))
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(first)
     expect(page.get_by_role("combobox", name=re.compile(r"Query \(looks\)"))).to_have_value("8 it")
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
+
+
+def test_a_token_of_the_map_says_its_sentence_as_it_was_typed(page: Page, server: Server) -> None:
+    first_visit(page, server, "find", source="Paste", count=50)
+    hostile = f"{HOSTILE} <b>$x$</b> &amp; it"
+    type_into(page, "Sentences, one a line", hostile, "Control+Enter")
+    plot = page.locator(".js-plotly-plot")
+    expect(plot).to_be_visible(timeout=COMPUTED_MS)
+    wait_idle(page)
+    x, y = plot.evaluate(POINT)
+    page.mouse.move(x, y, steps=5)
+    expect(page.locator(".hoverlayer .hovertext").first).to_contain_text(hostile[:40])
+    assert page.locator(".hoverlayer script, .hoverlayer a").count() == 0

@@ -138,15 +138,15 @@ def test_a_text_that_is_too_long_stays_in_its_box_and_out_of_the_address(explore
 def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/heads")
     # All of a card is a link, which lies over its last line, too.
-    page.locator(".st-key-card-plane p").last.click(force=True)
-    expect(page).to_have_url(re.compile("/plane"))
+    page.locator(".st-key-card-beyond_weights p").last.click(force=True)
+    expect(page).to_have_url(re.compile("/beyond_weights"))
     wait_idle(page)
     expect(menu(page).filter(has_text="Heads")).to_have_css("font-weight", "600")
     type_into(page, "Sentence", OWN)
     expect(page).to_have_url(re.compile("text=Own\\+words"))
     wait_idle(page)
     page.get_by_role("main").get_by_role("link", name="Explore").click()
-    for question in ("All 72 heads", "Where do queries"):
+    for question in ("All 72 heads", "Do the weights tell"):
         expect(page.get_by_role("heading", name=question)).to_be_visible()
         wait_idle(page)
         expect(page.get_by_role("textbox", name="Sentence")).to_have_value(OWN)
@@ -173,11 +173,11 @@ def test_one_step_back_on_a_phone_begins_at_the_top_of_the_page(page: Page, serv
 
 
 def test_a_link_to_the_first_page_opens_it_in_another_window(page: Page, server: Server) -> None:
-    visit(page, f"{server.url}/plane")
+    visit(page, f"{server.url}/beyond_weights")
     link = page.get_by_role("main").get_by_role("link", name="Explore")
     with page.context.expect_page() as opened:
         link.click(modifiers=["ControlOrMeta"])
     expect(opened.value.get_by_role("heading", name="All 72 heads")).to_be_visible()
     wait_idle(opened.value)
     opened.value.close()
-    expect(page.get_by_role("heading", name="Where do queries")).to_be_visible()
+    expect(page.get_by_role("heading", name="Do the weights tell")).to_be_visible()

@@ -51,7 +51,7 @@ _MIXED = r"""
     "link",
     [
         *("weighted_average?", "query_key_value?", "many_heads?", "masks?", "cross_attention?", "block?"),
-        *("beyond_weights?", "plane?", "explore?", "explore?view=Heatmap&"),
+        *("beyond_weights?", "find?", "explore?", "explore?view=Heatmap&"),
         f"compare?other={quote(HEBREW.replace('12', '13'))}&",
     ],
 )

@@ -28,7 +28,7 @@ BOXES = {
         ("Sentence", BERT),
     ),
     **dict.fromkeys(["masks", "positions", "block", "cross_attention"], ("Sentence", BERT)),
-    **dict.fromkeys(["beyond_weights", "find", "plane", "intervene"], ("Sentence", BERT)),
+    **dict.fromkeys(["beyond_weights", "find", "intervene"], ("Sentence", BERT)),
     **dict.fromkeys(["compare"], ("First sentence", BERT)),
     **dict.fromkeys(["cause", "translate"], ("English", TRANSLATED)),
     "write": ("The story begins", TOLD),

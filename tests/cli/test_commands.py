@@ -326,7 +326,7 @@ def test_asking_for_help_waits_for_no_model() -> None:
     assert " torch\n" not in answer.stderr
 
 
-@pytest.mark.parametrize("command", ["trace", "report", "heads", "index"])
+@pytest.mark.parametrize("command", ["trace", "report", "find", "heads"])
 def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     command: str, refuse: Say, tmp_path: Path
 ) -> None:
@@ -335,7 +335,7 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
         "trace": ["Hi."],
         "report": ["Hi.", "--out", tmp_path / "h.html"],
         "heads": [tmp_path / "dog.txt"],
-        "index": [tmp_path / "dog.txt", "--out", tmp_path / "dog.index"],
+        "find": [tmp_path / "dog.txt", "Hi.", "--token", 1, "--head", "1-1"],
     }
     asked: list[object] = [command, *more.get(command, []), "--model"]
     said = refuse(*asked, "a/b#bfloat16", "--dtype", "float16")

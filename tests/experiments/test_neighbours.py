@@ -1,179 +1,231 @@
-"""The nearest tokens, against an independent search, and what they share, worked by hand and on noise."""
+"""The most similar tokens, against an independent search, read at once and as a stream."""
 
-from dataclasses import replace
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import attnviz
 from attnviz import experiments
-from attnviz.analysis.intervals import chance_of_as_many
 from attnviz.errors import AttnvizError
-from attnviz.experiments.neighbours import ATTRIBUTES, Common, Search, nearest
-from attnviz.experiments.text_index import IndexKey, TextIndex
-from attnviz.trace import Floats
+from attnviz.experiments import neighbours, on_ray
+from attnviz.experiments.corpus import Corpus, bundled
+from attnviz.experiments.neighbours import (
+    Neighbour,
+    Neighbours,
+    TextVectors,
+    Vector,
+    nearest,
+    read_corpus,
+    search,
+)
+from attnviz.experiments.sentences import SkippedSentence
 
 TIRED = "The dog did not cross the road as it was too tired."
-WORD, SIGN = 7, 8  # rows of a vocabulary
-
-
-def made(vectors: Floats, reads: np.ndarray, ids: np.ndarray, done: int | None = None) -> TextIndex:
-    """An index of lines of five tokens, [CLS], three words or signs, [SEP], in one head."""
-    tokens = len(ids)
-    lines = tokens // 5
-    halves = vectors.astype(np.float16)[None, None]
-    share = np.full((1, 1, tokens), 0.25, np.float16)
-    return TextIndex(
-        key=IndexKey("minilm", "", "", (0,)),
-        lines=tuple(map(str, range(lines))),
-        starts=np.arange(0, tokens + 1, 5),
-        ids=ids.astype(np.int32),
-        special=np.tile([True, False, False, False, True], lines),
-        classes=(ids == SIGN).astype(np.int8),
-        output=halves,
-        query=halves,
-        key_vectors=halves,
-        states=halves,
-        reads=reads.astype(np.int16)[None, None],
-        weight=share,
-        to_special=share,
-        entropy=2 * share,
-        done=lines if done is None else done,
-    )
+LINES = ("The dog slept.", "A cat, as it seems, sat on the unbelievably old mat.", "It rained.")
+TEXT = "\n".join([LINES[0], *[""] * 6, "word " * 300, LINES[1], "\udcff", LINES[2]])
 
 
 @given(st.integers(0, 10_000), st.integers(1, 30), st.booleans())
-def test_the_nearest_are_those_of_a_naive_search(seed: int, most: int, some: bool) -> None:
+def test_the_nearest_are_those_of_a_naive_search(seed: int, count: int, some: bool) -> None:
     random = np.random.default_rng(seed)
     vectors = random.standard_normal((23, 3)).astype(np.float16)
     vectors[4] = 0
     vector = random.standard_normal(3).astype(np.float32)
-    among = random.random(23) < 0.5 if some else None
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("attnviz.capture.cosines._BLOCK", 7)
-        places, cosines = nearest(vectors, vector, most, among)
+    allowed = random.random(23) < 0.5 if some else None
+    places, cosines = nearest(vectors, vector, count, allowed)
     naive = {}
     for place, each in enumerate(vectors.astype(float).tolist()):
         length = (
             sum(number**2 for number in each) ** 0.5 * sum(float(number) ** 2 for number in vector) ** 0.5
         )
         product = sum(one * float(other) for one, other in zip(each, vector, strict=True))
-        if among is None or among[place]:
+        if allowed is None or allowed[place]:
             naive[place] = product / length if length else 0.0
-    expected = sorted(naive, key=lambda place: -naive[place])[:most]
+    expected = sorted(naive, key=lambda place: -naive[place])[:count]
     assert places.tolist() == expected
     np.testing.assert_allclose(cosines, [naive[place] for place in expected], atol=1e-6)
 
 
-def shares() -> Search:
-    """Sixty lines; the third token of each has the vector that is looked for, and reads the one before."""
-    place = np.tile(np.arange(5), 60)
-    vectors = np.where((place == 2)[:, None], [1.0, 0.0], [0.0, 1.0]).astype(np.float32)
-    reads = np.where(place == 2, 1, 3)
-    ids = np.where(place == 2, SIGN, WORD)
-    return Search(made(vectors, reads, ids), 0, (0,), "query", np.array([[2, 0]], np.float32), "a sentence")
+@given(
+    st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 50)), max_size=7), max_size=5),
+    st.integers(1, 9),
+)
+def test_parts_merged_in_any_order_are_those_of_the_whole(
+    parts: list[list[tuple[int, int]]], count: int
+) -> None:
+    """Similarities repeat, so that the order among equals counts."""
+    found = [
+        [Neighbour(similarity / 3, line, place, "", 0, 0.0) for similarity, line in part]
+        for place, part in enumerate(parts)
+    ]
+    expected = sorted(chain.from_iterable(found), key=_order)[:count]
+    for order in (found, found[::-1]):
+        merged = Neighbours()
+        for part in order:
+            its = sorted(part, key=_order)[:count]
+            merged = merged.merged(Neighbours(tuple(its), len(part), 1), count)
+        assert list(merged.nearest) == expected
+        assert (merged.tokens, merged.lines) == (sum(map(len, parts)), len(parts))
 
 
-def test_what_the_neighbours_share_is_counted_on_the_other_half() -> None:
-    found = {common.name: common for common in shares().common()}
-    # Thirty lines are a half: 30 tokens of 150 are alike, and the 20 next ones are any of the others.
-    # Of five tokens of a line two look one back: the third, and [SEP], which is a fourth of the others.
-    assert found["offset"] == Common("offset", -1, 35, 50, 0.4, sure=True)
-    assert found["token"] == Common("token", SIGN, 30, 50, 0.2, sure=True)
-    assert found["class"] == Common("class", 1, 30, 50, 0.2, sure=True)
-    assert chance_of_as_many(30, 50, 0.2, len(ATTRIBUTES)) < 0.05
-    # All rows have one entropy, and no token rests on special ones: nothing stands out.
-    assert not {"entropy", "special read"} & found.keys()
+def _order(near: Neighbour) -> tuple[float, int, int]:
+    return -near.similarity, near.line, near.place
 
 
-def test_only_lines_that_are_read_are_searched_and_never_the_sentence_itself() -> None:
-    search = shares()
-    assert {near.place for near in search.neighbours(most=60)} == {2}
-    first = search.neighbours(most=1)[0]
-    assert (first.line, first.reads, first.weight, first.to_special) == (0, 1, 0.25, 0.25)
-    assert first.alike == pytest.approx(1)
-    assert replace(search, text="0").neighbours(most=1)[0].line == 1
-    partly = replace(search, index=replace(search.index, done=2))
-    assert {near.line for near in partly.neighbours()} == {0, 1}
-    assert len(partly.neighbours()) == 10
-    nothing = replace(search, index=replace(search.index, done=0))
-    assert (nothing.neighbours(), nothing.common()) == ([], ())
+def whole(text: str = TEXT, layer: int = 3) -> TextVectors:
+    *_, step = read_corpus(Corpus.from_text(text), "minilm", layer, 2**24)
+    assert step.finished
+    assert step.found is not None
+    return step.found
 
 
-def test_of_random_vectors_nothing_is_called_a_finding() -> None:
-    findings = 0
-    for seed in range(60):
-        random = np.random.default_rng(seed)
-        ids, reads = random.zipf(1.5, 2000).clip(max=500), random.integers(1, 4, 2000)
-        index = made(random.standard_normal((2000, 8)).astype(np.float32), reads, ids)
-        search = Search(index, 0, (0,), "output", random.standard_normal((1, 8)).astype(np.float32), "")
-        findings += any(common.sure for common in search.common())
-    assert findings <= 0.05 * 60
+def test_a_text_has_the_vectors_of_the_trace_of_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_BATCH", 2)
+    monkeypatch.setattr(neighbours, "_PART", 2)
+    found = whole()
+    assert (found.sentences, found.lines) == (LINES, (0, 8, 10))
+    assert [skipped.why.partition(";")[0] for skipped in found.skipped] == [
+        "This line has 302 tokens",
+        "This line holds bytes that are not UTF-8.",
+    ]
+    for sentence, text in enumerate(LINES):
+        trace = attnviz.trace(text)
+        here = slice(int(found.starts[sentence]), int(found.starts[sentence + 1]))
+        assert found.special[here].tolist() == [token.special for token in trace.tokens]
+        assert found.place_of(here.stop - 1) == (sentence, len(trace.tokens) - 1)
+        block = trace.block("encoder", 3)
+        for name, vectors in (("output", block.output), ("query", block.query), ("key", block.key)):
+            np.testing.assert_allclose(getattr(found, name)[:, here], vectors, rtol=2e-3, atol=2e-3)
+        words = block.weights[..., 1:-1]
+        assert np.array_equal(found.attends_to[:, here], words.argmax(axis=-1) + 1)
+        np.testing.assert_allclose(found.weight[:, here], words.max(axis=-1), atol=1e-3)
+    assert found.labels[-4:] == ("it", "rained", ".", "[SEP]")
 
 
-def test_the_neighbours_of_a_head_that_reads_the_token_before_read_the_token_before() -> None:
-    found = experiments.find(TIRED, place=9, layer=1, head=9)
-    offsets = [near.reads - near.place for near in found.neighbours()]
-    assert max(set(offsets), key=offsets.count) == -1
-    assert {common.name: common.value for common in found.common()}["offset"] == -1
-
-
-def test_alike_by_pattern_are_those_that_read_the_same_class_as_far_away_as_sharply() -> None:
-    search = replace(shares(), by="pattern", sought=np.array([[-1, 0, 1.5]], np.float32))
-    # All rows have .5 bits and rest on no special token. The third token of a line reads the one before, a
-    # word; so does [SEP], the fifth; the others read the fourth, a word too, at other offsets.
-    near = search.neighbours(most=200)
-    assert {found.place for found in near[:120]} == {2, 4}
-    assert near[0].alike == pytest.approx((1 + 1 + 1 / 2) / 3)
-    assert near[120].alike == pytest.approx((0 + 1 + 1 / 2) / 3)
-    assert not {"offset", "entropy", "class read", "special read"} & set(search.attributes)
-    rested = replace(search, index=replace(search.index, to_special=search.index.to_special + 0.5))
-    assert rested.neighbours(most=1)[0].alike == pytest.approx((1 + 0 + 1 / 2) / 3)
-
-
-def test_alike_in_several_heads_is_the_mean_over_the_heads() -> None:
-    one = shares()
-    twice = {
-        name: np.repeat(getattr(one.index, name), 2, axis=1)
-        for name in ("query", "reads", "weight", "to_special")
-    }
-    index = replace(one.index, **twice)  # type: ignore[arg-type]
-    index.query[:, 1] = index.query[:, 1, :, ::-1]  # there, the two kinds of vectors have changed places
-    both = replace(one, index=index, heads=(1, 0), sought=np.array([[3, 4], [1, 0]], np.float32))
-    assert both.neighbours(most=1)[0].alike == pytest.approx((4 / 5 + 1) / 2, abs=1e-3)
-    assert both.neighbours(most=300)[-1].alike == pytest.approx((3 / 5 + 0) / 2, abs=1e-3)
-
-
-def test_by_hidden_state_the_same_word_in_the_same_place_is_nearest() -> None:
-    """In the first layer it is the embedding: of a token, its place, and nothing of what stands around it."""
-    other = "The dog does not cross."
+@pytest.mark.parametrize("vector", ["query", "key", "output"])
+def test_the_nearest_of_the_bundled_sentences_are_those_of_every_trace(
+    vector: Vector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = bundled().splitlines()[:23]
+    monkeypatch.setattr(neighbours, "_PART", 7)
     found = experiments.find(
-        "The dog did not sleep.", place=2, layer=0, head=[3, 1], by="state", within=f"A cat.\n{other}"
+        TIRED, place=9, layer=3, head=1, vector=vector, within="\n".join([*lines, TIRED]), count=11
     )
-    [near] = found.neighbours(most=1)
-    assert (near.line, near.place, found.heads) == (1, 2, (3,))
-    assert near.alike > 0.9999
-    with pytest.raises(AttnvizError, match="“minilm-scratch” does not tell its hidden states"):
-        experiments.find("A dog.", "minilm-scratch", by="state", within="A cat.")
+    wanted = getattr(attnviz.trace(TIRED).block("encoder", 3), vector)[1, 9].astype(np.float64)
+    cosines = []
+    for number, line in enumerate(lines):
+        block = attnviz.trace(line).block("encoder", 3)
+        for place, each in enumerate(getattr(block, vector)[1].astype(np.float64)):
+            cosine = each @ wanted / np.sqrt((each @ each) * (wanted @ wanted))
+            reads = 1 + int(block.weights[1, place, 1:-1].argmax())
+            cosines.append((cosine, number, place, reads, block.weights[1, place, reads]))
+    expected = sorted(cosines, key=lambda each: -each[0])
+    assert found.tokens == len(cosines) + 15
+    for near, (cosine, *where, weight) in zip(found.nearest, expected[:11], strict=True):
+        assert near.similarity == pytest.approx(cosine, abs=1e-3)
+        assert [near.line, near.place, near.attends_to] == where
+        assert near.weight == pytest.approx(weight, abs=1e-3)
+        assert near.sentence == lines[near.line]
 
 
-def test_by_pattern_a_head_that_reads_the_token_before_finds_its_own_kind() -> None:
-    found = experiments.find(TIRED, place=9, layer=1, head=9, by="pattern").neighbours()
-    offsets = [near.reads - near.place for near in found]
-    assert offsets.count(-1) >= 0.9 * len(offsets)
+def test_streamed_in_any_order_and_in_memory_the_same_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Ray, where parts come back as they are done; twelve tokens of each sentence are equal."""
+
+    def backwards(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
+        return map(work, reversed(list(parts)))
+
+    corpus = Corpus.from_text("\n".join(LINES * 5))
+    wanted = attnviz.trace(TIRED).block("encoder", 3).key[5, 3]
+    vector: Vector = "key"
+    asked = corpus, "minilm", (3, 5), vector, wanted, 13
+    monkeypatch.setattr(neighbours, "_PART", 3)
+    [*_, streamed], [*_, shared] = search(*asked), search(*asked, share=backwards)
+    assert streamed.found == shared.found
+    text = whole("\n".join(LINES * 5))
+    places, similarities = text.nearest(5, "key", wanted, 13)
+    kept = [
+        text.neighbour(5, token, similarity)
+        for token, similarity in zip(places.tolist(), similarities.tolist(), strict=True)
+    ]
+    assert list(streamed.found.nearest) == kept
+    assert streamed.finished
+
+
+def test_lines_that_cannot_be_read_are_counted_and_the_sentence_itself_is_not_found() -> None:
+    found = experiments.find(LINES[1], place=4, layer=3, head=1, within=TEXT, count=1_000)
+    assert {near.sentence for near in found.nearest} == {LINES[0], LINES[2]}
+    assert (found.lines, found.skipped, len(found.reasons)) == (11, 2, 2)
+    assert {type(each) for each in found.reasons} == {SkippedSentence}
+
+
+def test_a_file_is_searched(tmp_path: Path) -> None:
+    (tmp_path / "corpus.txt").write_text("\n".join(LINES))
+    asked = {"place": 9, "layer": 3, "head": 1, "count": 5}
+    of_file = experiments.find(TIRED, **asked, within=tmp_path / "corpus.txt")  # type: ignore[arg-type]
+    assert of_file == experiments.find(TIRED, **asked, within="\n".join(LINES))  # type: ignore[arg-type]
+
+
+def test_a_text_that_takes_too_much_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "_PART", 2)
+    corpus = Corpus.from_text("\n".join(LINES * 3))
+    with pytest.raises(AttnvizError, match=r"take more than 0 MB\. Use at most 6 of its lines here"):
+        list(read_corpus(corpus, "minilm", 0, 3 * 384 * 2 * 62))
+
+
+@pytest.mark.everything
+def test_memory_does_not_grow_with_the_text() -> None:
+    """Without transformers, in processes of their own: eight times as many lines, at most a tenth more."""
+    code = (
+        "import sys, resource, numpy\n"
+        "from attnviz.experiments.corpus import Corpus\n"
+        "from attnviz.experiments.neighbours import search\n"
+        "lines = (f'It rained on {day} days.' for day in range(int(sys.argv[1])))\n"
+        "text = Corpus.from_text('\\n'.join(lines))\n"
+        "*_, last = search(text, 'minilm-scratch', (3, 1), 'query', numpy.ones(32, numpy.float32))\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    few, many = (
+        int(subprocess.run([sys.executable, "-c", code, str(lines)], capture_output=True, check=True).stdout)
+        for lines in (256, 2_048)
+    )
+    assert many < 1.1 * few
+
+
+@pytest.mark.everything
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_workers_of_ray_find_the_same(workers: int) -> None:
+    corpus = Corpus.from_text(bundled())
+    wanted = np.ones(32, np.float32)
+    vector: Vector = "query"
+    asked = corpus, "minilm-scratch", (3, 1), vector, wanted
+    [*_, alone], [*_, shared] = search(*asked), search(*asked, share=on_ray.share(workers))
+    assert [near[1:4] for near in shared.found.nearest] == [near[1:4] for near in alone.found.nearest]
+    np.testing.assert_allclose(
+        [near.similarity for near in shared.found.nearest],
+        [near.similarity for near in alone.found.nearest],
+        atol=1e-3,
+    )
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reason"),
     [
         ({"place": 15}, "There is no token 15"),
         ({"head": 12}, "The layer has 12 heads"),
         ({"layer": 6}, "“minilm” has 6 layers"),
-        ({"by": "value"}, "by their output, query, key, state and pattern, not by “value”"),
+        ({"vector": "value"}, "“value” is no vector of a head. Choose one of: query, key, output"),
         ({"within": " \n"}, "There is no sentence"),
+        ({"within": "word " * 300}, "The model can read none of the lines. This line has 302 tokens"),
     ],
 )
-def test_what_there_is_not_cannot_be_found(asked: dict[str, object], told: str) -> None:
-    with pytest.raises(AttnvizError, match=told):
+def test_what_there_is_not_cannot_be_found(asked: dict[str, object], reason: str) -> None:
+    with pytest.raises(AttnvizError, match=reason):
         experiments.find(TIRED, **{"within": "Hello.", **asked})  # type: ignore[arg-type]

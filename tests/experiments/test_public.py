@@ -25,7 +25,7 @@ RELATIONS = "The dog did not cross the road .\n  object road>cross; determiner t
         (lambda **of: experiments.ablate(SENTENCE, place=2, **of), lambda found: found.moved.expected),
         (
             lambda **of: experiments.find(SENTENCE, place=2, within=RELATIONS, **of),
-            lambda found: np.array([near.alike for near in found.neighbours()]),
+            lambda found: np.array([near.similarity for near in found.nearest]),
         ),
         (lambda **of: experiments.gradients(SENTENCE, place=3, **of), lambda found: found.words_times),
         (lambda **of: experiments.occlusion(SENTENCE, place=3, **of), lambda found: found.turned),

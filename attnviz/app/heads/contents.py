@@ -38,16 +38,9 @@ TOOLS = (
         ":material/query_stats:",
     ),
     Card(
-        "plane",
-        "Where do queries and keys meet?",
-        "A head's queries and keys as points of one plane, with what that picture keeps and what it loses.",
-        "One plane",
-        ":material/scatter_plot:",
-    ),
-    Card(
         "find",
-        "Where else does a head do this?",
-        "From a token in a head to the tokens of a text at which it does most alike, and what they share.",
+        "Similar tokens: where else does a head do this?",
+        "The tokens of a text with the most similar query, key or output in a head: as a list and as a map.",
         "Find",
         ":material/travel_explore:",
     ),

@@ -14,13 +14,12 @@ from attnviz.trace import Kind
 _ANSWERS = {
     "score_heads": "What else does head {} do?",
     "intervene": "See whether head {} matters: silence it",
-    "plane": "Queries and keys of head {} in a plane",
-    "find": "Where else does head {} do this?",
+    "find": "Similar tokens in head {}",
 }
 """What a tool answers about one head."""
 
 NEXT = {
-    "explore": ("intervene", "score_heads", "plane", "find"),
+    "explore": ("intervene", "score_heads", "find"),
     "score_heads": ("intervene", "find"),
     "compare": ("intervene", "score_heads"),
     "find": ("intervene", "score_heads"),

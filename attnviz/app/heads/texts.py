@@ -8,16 +8,12 @@ from typing import Any
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.heads import choosing
 from attnviz.app.state import memory
-from attnviz.app.state.choices import SOURCE, WATCHED_ON
 from attnviz.experiments.by_rule import SENTENCES
 from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
 from attnviz.experiments.scoring import Source
-from attnviz.models.catalogue import Entry
 from attnviz.text import plural
 
-SENTENCE, MANY = "Your sentence", "Many sentences"
 BUNDLED, PASTED, UPLOADED = SOURCES = ("Bundled", "Paste", "Upload")
 
 MOST_LINES = 10_000
@@ -29,37 +25,22 @@ _NOT_IN_THE_LINK = (
 )
 
 
-def choose() -> str:
-    """Draw the choice between one sentence and many; return where those come from, "" for one sentence."""
-    many = WATCHED_ON.segments("What the heads are watched on", (SENTENCE, MANY)) == MANY
-    return SOURCE.segments("Sentences", (BUNDLED, PASTED, UPLOADED)) if many else ""
-
-
-def sentence(source: str, entry: Entry) -> str:
-    """Draw the box for the one sentence; where many are read, it is not seen.
-
-    Raises:
-        AttnvizError: the model cannot read the one sentence.
-    """
-    if not source:
-        return choosing.sentence(entry)
-    choosing.unread_sentence(entry)
-    return ""
-
-
-def corpus(source: str, of: Source[Any] = SENTENCES, first: str = "") -> Corpus | None:
+def corpus(
+    source: str, of: Source[Any] = SENTENCES, first: str = "", max_lines: int = MOST_LINES
+) -> Corpus | None:
     """Draw what the source needs; return its text, None as long as the visitor has given none.
 
     Args:
         source: one of `SOURCES`.
         of: the kind of examples.
         first: the text in the box at first.
+        max_lines: maximum number of lines of a pasted text.
 
     Raises:
         AttnvizError: it is no text, or too long.
     """
     if source == PASTED:
-        return _pasted(of, first)
+        return _pasted(of, first, max_lines)
     if source == UPLOADED:
         return _uploaded(of)
     text = of.bundled()
@@ -68,7 +49,7 @@ def corpus(source: str, of: Source[Any] = SENTENCES, first: str = "") -> Corpus 
     return Corpus.from_text(text, f"the bundled {of.unit}s")
 
 
-def _pasted(of: Source[Any], first: str) -> Corpus | None:
+def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     text = st.text_area(
         f"{of.unit.capitalize()}s, one a line",
         first,
@@ -79,10 +60,10 @@ def _pasted(of: Source[Any], first: str) -> Corpus | None:
     )
     st.markdown(_NOT_IN_THE_LINK)
     if not text.strip():
-        st.info(f"Paste some {of.unit}s, one a line: up to {MOST_LINES:,}.", icon=":material/edit:")
+        st.info(f"Paste some {of.unit}s, one a line: up to {max_lines:,}.", icon=":material/edit:")
         st.code(of.example, language=None, wrap_lines=True)
         return None
-    return Corpus.from_text(text, "the pasted text", MOST_LINES)
+    return Corpus.from_text(text, "the pasted text", max_lines)
 
 
 def tell_unread(lines: int, named: Sequence[str]) -> None:

@@ -67,7 +67,7 @@ def test_the_choice_follows_the_word_to_another_model_and_back() -> None:
 
 
 def test_another_text_begins_anew_with_its_pronoun() -> None:
-    app = visit("plane", text=DOG, query="3 dog")
+    app = visit("beyond_weights", text=DOG, query="3 dog")
     assert app.session_state["query"] == "3 dog"
     app.text_input(key="text").set_value("The teacher thanked the student because She helped.").run()
     assert app.session_state["query"] == "8 she"

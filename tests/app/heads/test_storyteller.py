@@ -6,7 +6,7 @@ from attnviz.capture import loading
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import press, try_page, visit, words
 
-TOOLS = ("beyond_weights", "compare", "explore", "intervene", "plane")
+TOOLS = ("beyond_weights", "compare", "explore", "intervene")
 
 
 @pytest.mark.parametrize("model", SIZES)

@@ -23,13 +23,13 @@ def test_the_menu_has_all_of_them() -> None:
 
 
 def test_the_sentence_and_the_head_go_along_to_the_other_tools() -> None:
-    app = visit("plane", text="A cat sat.", layer="3", head="5")
+    app = visit("beyond_weights", text="A cat sat.", layer="3", head="5")
     links, asked = page_links(app), {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
-    assert all(links[name] == asked for name in NAMES if name != "plane")
+    assert all(links[name] == asked for name in NAMES if name != "beyond_weights")
 
 
 def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
-    app = visit("plane", text="A cat sat.")
+    app = visit("beyond_weights", text="A cat sat.")
     for text in ("", "   ", "one " * 2_500, "\u0000"):
         app.text_input(key="text").set_value(text).run()
         assert not app.exception
@@ -39,7 +39,7 @@ def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
 
 @pytest.mark.parametrize(
     ("page", "named"),
-    [("intervene", ["text"]), ("compare", ["text", "other"]), ("plane", ["text"])],
+    [("intervene", ["text"]), ("compare", ["text", "other"]), ("find", ["text"])],
 )
 def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) -> None:
     app = visit(page)
@@ -60,7 +60,7 @@ def test_what_is_emptied_is_not_named() -> None:
 def test_an_own_sentence_does_not_meet_the_partner_of_another() -> None:
     app = visit("compare")
     assert app.session_state["other"]
-    app.switch_page("pages/plane.py").run()
+    app.switch_page("pages/beyond_weights.py").run()
     app.text_input(key="text").set_value("The old sailor slept.").run()
     app.switch_page("pages/compare.py").run()
     assert (app.session_state["text"], app.session_state["other"]) == ("The old sailor slept.", "")

@@ -1,0 +1,60 @@
+"""Principal components: many vectors as points of a map with two axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attnviz.trace import Doubles
+
+_AXES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalComponents:
+    """The two directions along which some vectors vary most (Pearson 1901).
+
+    Attributes:
+        mean: float64 [d], of the vectors.
+        axes: float64 [2, d], unit vectors; an axis along which nothing varies may be zero.
+        explained: each axis' part of the variance, 0 to 1; of vectors that are all equal, 0.
+    """
+
+    mean: Doubles
+    axes: Doubles
+    explained: tuple[float, float]
+
+    def project(self, vectors: ArrayLike) -> Doubles:
+        """Return vectors, [..., d], as points of the map, [..., 2]."""
+        points: Doubles = (np.asarray(vectors, np.float64) - self.mean) @ self.axes.T
+        return points
+
+
+def principal_components(vectors: ArrayLike) -> PrincipalComponents:
+    """Fit the axes to vectors, [n, d] with at least one; the farthest point of an axis is positive.
+
+    They are eigenvectors of the covariance matrix, [d, d], which is small for the vectors of one head,
+    however many there are.
+    """
+    every = np.asarray(vectors, np.float64)
+    mean = every.mean(axis=0)
+    centred = every - mean
+    scatter = centred.T @ centred
+    variances, directions = np.linalg.eigh(scatter)
+    axes = np.zeros((_AXES, every.shape[-1]))
+    largest = directions.T[::-1][:_AXES]
+    axes[: len(largest)] = largest
+    axes *= signs(centred @ axes.T)[:, None]
+    total = float(np.trace(scatter))
+    explained = np.zeros(_AXES)
+    if total > 0:
+        explained[: len(largest)] = np.maximum(variances[::-1][:_AXES], 0) / total
+    return PrincipalComponents(mean, axes, (float(explained[0]), float(explained[1])))
+
+
+def signs(points: Doubles) -> NDArray[np.float64]:
+    """Return +1 or −1 for each axis of [point, axis], which moves its farthest point to the positive side."""
+    farthest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)[0]
+    return np.where(farthest < 0, -1.0, 1.0)

@@ -1,0 +1,143 @@
+"""The page Find: the tokens of a text at which a head has the most similar vector, as a list and as a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from attnviz.app import caches, controls, markdown
+from attnviz.app.heads import choosing, texts
+from attnviz.app.heads.find import listed
+from attnviz.app.job_view import counted, show_job
+from attnviz.app.saving import file_name_of, with_sentence
+from attnviz.app.state.choices import COUNT, SOURCE, VECTOR
+from attnviz.capture.model import ModelInput
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.neighbours import MAX_REASONS, TextVectors, Vector, vector_of
+from attnviz.experiments.sentences import self_attention
+from attnviz.text import decimal, plural
+from attnviz.trace import Floats
+
+MAX_SENTENCES = 2_000
+"""Maximum number of lines of a text; the library and the command line search any number."""
+
+_COUNTS = (10, 20, 50)
+_PLURAL: dict[Vector, str] = {"query": "queries", "key": "keys", "output": "outputs"}
+
+
+@dataclass(frozen=True)
+class TokenSelection(choosing.QueryInHead):
+    """A token in a head, and what is searched for.
+
+    Attributes:
+        vector: which of its vectors is compared.
+        count: how many tokens are listed.
+    """
+
+    vector: Vector
+    count: int
+
+    @property
+    def wanted(self) -> str:
+        """What is compared: "queries"."""
+        return _PLURAL[self.vector]
+
+
+def choose() -> tuple[TokenSelection, Corpus | None]:
+    """Draw all choices; the text is None as long as the visitor has not entered one.
+
+    Raises:
+        AttnvizError: the model cannot read the sentence, or records weights only; or the text is too long.
+    """
+    text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
+    given, kind = ModelInput(text), self_attention(entry)
+    caches.need_vectors(caches.trace(entry.name, given))
+    queries, keys = choosing.groups(entry, given, kind)
+    with numbers:
+        layer, head = choosing.head(entry, kind)
+    with beside:
+        query = controls.token(queries, given, "Token")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with _together():
+            st.markdown("Compare its")
+            vector = VECTOR.segments("Vector", get_args(Vector))
+        with _together():
+            st.markdown("and list the most similar")
+            count = COUNT.segments("Number of results", _COUNTS)
+        with _together():
+            st.markdown("in the sentences")
+            source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED))
+        corpus = texts.corpus(source, max_lines=MAX_SENTENCES) if source == texts.BUNDLED else None
+    if source == texts.PASTED:
+        corpus = texts.corpus(source, max_lines=MAX_SENTENCES)
+    return TokenSelection(entry, kind, layer, head, given, queries, keys, query, vector, count), corpus
+
+
+def _together() -> DeltaGenerator:
+    """Return a container for a choice and its label, between which no line breaks."""
+    return st.container(horizontal=True, vertical_alignment="center", width="content")
+
+
+def show(chosen: TokenSelection, corpus: Corpus) -> None:
+    """Draw the most similar tokens as a list, and beside it as a map, once the text is read."""
+    job = listed.vectors_job(chosen, corpus)
+    progress = show_job(job, counted("Reading the sentences", "lines"), key="find")
+    if not progress or not progress.found:
+        return
+    text = progress.found
+    texts.tell_unread(len(text.skipped), [markdown.plain(each.why) for each in text.skipped[:MAX_REASONS]])
+    place = chosen.queries[chosen.query].positions[0]
+    wanted = vector_of(chosen.block, chosen.head, chosen.vector, place)
+    tokens, similarities = text.nearest(chosen.head, chosen.vector, wanted, chosen.count, chosen.given.text)
+    if not len(tokens):
+        st.info("Enter a sentence other than the one above.", icon=":material/edit:")
+        return
+    results = list(zip(tokens.tolist(), similarities.tolist(), strict=True))
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        st.header(f"The {len(results)} most similar {chosen.wanted}", anchor=False)
+        for token, similarity in results:
+            with st.container(border=True, gap="xxsmall"):
+                note = f"; similarity **{decimal(similarity)}**"
+                listed.draw(chosen, text, token, note, chosen.vector)
+    with right:
+        _map(chosen, text, results, wanted)
+
+
+def _map(
+    chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, float]], wanted: Floats
+) -> None:
+    """Draw the vectors of all tokens of the text by their principal components."""
+    # Plotly takes a second to import in the server: pages without it do not wait for it.
+    from attnviz.export.heatmap import config
+    from attnviz.export.vector_map import MapToken, vector_map
+
+    lengths = np.diff(text.starts).tolist()
+    sentences = (each for each, length in zip(text.sentences, lengths, strict=True) for _ in range(length))
+    tokens = [MapToken(*each) for each in zip(text.labels, sentences, strict=True)]
+    found, similarities = zip(*results, strict=True)
+    label = chosen.queries[chosen.query].label
+    figure = vector_map(
+        text.vectors(chosen.head, chosen.vector), tokens, found, similarities, wanted, label, chosen.vector
+    )
+    first, second = (figure.layout[axis].title.text for axis in ("xaxis", "yaxis"))
+    what = f"{len(tokens):,} {chosen.wanted} of head {chosen.name}"
+    st.plotly_chart(
+        figure,
+        theme="streamlit",
+        config=config(
+            with_sentence(f"{file_name_of(chosen.entry.name)}-head{chosen.name}-{chosen.vector}-map")
+        ),
+        alt=f"Map of {what} by principal components: {first} across, {second} up. The list has those found.",
+        key="map",
+    )
+    st.markdown(
+        f"The {what} in {plural(len(text.sentences), 'sentence')}, projected onto their first two principal "
+        "components (Pearson 1901). The list compares whole vectors by their cosine (Hoover et al. 2020), so "
+        "tokens that are close on the map need not be similar. Point at a token to read its sentence."
+    )

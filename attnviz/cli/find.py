@@ -1,0 +1,106 @@
+"""`find`: the tokens of a text at which a head has the most similar query, key or output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.capture import loading
+from attnviz.cli import app, output, reading
+from attnviz.errors import AttnvizError
+from attnviz.experiments import neighbours, on_ray
+from attnviz.experiments.corpus import Corpus
+from attnviz.experiments.neighbours import Neighbours, Vector
+from attnviz.models.resolve import with_settings
+from attnviz.text import percent, plural
+
+COLUMNS = ("similarity", "token", "attends to", "weight", "line", "sentence")
+"""Columns of the table."""
+
+
+@app.command("find", epilog='Example: python -m attnviz find corpus.txt "It was late." --token 2 --head 4-2')
+def find(
+    corpus: Annotated[Path, typer.Argument(metavar="FILE", help="A text in UTF-8, one sentence a line.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")],
+    token: Annotated[int, typer.Option(metavar="N", help="A token of it, from 1.")],
+    head: Annotated[str, typer.Option(metavar="LAYER-HEAD", help="A head, such as 4-2; both from 1.")],
+    vector: Annotated[Vector, typer.Option(help="Which of its vectors is compared.")] = "query",
+    count: Annotated[
+        int, typer.Option(metavar="N", min=1, help="How many tokens to list.")
+    ] = neighbours.COUNT,
+    model: reading.Model = "minilm",
+    dtype: reading.Numbers = None,
+    device: reading.Device = None,
+    ray: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Distribute the work over N processes, by Ray.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="With --ray: of a cluster that runs already.")
+    ] = None,
+    out: output.TableFile = None,
+    force: output.Force = False,
+    as_json: output.AsJson = False,
+) -> None:
+    """List the tokens of a text at which a head has the most similar query, key or output.
+
+    The text may have any length: it is read as a stream.
+    """
+    output.check_out(
+        out, force, output.begins_with(COLUMNS), "table of attnviz find", ".csv", inputs=[corpus]
+    )
+    if address is not None and ray is None:
+        raise AttnvizError("--address belongs to Ray: say --ray N, or leave it out.")
+    layer, number = _head(head)
+    lines = Corpus.from_file(corpus)
+    with output.progress() as tell:
+        entry = loading.open_model(with_settings(model, dtype, device), tell)
+    block = neighbours.block_of(entry.name, text, layer)
+    if not 1 <= token <= len(block.query_tokens):
+        raise AttnvizError(
+            f"The sentence has {plural(len(block.query_tokens), 'token')}. Choose one of them, from 1."
+        )
+    wanted = neighbours.vector_of(block, number, vector, token - 1)
+    share = map if ray is None else on_ray.share(ray, address or on_ray.HERE)
+    steps = neighbours.search(lines, entry.name, (layer, number), vector, wanted, count, text, share)
+    with output.progress(log=True) as tell:
+        for step in steps:
+            tell(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
+    rows = list(_rows(entry.name, step.found))
+    said = [
+        *_skipped(step.found),
+        f"{plural(step.found.tokens, 'token')} in {plural(step.found.lines, 'line')} compared.",
+        f"Most similar by {vector} in head {head} to {_label(entry.name, text, token - 1)}:",
+        *(
+            f"  {similarity:.2f}  {label} attends most to {attends_to} ({percent(weight)}): {sentence}"
+            for similarity, label, attends_to, weight, _, sentence in rows
+        ),
+    ]
+    output.give(output.as_text(said), COLUMNS, rows, as_json=as_json, out=out)
+
+
+def _rows(model: str, found: Neighbours) -> Iterator[tuple[float, str, str, float, int, str]]:
+    for near in found.nearest:
+        label, attends_to = (_label(model, near.sentence, place) for place in (near.place, near.attends_to))
+        yield near.similarity, label, attends_to, near.weight, near.line + 1, near.sentence
+
+
+def _skipped(found: Neighbours) -> Iterator[str]:
+    if found.skipped:
+        yield f"Skipped: {plural(found.skipped, 'line')}."
+        yield from (f"  {each.text} {each.why}" for each in found.reasons[: output.MOST_NAMED])
+
+
+def _label(model: str, text: str, place: int) -> str:
+    group = DisplayTokens(loading.tokens(model, text), text).groups[place]
+    return f"{group.number} {group.label}"
+
+
+def _head(name: str) -> tuple[int, int]:
+    layer, _, head = name.partition("-")
+    if not (layer.isdecimal() and head.isdecimal() and int(layer) and int(head)):
+        raise AttnvizError("--head needs a layer and a head, both from 1, such as 4-2.")
+    return int(layer) - 1, int(head) - 1

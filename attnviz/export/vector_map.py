@@ -1,0 +1,116 @@
+"""Vectors of tokens as points of a map, to zoom into, point at and download."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from attnviz.analysis.pca import principal_components
+from attnviz.export.heatmap import escaped
+from attnviz.text import decimal, isolated, percent, plural
+from attnviz.trace import Doubles, Floats
+
+MAX_POINTS = 3_000
+"""Of more tokens, an even selection is drawn, and all that were found: each point brings its sentence."""
+
+Vector = Literal["query", "key", "output"]
+
+# Between the colours of the roles on light and on dark ground (attnviz/widgets/palette.js): 3 : 1 on both.
+_COLOURS: dict[Vector, str] = {"query": "#3b82f6", "key": "#ef4444", "output": "#16a34a"}
+_WIDTH = 60  # characters of a line of a sentence
+_LINES = 3
+
+
+class MapToken(NamedTuple):
+    """What is shown of a token that is pointed at: its label and its sentence."""
+
+    label: str
+    sentence: str
+
+
+def vector_map(
+    vectors: NDArray[np.floating],
+    tokens: Sequence[MapToken],
+    found: Sequence[int],
+    similarities: Sequence[float],
+    wanted: Floats,
+    label: str,
+    vector: Vector,
+) -> go.Figure:
+    """Return a map of the vectors of a text by principal components, for `st.plotly_chart`.
+
+    Args:
+        vectors: [token, d_head].
+        tokens: [token].
+        found: the tokens that were found, most similar first.
+        similarities: of each of those.
+        wanted: [d_head], the vector that was searched for, which is projected onto the axes of the others.
+        label: its token.
+        vector: what the vectors are; sets their colour.
+    """
+    components = principal_components(vectors)
+    points = components.project(vectors)
+    others = np.setdiff1d(np.arange(len(tokens)), found)
+    drawn = others[:: -(-len(others) // MAX_POINTS) or 1]
+    of = plural(len(others), "other token")
+    colour = _COLOURS[vector]
+    chosen, name = components.project(wanted), escaped(isolated(label))
+    figure = go.Figure(
+        [
+            _points(
+                points[drawn],
+                of if len(drawn) == len(others) else f"{len(drawn):,} of {of}",
+                [_shown(*tokens[place]) for place in drawn],
+                {"color": colour, "size": 5, "opacity": 0.3},
+            ),
+            _points(
+                points[list(found)],
+                f"{len(found)} most similar",
+                [
+                    f"{_shown(*tokens[place])}<br>similarity {decimal(similarity)}"
+                    for place, similarity in zip(found, similarities, strict=True)
+                ],
+                {"color": colour, "size": 10, "line": {"color": "white", "width": 1}},
+            ),
+            _points(
+                chosen[None],
+                f"{name}, chosen",
+                [f"<b>{name}</b>, chosen"],
+                {
+                    "color": "white",
+                    "size": 20,
+                    "symbol": "star-diamond",
+                    "line": {"color": colour, "width": 3},
+                },
+            ),
+        ]
+    )
+    across, up = (
+        f"PC {nth} ({percent(part)} of the variance)" for nth, part in enumerate(components.explained, 1)
+    )
+    figure.update_layout(
+        # One scale for both, so that distances are not distorted.
+        xaxis={"title": {"text": across}, "zeroline": False, "constrain": "domain"},
+        yaxis={"title": {"text": up}, "zeroline": False, "scaleanchor": "x", "constrain": "domain"},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"},
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=520,
+        hovermode="closest",
+    )
+    return figure
+
+
+def _points(points: Doubles, name: str, texts: Sequence[str], marker: dict[str, Any]) -> go.Scattergl:
+    """Return points of one kind; words of a visitor in `name` and `texts` are escaped."""
+    x, y = points.T.astype(np.float32)
+    return go.Scattergl(x=x, y=y, name=name, hovertext=texts, hoverinfo="text", mode="markers", marker=marker)
+
+
+def _shown(label: str, sentence: str) -> str:
+    lines = wrap(sentence, _WIDTH, max_lines=_LINES, placeholder=" …")
+    return "<br>".join([f"<b>{escaped(isolated(label))}</b>", *(escaped(isolated(line)) for line in lines)])

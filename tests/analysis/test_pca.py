@@ -1,0 +1,57 @@
+"""Principal components: by hand, and against the singular values of the centred vectors."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnviz.analysis.pca import principal_components
+
+
+def test_four_points_by_hand() -> None:
+    """(±3, 0) and (0, ±1) around (5, 7): 18 of 20 squares lie along the first axis."""
+    vectors = np.array([[8.0, 7], [2, 7], [5, 8], [5, 6]])
+    found = principal_components(vectors)
+    np.testing.assert_allclose(found.mean, [5, 7])
+    np.testing.assert_allclose(np.abs(found.project(vectors)), [[3, 0], [3, 0], [0, 1], [0, 1]], atol=1e-12)
+    assert found.explained == pytest.approx((0.9, 0.1))
+    np.testing.assert_allclose(np.abs(found.project([6.0, 10])), [1, 3], atol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7, 31, 101]), st.sampled_from([2, 3, 13, 37]))
+def test_they_are_the_right_singular_vectors_of_the_centred_vectors(seed: int, count: int, d: int) -> None:
+    random = np.random.default_rng(seed)
+    vectors = random.normal(3, 1, (count, d)) * random.uniform(0.1, 5, d)
+    found = principal_components(vectors.astype(np.float32))
+    vectors = vectors.astype(np.float32).astype(np.float64)
+    centred = vectors - vectors.mean(axis=0)
+    left, strengths, right = np.linalg.svd(centred, full_matrices=False)
+    squares = np.pad(strengths**2, (0, 2))
+    np.testing.assert_allclose(found.explained, squares[:2] / squares.sum(), atol=1e-9)
+    rank = min(2, int((strengths > 1e-9 * strengths[0]).sum()))
+    gaps = squares[:rank] - squares[1 : rank + 1]
+    for axis in np.flatnonzero(gaps > 1e-6 * squares[0]):  # equal variances have no axes of their own
+        expected = left[:, axis] * strengths[axis]
+        points = found.project(vectors)[:, axis]
+        np.testing.assert_allclose(points, np.sign(expected @ points) * expected, atol=1e-6)
+        assert points[np.abs(points).argmax()] > 0
+        other = random.normal(size=d)
+        np.testing.assert_allclose(
+            abs(found.project(other)[axis]), abs((other - vectors.mean(axis=0)) @ right[axis]), atol=1e-6
+        )
+
+
+@pytest.mark.parametrize(("count", "d"), [(1, 3), (5, 3), (5, 1)])
+def test_vectors_that_do_not_vary_lie_at_the_origin(count: int, d: int) -> None:
+    vectors = np.full((count, d), 7.0)
+    found = principal_components(vectors)
+    np.testing.assert_array_equal(found.project(vectors), np.zeros((count, 2)))
+    assert found.explained == (0, 0)
+
+
+def test_numbers_of_one_dimension_lie_along_the_first_axis() -> None:
+    vectors = np.array([[1.0], [2], [6]])
+    found = principal_components(vectors)
+    expected = np.array([[-2.0, 0], [-1, 0], [3, 0]])
+    np.testing.assert_allclose(found.project(vectors), expected, atol=1e-12)
+    assert found.explained == pytest.approx((1, 0))
