@@ -103,7 +103,7 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
         at = layer, head
         numbers = _number(mean[at], unit), _interval(low[at], high[at], unit)
         count = str(int(scores.count.sum(axis=0)[layer]))
-        table.append((head_name(*at), *numbers, _number(baseline[layer], unit), count))
+        table.append((head_name(*at), *numbers, _number(baseline[at], unit), count))
     yield from (f"  {line}" for line in output.aligned(table).splitlines())
     yield f"  baseline: {strategy}"
     if best := scores.best:

@@ -75,7 +75,7 @@ def _score(rule: Rule, read: ReadLines) -> Scored:
     )
     scores = np.where(counts[..., None], scores, np.nan)
     weights = raw if rule.unit == "attention" else np.full_like(raw, np.nan)
-    return Scored(scores, weights, {"uniform attention": even})
+    return Scored(scores, weights, {"uniform attention": even[..., None]})
 
 
 def _test(rule: Rule) -> HeadTest[ReadLines]:

@@ -124,7 +124,7 @@ def _score(sort: str, query: Query, read: Answers) -> Scored:
     at = 0 if query == "dependent" else 1
     offsets = read.offsets[chosen]
     always = {
-        _always(int(each)): (offsets == each)[:, None].astype(np.float64) for each in np.unique(offsets)
+        _always(int(each)): (offsets == each)[:, None, None].astype(np.float64) for each in np.unique(offsets)
     }
     return Scored(read.hits[at, chosen].astype(np.float64), read.weights[at, chosen], always)
 

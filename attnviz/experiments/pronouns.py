@@ -91,18 +91,21 @@ def _score(query: Query, read: PairWeights) -> Scored:
     at = 0 if query == "pronoun" else 1
     weights = read.weights[at].astype(np.float64)
     meant = [sentence.right for sentence in read.pair.readings]
-    right = np.all([each[word] > each[1 - word] for each, word in zip(weights, meant, strict=True)], axis=0)
-    scores = np.where(read.allowed[at][:, None], right, np.nan)[None]
+    right = np.array([each[word] > each[1 - word] for each, word in zip(weights, meant, strict=True)])
+    scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
+    # A head that prefers one noun in one sentence and the other in the other is right in both, or in none. At
+    # random, it would be right in half of such pairs, as in McNemar's test.
+    changes = (right[0] == right[1])[None] / 2
     # Both words together from the pronoun; the mean of the two words where these attend.
     given = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
-    return Scored(scores, given, {"a coin for each sentence": np.array([[0.25]])})
+    return Scored(scores, given, {"changing the noun as often, at random": changes})
 
 
 _SOURCE = PronounSource()
 
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
-    question = f"In how many pairs {question}, in both sentences"
+    question = f"In how many pairs {question}, in both sentences; always the same noun is right in none"
     return HeadTest(name, question, _SOURCE, partial(_score, query), "right", MIN_WEIGHT)
 
 

@@ -48,8 +48,8 @@ class Scored(NamedTuple):
         scores: float64 [example, layer, head]; NaN where the example does not count.
         weights: float64 [example, layer, head], the attention weight, 0 to 1, from which the score is made;
             NaN where there is no such weight.
-        baselines: by name, the scores of simple strategies that use no model, [example, layer] or
-            [example, 1].
+        baselines: by name, the scores at chance or of strategies that use no model, [example, layer, head];
+            1 in place of layers or heads that all have the same.
     """
 
     scores: Doubles
@@ -137,7 +137,7 @@ class Best(NamedTuple):
     Attributes:
         layer, head: from 0.
         score, low, high: on the other half, with the confidence interval.
-        baseline: the best baseline's score in this layer, on the other half.
+        baseline: the best baseline's score, on the other half.
         examples: in the other half.
     """
 
@@ -161,7 +161,7 @@ class Scores:
         count: int64 [half, layer], examples that count.
         total, squares: float64 [half, layer, head], the sums of their scores and of the squares.
         weights: float64 [half, layer, head], the sum of their attention weights.
-        baselines: float64 [half, layer], the sums of the baselines' scores, by name.
+        baselines: float64 [half, layer, head], the sums of the baselines' scores, by name.
         skipped: examples that the model cannot read or that do not answer the question.
         reasons: of the first `MAX_REASONS` of those.
     """
@@ -178,7 +178,7 @@ class Scores:
 
     def __add__(self, other: Scores) -> Scores:
         """Of both together."""
-        zeros = np.zeros(self.count.shape)
+        zeros = np.zeros(self.total.shape)
         names = {**self.baselines, **other.baselines}
         return Scores(
             self.unit,
@@ -201,8 +201,7 @@ class Scores:
         halves = [counts & (odd == half)[:, None] for half in (0, 1)]
 
         def sums(values: Doubles) -> Doubles:
-            shape = [half if values.ndim == half.ndim else half[..., None] for half in halves]
-            return np.stack([np.where(half, values, 0).sum(axis=0) for half in shape])
+            return np.stack([np.where(half[..., None], values, 0).sum(axis=0) for half in halves])
 
         return cls(
             test.unit,
@@ -211,7 +210,7 @@ class Scores:
             sums(scores),
             sums(scores**2),
             sums(weights),
-            {name: sums(values) for name, values in baselines.items()},
+            {name: sums(np.broadcast_to(each, scores.shape)) for name, each in baselines.items()},
         )
 
     @classmethod
@@ -237,9 +236,9 @@ class Scores:
 
     @property
     def baseline(self) -> tuple[str, Doubles]:
-        """The baseline that scores most on these very examples, and its score, float64 [layer]."""
+        """The baseline that scores most on these very examples, and its score, float64 [layer, head]."""
         if not self.baselines:
-            return "", np.full(self.count.shape[1], np.nan)
+            return "", np.full(self.total.shape[1:], np.nan)
         name = min(self.baselines, key=lambda each: (-self.baselines[each].sum(), each))
         return name, self._mean(self.baselines[name])
 
@@ -269,7 +268,7 @@ class Scores:
         layer, head = ranked(values)[0]
         low, high = self._interval((reporting,))
         name, _ = self.baseline
-        baseline = self._mean(self.baselines[name], (reporting,))[layer] if name else np.nan
+        baseline = self._mean(self.baselines[name], (reporting,))[layer, head] if name else np.nan
         score = float(self._mean(self.total, (reporting,))[layer, head])
         ends = float(low[layer, head]), float(high[layer, head])
         return Best(layer, head, score, *ends, float(baseline), int(self.count[reporting, layer]))
@@ -281,7 +280,7 @@ class Scores:
     def _mean(self, sums: Doubles, halves: Sequence[int] = (0, 1)) -> Doubles:
         among = self._among(halves)
         count = np.where(among > 0, among, np.nan)
-        return np.asarray(sums[list(halves)].sum(axis=0) / (count if sums.ndim == 2 else count[:, None]))
+        return np.asarray(sums[list(halves)].sum(axis=0) / count[:, None])
 
     def _interval(self, halves: Sequence[int]) -> tuple[Doubles, Doubles]:
         mean, among = self._mean(self.total, halves), self._among(halves)
@@ -390,9 +389,7 @@ def rows(name: str, scores: Scores) -> Iterator[Cells]:
     strategy, baseline = scores.baseline
     count = scores.count.sum(axis=0)
     for layer, head in scores.ranking:
-        numbers = [mean[layer, head], low[layer, head], high[layer, head]]
-        score, *ends, by_baseline, given = (
-            "" if np.isnan(each) else float(each) for each in (*numbers, baseline[layer], weight[layer, head])
-        )
+        of_head = [each[layer, head] for each in (mean, low, high, baseline, weight)]
+        score, *ends, by_baseline, given = ("" if np.isnan(each) else float(each) for each in of_head)
         place = (name, layer + 1, head + 1)
         yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, given)

@@ -89,7 +89,7 @@ def test_every_rule_by_hand() -> None:
     assert all(np.isnan(each.weight).all() for name, each in found.items() if name not in raw)
     third = dict.fromkeys(("previous", "next", "itself", "punctuation", "same word", "focused"), 1 / 3)
     even = {**third, "first": 1 / 5, "separator": 1 / 5, "broad": 1, "distance": 8 / 9}
-    baselines = {name: float(each.baseline[1][0]) for name, each in found.items()}
+    baselines = {name: float(each.baseline[1][0, 0]) for name, each in found.items()}
     assert baselines == pytest.approx({**even, "far away": 4 / 9}, abs=1e-7)
     assert all(each.examples == 1 for each in found.values())
 
@@ -185,7 +185,7 @@ def test_the_sums_are_those_of_a_loop_over_every_cell(
                     ]
                     assert figures.weight[layer, head] == pytest.approx(np.mean(raw), abs=1e-5)
                 evenly = [score for each in even if (score := each[rule.name]) is not None]
-                assert figures.baseline[1][layer] == pytest.approx(np.mean(evenly), abs=1e-5)
+                assert figures.baseline[1][layer, head] == pytest.approx(np.mean(evenly), abs=1e-5)
 
 
 def test_sentences_of_other_lengths_or_special_tokens_are_not_mixed() -> None:

@@ -137,9 +137,9 @@ def test_words_to_which_nothing_attends_have_no_answer() -> None:
 def test_the_baseline_is_the_most_frequent_distance_in_words() -> None:
     found = attending(TEXT, {})
     name, baseline = scores("determiner to noun", found).baseline
-    assert (name, baseline.tolist()) == ("always 1 word later", [0.5])
+    assert (name, baseline.tolist()) == ("always 1 word later", [[0.5]])
     name, baseline = scores("object to verb", found, found).baseline
-    assert (name, baseline.tolist()) == ("always 3 words earlier", [1.0])
+    assert (name, baseline.tolist()) == ("always 3 words earlier", [[1.0]])
     assert scores("auxiliary to verb", found).baseline[0] == ""
 
 

@@ -80,7 +80,8 @@ def test_the_figures_are_those_worked_by_hand(trace: Callable[[str], Trace]) -> 
     assert scores.total[:, 0, 0].tolist() == [2, 0]
     assert scores.examples == 3
     np.testing.assert_allclose(scores.weight[0], [0.6, 4.3 / 6, 1.4 / 6], rtol=1e-5)
-    assert scores.baseline[1].tolist() == [0.25]
+    # Heads 1 and 2 change the noun in two of three pairs: at random, half of these would be right.
+    np.testing.assert_allclose(scores.baseline[1], [[1 / 3, 1 / 3, 0]])
     assert scores.ranking[0] == (0, 0)
 
 

@@ -39,7 +39,7 @@ def made(scores: Doubles, unit: Unit = "share", min_weight: float = 0.0) -> Scor
         "How much",
         by_rule.SENTENCES,  # type: ignore[arg-type]  # is not read
         lambda read: Scored(
-            read, read / 2, {"tenth": np.full((*read.shape[:2],), 0.1), "fifth": np.full((len(read), 1), 0.2)}
+            read, read / 2, {"tenth": np.full(read.shape, 0.1), "fifth": np.full((len(read), 1, 1), 0.2)}
         ),
         unit,
         min_weight,

@@ -70,7 +70,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
 def _map(chosen: TestedHead, scores: Scores, *, still: bool) -> None:
     """Draw the map; heads can be picked only while nothing is being computed."""
     unit, mean, (_, baseline) = scores.unit, scores.mean, scores.baseline
-    high = float(np.nanmax(np.concatenate([mean.ravel(), baseline]), initial=0.0)) or 1.0
+    high = float(np.nanmax(np.stack([mean, baseline]), initial=0.0)) or 1.0
     head_map(
         "score map",
         title=f"{chosen.test.name}: score of each head",
@@ -105,7 +105,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
         lines.append(f"| **Head {name}**, held-out half | **{score}** | {number(best.baseline, unit)} |")
     low, high = (float(end[chosen.layer, chosen.head]) for end in scores.interval)
     score = with_interval(float(scores.mean[chosen.layer, chosen.head]), low, high, unit)
-    lines.append(f"| {here} | {score} | {number(float(baseline[chosen.layer]), unit)} |")
+    lines.append(f"| {here} | {score} | {number(float(baseline[chosen.layer, chosen.head]), unit)} |")
     lines[0] = lines[0].replace("| |", "| Head |", 1)
     st.markdown("\n".join(lines))
     chosen_on = "The first line: the best head, chosen on the other half of the examples. " if best else ""
@@ -135,7 +135,7 @@ def _table(chosen: TestedHead, scores: Scores) -> None:
         "score": [times * float(mean[at]) for at in ranking],
         "low": [times * float(low[at]) for at in ranking],
         "high": [times * float(high[at]) for at in ranking],
-        "baseline": [times * float(baseline[layer]) for layer, _ in ranking],
+        "baseline": [times * float(baseline[at]) for at in ranking],
         "attention weight": [100 * float(weight[at]) for at in ranking],
         "examples": [int(count[layer]) for layer, _ in ranking],
     }
@@ -188,7 +188,7 @@ def _told(scores: Scores, layer: int, head: int) -> str:
     low, high = (float(end[layer, head]) for end in scores.interval)
     score = with_interval(float(scores.mean[layer, head]), low, high, scores.unit)
     strategy, baseline = scores.baseline
-    return f"{score}; baseline ({strategy}): {number(float(baseline[layer]), scores.unit)}"
+    return f"{score}; baseline ({strategy}): {number(float(baseline[layer, head]), scores.unit)}"
 
 
 def _printed(score: float, unit: Unit) -> str:
