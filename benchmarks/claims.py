@@ -343,7 +343,7 @@ def numbers(text: str) -> list[str]:
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
     from attnviz.app.caches import MAX_WAITING_TOKENS
-    from attnviz.app.patches import MAX_UPLOADED_BYTES, MOST_UPLOADS
+    from attnviz.app.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS
@@ -351,7 +351,7 @@ def limits_of_a_visitor() -> str:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     server = settings["server"]
     return (
-        f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MOST_UPLOADS} files, "
+        f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MAX_UPLOADS} files, "
         f"{MAX_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
         f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
     )

@@ -1,7 +1,7 @@
 """What tests of pages stand on: nothing is computed for those before, and models that somebody brought."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from inspect import unwrap
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ def _app_py_runs_first() -> Iterator[None]:
     """AppTest forgets what `patches.apply` has set, and would run a page on its own, without app.py."""
     begin = PagesManager.__init__
 
+    @wraps(begin)
     def begin_with_app_py(self: PagesManager, *arguments: Any, **more: Any) -> None:
         PagesManager.uses_pages_directory = False
         begin(self, *arguments, **more)

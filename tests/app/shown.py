@@ -18,8 +18,6 @@ APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
 FOLDED: dict[str, str | list[str]] = {"open": []}
 """For a `visit` that is not about the page's sections: only those are open that the link is about."""
-HEAD_LINK = re.compile(r"\[(\d+-\d+)\]\(\./\?([^)]*)\)")
-"""A head's name that opens it: the name, and what the link asks for."""
 
 
 def try_page(
@@ -93,9 +91,9 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 def paragraphs(app: AppTest) -> list[str]:
-    """Each Markdown on the page, heads' names not as links, with plain spaces and no marks of direction."""
+    """Each Markdown on the page."""
     assert not app.exception, app.exception[0].value
-    return [HEAD_LINK.sub(r"\1", each.value).replace("\u00a0", " ") for each in app.markdown]
+    return [each.value for each in app.markdown]
 
 
 def words(app: AppTest) -> str:

@@ -1,24 +1,30 @@
-"""The corrections of Streamlit."""
+"""The patches of Streamlit: what each prevents, and that Streamlit still needs it.
 
-import asyncio
-import socket
-import time
-from types import SimpleNamespace
-from typing import Any
+When a test whose name ends in `without_the_patch` fails, Streamlit has changed: remove the patch.
+"""
+
+from inspect import unwrap
+from math import inf
 
 import pytest
-from streamlit.proto.NewSession_pb2 import NewSession
+from streamlit import net_util
+from streamlit.elements.widgets.number_input import NumberInputSerde
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.runtime import Runtime
-from streamlit.runtime.scriptrunner import ScriptRunnerEvent
-from streamlit.runtime.session_manager import SessionClientDisconnectedError
-from streamlit.runtime.state.safe_session_state import SafeSessionState
-from streamlit.runtime.state.session_state import SessionState
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
-from streamlit.web.server.starlette import starlette_server
+from streamlit.web.server import server_util
 
 from attnviz.app import patches
+from tests.app.shown import APP
+
+
+@pytest.fixture(autouse=True)
+def patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patches are applied; what a test sets is undone after it."""
+    patches.apply()
+    monkeypatch.setattr(net_util, "get_external_ip", net_util.get_external_ip)
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
 
 
 def page() -> None:
@@ -30,11 +36,10 @@ def page() -> None:
     st.text(st.number_input("whole", 1, 6, 4, key="whole", bind="query-params"))
     st.text(st.number_input("real", 0.5, 2.0, 1.0, key="real", bind="query-params"))
     st.text(st.slider("slider", 1, 6, 3, key="slider", bind="query-params"))
-    st.markdown("Not 4-2: **14 %**, > 99.9 % of 3 > 2.")
 
 
 @pytest.mark.parametrize("number", ["inf", "-inf", "Infinity", "1e999", "nan", "9" * 400])
-def test_a_number_that_is_not_finite_gives_the_default(number: str) -> None:
+def test_a_number_in_a_link_that_is_not_finite_gives_the_default(number: str) -> None:
     app = AppTest.from_function(page)
     for name in ("whole", "real", "slider"):
         app.query_params[name] = number
@@ -44,146 +49,46 @@ def test_a_number_that_is_not_finite_gives_the_default(number: str) -> None:
     assert not {"whole", "real", "slider"} & set(app.query_params)
 
 
-def test_no_line_breaks_within_a_percentage() -> None:
-    [text] = AppTest.from_function(page).run().markdown
-    assert text.value == "Not 4-2: **14\u00a0%**, >\u00a099.9\u00a0% of 3 > 2."
+def test_an_infinite_number_ends_a_page_without_the_patch() -> None:
+    serde = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6)
+    with pytest.raises(OverflowError):
+        patches._deserialize(serde, inf)
 
 
-def test_the_values_of_a_visit_are_what_streamlit_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)
-    patches.apply()
-    visit = SafeSessionState(SessionState(), lambda: None)
-    visit["a"], visit["b"] = 1, None
-    assert dict(visit.filtered_state) == visit._state.filtered_state == {"a": 1, "b": None}
-    assert len(visit.filtered_state) == 2
-    assert "a" in visit.filtered_state
-    assert "c" not in visit.filtered_state
-
-
-def test_under_a_widgets_key_stands_what_came_with_its_triggers() -> None:
-    value = patches._with_triggers("its triggers", "its name", None)
-    visit = SessionState()
-    assert value({"a": 1}, visit) == {"a": 1}
-    came: list[dict[str, Any]] = [{"event": "pick", "value": {"at": 2}}, {"event": "a", "value": 3}]
-    visit._new_widget_state.set_from_value("its triggers", came)
-    assert value({"a": 1}, visit) == {"pick": {"at": 2}, "a": 1}
-
-
-def test_a_visit_keeps_only_its_last_files() -> None:
-    patches.apply()
+def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:
+    """Upload files of these sizes in one session, named by their numbers."""
     manager = MemoryUploadedFileManager("/upload")
-    for number in range(11):
-        manager.add_file("visit", UploadedFileRec(str(number), "name", "text/plain", b"x" * 7))
-    manager.add_file("visit", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
-    assert list(manager.file_storage["visit"]) == [str(number) for number in range(3, 11)]
+    for number, size in enumerate(sizes):
+        add(manager, "session", UploadedFileRec(str(number), "name", "text/plain", b"x" * size))  # type: ignore[operator]
+    return manager
+
+
+def test_a_session_keeps_its_last_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = upload(MemoryUploadedFileManager.add_file, [7] * 11)
+    assert list(manager.file_storage["session"]) == [str(number) for number in range(3, 11)]
+    manager.add_file("session", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
     assert manager._total_bytes == 7 * 7 + 5
+    monkeypatch.setattr(patches, "MAX_UPLOADED_BYTES", 20)
+    manager.add_file("other", UploadedFileRec("0", "name", "text/plain", b"x" * 8))
+    assert manager._total_bytes <= 20
 
 
-def test_an_answer_is_sent_without_waiting_for_the_browser_to_acknowledge_its_beginning() -> None:
-    patches.apply()
-    listening = starlette_server._bind_socket("127.0.0.1", 0, 1)
-    with listening, socket.create_connection(listening.getsockname()):
-        listening.setblocking(True)
-        connection, _ = listening.accept()
-        with connection:
-            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+def test_a_session_keeps_all_its_files_without_the_patch() -> None:
+    assert len(upload(patches._add_file, [7] * 1_000).file_storage["session"]) == 1_000
 
 
-def test_the_elements_of_a_page_are_handed_over_together_and_its_end_at_once(
+def test_a_foreign_origin_asks_an_outside_host_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert net_util.get_external_ip() is None
+    lookups: list[None] = []
+    monkeypatch.setattr(net_util, "get_external_ip", lambda: lookups.append(None))
+    assert not server_util.is_url_from_allowed_origins("http://foreign.example")
+    assert lookups
+
+
+def test_the_folder_of_pages_is_the_menu_of_the_first_visitor_without_the_patch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run's elements come in order, and wake the event loop once; its end does not wait."""
-    monkeypatch.setattr(patches, "_GATHERED_SECONDS", 0.2)
-    heard: list[tuple[ScriptRunnerEvent, Any]] = []
-    woken = 0
-
-    async def serve(*events: ScriptRunnerEvent) -> float:
-        loop = asyncio.get_running_loop()
-
-        def wake(callback: Any) -> None:
-            nonlocal woken
-            woken += 1
-            loop.call_soon_threadsafe(callback)
-
-        session = SimpleNamespace(
-            _event_loop=loop,
-            _call_soon_on_event_loop=wake,
-            _handle_scriptrunner_event_on_event_loop=lambda _, event, forward_msg: heard.append(
-                (event, forward_msg)
-            ),
-        )
-
-        def page() -> None:
-            for number, event in enumerate(events):
-                patches._gather(session, None, event, forward_msg=number)  # type: ignore[arg-type]
-
-        begun = time.monotonic()
-        await loop.run_in_executor(None, page)
-        while len(heard) < len(events):
-            await asyncio.sleep(0.01)
-        return time.monotonic() - begun
-
-    element, end = ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS
-    assert asyncio.run(serve(*[element] * 100)) >= 0.2
-    assert heard == [(element, number) for number in range(100)]
-    assert woken == 1
-    heard.clear()
-    assert asyncio.run(serve(element, element, end)) < 0.2
-    assert heard == [(element, 0), (element, 1), (end, 2)]
-
-
-def test_a_browser_gets_its_messages_in_order_and_those_that_it_cannot_take_are_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sent = list[int]()
-
-    def send(_: object, message: int) -> None:
-        if message == 103:
-            raise SessionClientDisconnectedError
-        sent.append(message)
-
-    manager = SimpleNamespace(get_active_session_info={"here": "its browser"}.get)
-    runtime = SimpleNamespace(_session_mgr=manager, _send_message=send)
-    monkeypatch.setattr(Runtime, "instance", lambda: runtime)
-
-    def left(name: str, messages: range) -> list[int]:
-        queue = SimpleNamespace(flush=lambda: list(messages))
-        session: Any = SimpleNamespace(id=name, _browser_queue=queue)
-        return patches._send(session)  # type: ignore[return-value]
-
-    assert left("here", range(101)) == [100]
-    assert left("here", range(101, 107)) == [103, 104, 105, 106]
-    assert left("gone", range(3)) == [0, 1, 2]
-    assert sent == [*range(100), 101, 102]
-
-
-def test_what_is_written_in_one_turn_of_the_event_loop_goes_out_by_one_call() -> None:
-    calls = list[bytes | str]()
-    connection: Any = SimpleNamespace(
-        write=calls.append, close=lambda: calls.append("closed"), is_closing=lambda: False
-    )
-
-    async def write() -> None:
-        together = patches._Together(connection)
-        together.write(b"a")
-        together.write(b"b")
-        await asyncio.sleep(0)
-        assert calls == [b"ab"]
-        assert not together.is_closing()
-        together.write(b"c")
-        together.close()
-        await asyncio.sleep(0)
-
-    asyncio.run(write())
-    assert calls == [b"ab", b"c", "closed"]
-
-
-def test_the_theme_is_what_streamlit_writes() -> None:
-    written, copied = NewSession(), NewSession()
-    for message, write in ((written, patches._write_theme), (copied, patches._copy_theme)):
-        write(message.custom_theme)
-        write(message.custom_theme.light, "theme.light")
-        write(message.custom_theme.sidebar, "theme.sidebar")
-    assert copied == written
-    assert copied.custom_theme.light.primary_color == "#4338ca"
-    assert not copied.custom_theme.HasField("sidebar")
+    PagesManager.uses_pages_directory = None
+    monkeypatch.setattr(PagesManager, "__init__", unwrap(PagesManager.__init__))  # the tests' own wrapper
+    PagesManager(str(APP))
+    assert PagesManager.uses_pages_directory

@@ -11,6 +11,7 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.atlas import atlas
 from attnviz.app.components.store import publish
 from attnviz.app.page import stop
+from attnviz.app.references import cited_markdown
 from attnviz.app.senses import seeing
 from attnviz.app.senses.patches import patches
 from attnviz.app.senses.sense import FileSelection, choose, share, strongest
@@ -81,7 +82,7 @@ def tell_of_the_model(chosen: PictureSelection) -> None:
             f" Its **{plural(registers, 'register')}** are tokens that stand for nothing: without any, large "
             "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
         )
-    st.markdown(f":small[{told}]")
+    cited_markdown(f":small[{told}]")
 
 
 def all_heads(chosen: PictureSelection, layer: int, head: int, query: int) -> str:

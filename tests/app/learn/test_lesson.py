@@ -23,9 +23,7 @@ from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.learn.who_gets_the_book import choices as who_gets_the_book
 from attnviz.app.learn.write import sections as write
-from attnviz.app.references import linked
 from attnviz.app.state.choices import TEXT
-from attnviz.models import catalogue
 from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
@@ -263,13 +261,6 @@ def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_e
     assert source.startswith("@classmethod\ndef from_folder(")
     with pytest.raises(LookupError):
         source_of("attnviz.transformer.masks", "no_such_mask")
-
-
-def test_it_is_said_that_the_bundled_bert_is_a_language_model_no_more() -> None:
-    # In the text of the first page, and in the list of words of every page.
-    assert words(visit("weighted_average")).count(linked(catalogue.MINILM_LEARNED)) == 2
-    assert words(visit("translate")).count(linked(catalogue.MINILM_LEARNED)) == 1
-    assert catalogue.MINILM_LEARNED in catalogue.entry("minilm").description
 
 
 def test_a_guess_is_judged_by_what_is_right() -> None:

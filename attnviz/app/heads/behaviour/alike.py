@@ -12,6 +12,7 @@ from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
 from attnviz.app.heads.behaviour.choices import RuledHead, offer
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
+from attnviz.app.references import cited_markdown
 from attnviz.text import percent, plural
 
 LETTERS = "ABCDE"
@@ -85,7 +86,7 @@ def _explain(findings: Findings, here: int) -> None:
         f"{alike.bits[here, other]:.2f} bits from {names[other]}"
         for other in dict.fromkeys(_extremes(findings, here))
     )
-    st.markdown(
+    cited_markdown(
         "How far apart two heads are: the Jensen–Shannon divergence of their weights, token by token, mean "
         f"over {plural(alike.sentences, 'sentence')}, special tokens counted (Clark et al. 2019, section 6); "
         f"0 bits: they look at the same, 1 bit: at nothing in common. Head {names[here]} is {apart}. The "

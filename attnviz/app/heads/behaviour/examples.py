@@ -13,6 +13,7 @@ from attnviz.app.heads.intervene.written import angle
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import STRONGEST
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
@@ -59,7 +60,7 @@ def draw(chosen: RuledHead, corpus: Corpus) -> None:
         if silenced.done < index.done:
             told += f", in the first {plural(silenced.done, 'line')}"
     found = strongest(index, values)
-    st.markdown(
+    cited_markdown(
         f"The tokens that {told}; one of each sentence. The median of all tokens is "
         f"**{written(found.median)}**."
     )

@@ -9,6 +9,7 @@ from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
 from attnviz.app import caches
 from attnviz.app.heads.behaviour.choices import RuledHead, offer
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import READ_WITH
 from attnviz.text import percent, plural
 
@@ -77,7 +78,7 @@ def _explain(sums: ShapeSums, chosen: RuledHead) -> None:
     in_blocks = "" if np.isnan(blocks) else f", its own sentence {_percent(blocks)}"
     rules = "\n".join(f"- **{shape.name}:** {shape.rule}." for shape in SHAPES)
     no_pairs = f" **No head can be called block here:** {_ONLY_A_PAIR}." if np.isnan(blocks) else ""
-    st.markdown(
+    cited_markdown(
         f"{rules}\n\n{MEASURE}. Head **{chosen.name}**: columns {_percent(columns)}, diagonals "
         f"{_percent(diagonals)}{in_blocks} of the way from even attention to nothing else.{no_pairs}\n\n"
         "The shapes are those of Kovaleva et al. 2019, “Revealing the Dark Secrets of BERT”. They trained a "

@@ -11,6 +11,7 @@ from attnviz.analysis.decomposition import Contributions, contributions
 from attnviz.app import caches, markdown
 from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
+from attnviz.app.references import cited_markdown
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
@@ -67,7 +68,7 @@ def draw(chosen: TokenSelection) -> None:
             _OF,
             (chosen.layer, chosen.head),
         )
-    st.markdown(f":small[{_how_exact(found)}]")
+    cited_markdown(f":small[{_how_exact(found)}]")
 
 
 def _in_words(chosen: TokenSelection, found: Shares) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from attnviz.app import caches
 from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
+from attnviz.app.references import cited_markdown
 
 _SENTENCES = (
     "**Which word stands where.** The two sentences are aligned by words: as many same words as "
@@ -90,9 +89,9 @@ def draw(compared: Comparison, how: ChangeMeasure) -> None:
         *([_CAUSAL] if _looks_back_only(compared) else []),
         *([_ALIKE] if compared.two_models else []),
     )
-    st.markdown("\n\n".join(rules))
+    cited_markdown("\n\n".join(rules))
 
 
 def limits() -> None:
     """Say what one cannot conclude."""
-    st.markdown(_LIMITS)
+    cited_markdown(_LIMITS)

@@ -10,6 +10,7 @@ from attnviz.analysis.words import CLASSES
 from attnviz.app import markdown
 from attnviz.app.heads.choosing import QueryInHead
 from attnviz.app.heads.pronouns.figures import interval, names, rate
+from attnviz.app.references import cited_markdown
 from attnviz.capture import loading
 from attnviz.experiments.neighbours import MOST, Common, Neighbour, Search
 from attnviz.text import percent, plural
@@ -71,7 +72,7 @@ def method(search: Search) -> None:
         )
     lists = "; ".join(f"{name}s are {', '.join(words)}" for name, words in CLASSES.items() if words)
     together = " Of several heads it is the mean; what is told of them is of the first."
-    st.markdown(
+    cited_markdown(
         f"Every token of the text is compared: {index.tokens:,} in {plural(index.done, 'line')}, of which "
         f"{index.nbytes / 1e6:,.1f} MB are kept here. {nearest}{together if len(search.heads) > 1 else ''} "
         "What a token looks at most is told without special tokens.\n\n"

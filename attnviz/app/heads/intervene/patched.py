@@ -20,6 +20,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.references import cited_markdown
 from attnviz.app.saving import file_name_of, save_file, with_sentence
 from attnviz.app.state import memory
 from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
@@ -59,7 +60,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
         chosen: the model, the first sentence and the open head.
         place: where the model is asked what it expects; None: the output of the chosen token is looked at.
     """
-    st.markdown(
+    cited_markdown(
         "Two similar sentences are read. Then one of them is read again, with **one head’s "
         "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
         "Vig et al. 2020; Heimersheim & Nanda 2024). What does that bring over? The changes that are chosen "

@@ -14,6 +14,7 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.experiments.ablation import Ablation, Numbers, OutcomeDistances, ablate, angles
 from attnviz.experiments.progress import Progress
@@ -32,7 +33,7 @@ _TITLES = {
 
 def draw(chosen: Intervention, place: int | None) -> str:
     """Draw the ranking, as far as it is computed; return what heads are ranked by."""
-    st.markdown(
+    cited_markdown(
         "Every head is silenced alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
     )

@@ -33,6 +33,7 @@ from attnviz.app.heads.plane import cloud
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import AREA, COLOURED, HIDE, KEEPS, SCALED
 from attnviz.capture import loading
@@ -366,7 +367,7 @@ def _trust(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None:
             "keys as a group."
         )
     st.markdown(told)
-    st.markdown(
+    cited_markdown(
         "**Scale jointly** is that of AttentionViz (Yeh et al. 2023), with factors of our own: all keys are "
         "moved by one vector, so that their middle is that of the queries; then queries are multiplied by "
         "what keys are divided by, so that both are equally widely spread. The move changes all scores of a "

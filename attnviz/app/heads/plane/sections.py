@@ -30,6 +30,7 @@ from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.plane import many
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.page import bar
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.corpus import Corpus
@@ -256,7 +257,7 @@ def _kept(chosen: PlaneSelection, found: ComparedPlane) -> None:
             "elsewhere than keys as a group."
         )
         return
-    st.markdown(
+    cited_markdown(
         f"The points are chosen so that **their dot products** come as near to the head's as those of any "
         f"points in a plane can (Eckart and Young 1936). Axis 1 keeps {first} of the sum of all squared dot "
         f"products, axis 2 keeps {second}. Distances between points mean nothing here."

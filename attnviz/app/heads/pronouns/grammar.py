@@ -10,6 +10,7 @@ from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns.figures import few, interval, names, numbers, of_few, rate, share, short
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import RELATION
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.syntax import CALLED, LOOKS, SORTS, Grammar, Looks
@@ -63,7 +64,7 @@ def every(chosen: HeadSelection, found: Grammar, looks: Looks) -> None:
         if found.totals[sort] and (each := _best(found.hits[LOOKS.index(looks), sort]))
     }
     controls.buttons("Open", offered, "best heads", lambda at: controls.open_head(*at))
-    st.markdown(
+    cited_markdown(
         f":small[{plural(found.sentences, 'sentence')} of our own, annotated by hand, as in table 1 of Clark "
         f"et al. (2019). In brackets: Wilson’s {100 * CONFIDENCE:g} % interval of each head by itself. The "
         "best head and the best offset are both chosen by these very sentences.]"

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.picture import of_vectors
-from attnviz.app import head_names, markdown
+from attnviz.app import markdown
 from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
 from attnviz.app.learn.computed import long_distances as compute
 from attnviz.app.learn.computed import translated
@@ -24,6 +24,7 @@ from attnviz.app.learn.long_distances.stretched import (
     stretched,
 )
 from attnviz.app.page import stop
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import CLAUSES, CLAUSES_SEED
 from attnviz.errors import AttnvizError
 from attnviz.text import joined, percent, plural, scientific
@@ -77,7 +78,6 @@ def choose() -> tuple[str, int]:
     left, right = st.columns([4, 1])
     with left:
         text = english()
-    head_names.read("", text)  # a network of this page alone
     with right:
         seed = CLAUSES_SEED.draw("Clauses, draw", help="Another number puts in other clauses.")
     return text, seed
@@ -243,7 +243,7 @@ def text(found: Distances) -> None:
 
 def recurrent() -> None:
     """Draw the formulas of an LSTM, and of what attention has instead."""
-    st.markdown(
+    cited_markdown(
         "A **recurrent network** reads one word $x_t$ after the other and renews its memory each time. An "
         "**LSTM** (*long short-term memory*, Hochreiter & Schmidhuber 1997; its gate $f$: Gers et al. 2000) "
         "has two vectors for that, $h$ and $c$, and **gates** $f$, $i$, $o$ between 0 and 1 that decide what "
@@ -252,7 +252,7 @@ def recurrent() -> None:
     st.latex(
         r"\begin{aligned} c_t &= f\odot c_{t-1} + i\odot\tanh(g)\\ h_t &= o\odot\tanh(c_t)\end{aligned}\;"
     )
-    st.markdown(
+    cited_markdown(
         "($\\odot$ multiplies entry by entry; $g$ is computed like the gates.) After the last word, a second "
         "LSTM starts from that memory and writes the translation; it never sees the sentence again "
         "(Sutskever et al. 2014). **Attention** compares a :blue[query] with all :red[keys] instead, and "
@@ -263,7 +263,7 @@ def recurrent() -> None:
         r"\frac{\textcolor{blue}{q}\,\textcolor{red}{K}^\top}{\sqrt{d}}\right)\qquad "
         r"o=\textcolor{violet}{w}\,\textcolor{green}{V}"
     )
-    st.markdown(
+    cited_markdown(
         "It came to recurrent networks first (Bahdanau et al. 2015; here in the form of Luong et al. 2015), "
         "and then without them (Vaswani et al. 2017)."
     )
@@ -334,7 +334,7 @@ def where_it_looks(found: Distances) -> None:
 
 def gradients(found: Distances) -> None:
     """Draw how strongly the choice of the pronoun reacts to the noun's vector."""
-    st.markdown(
+    cited_markdown(
         "A network learns from **gradients**: if the noun’s vector $x$ moved a little, how much would the "
         "choice between *il* and *elle* move? In a recurrent network that reaction passes through every word "
         "in between, and may shrink at each (Bengio et al. 1994); attention takes one step. The median of "
@@ -349,7 +349,7 @@ def gradients(found: Distances) -> None:
         _gradient_chart(found, "before", lambda point: point.untrained)
     with right:
         _gradient_chart(found, "after", lambda point: point.gradient)
-    st.markdown(_gradients_in_words(found))
+    cited_markdown(_gradients_in_words(found))
 
 
 def _shares_chart(found: Distances, title: str, key: str, of: Callable[[Point], float]) -> None:

@@ -16,6 +16,7 @@ from attnviz.app.learn.live_training import train_live
 from attnviz.app.learn.story import size
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.page import stop
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import memory
 from attnviz.app.state.choices import FORMING_HEAD, FORMING_STEP, FORMING_STEPS, FORMING_VIEW, LIVE_SEED
 from attnviz.app.weights_picture import weights_picture
@@ -117,7 +118,7 @@ def text(chosen: ShownForming) -> None:
         [percent(float(getattr(each.copying, of).max())) for each in (some, most)]
         for of in ("prefix_matching", "previous_word")
     )
-    st.markdown(
+    cited_markdown(
         "A **circuit** is heads that do one thing together. Here: one looks at the word *before*; another "
         "finds, by that, what *followed* the last time. The model then copies it.\n\n"
         f"They form together, and suddenly. From step **{some.step:,}** to **{most.step:,}** of "

@@ -26,6 +26,7 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     weights,
 )
 from attnviz.app.page import stop
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import LEARNER, LEARNING_VIEW, PROBE, TRAINING_STEP, WATCHED_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.text import percent
@@ -163,7 +164,7 @@ def one_step(chosen: ShownTraining) -> None:
     st.latex(
         r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
     )
-    st.markdown(
+    cited_markdown(
         "(Adam, Kingma & Ba 2015, fits η to each θ, and takes an average of the latest gradients.)\n\n"
         f"{_told(chosen.variant)}"
     )

@@ -12,6 +12,7 @@ from attnviz.app.learn.computed import measured
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.many_heads.sizes import table
 from attnviz.app.learn.who_gets_the_book.choices import UnfinishedText, exchange_in
+from attnviz.app.references import cited_markdown
 from attnviz.text import decimal, head_name, interval, joined, percent
 
 _held_out, _third_gives = measured(compute.held_out), measured(compute.third_gives)
@@ -179,7 +180,7 @@ def _rule(found: compute.HeldOut, model: str) -> None:
             "measured here."
         )
     with st.expander("And in GPT-2?", icon=":material/compare_arrows:"):
-        st.markdown(
+        cited_markdown(
             "In GPT-2 small, Wang et al. (2023) found three steps: *duplicate token heads* see that a name "
             "stands there twice; *S-inhibition heads* keep later heads from looking at it; *name mover "
             f"heads* look at the other name and copy it. That is their finding: for this page, nothing "

@@ -15,6 +15,7 @@ from attnviz.app.learn.computed import storytold
 from attnviz.app.learn.computed import who_gets_the_book as compute
 from attnviz.app.learn.lesson import guess
 from attnviz.app.learn.who_gets_the_book.choices import NOTICEABLE, UnfinishedText, change, undo, worth_asking
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import BOOK_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.interventions.edit import Edit
@@ -156,7 +157,7 @@ def added(chosen: UnfinishedText) -> None:
     if parts.feed_forward.any():
         networks = f"feed-forward networks {decimal(float(parts.feed_forward.sum()))}, "
     above = "above" if found.difference >= 0 else "below"
-    st.markdown(
+    cited_markdown(
         f"Before any change, the logit of {one} is **{decimal(abs(found.difference))}** {above} that of "
         f"{other}. Each head *h* adds what it hands over, times the difference of the two words’ vectors "
         "(direct logit attribution, Elhage et al. 2021):"
@@ -181,7 +182,7 @@ def carried(chosen: UnfinishedText) -> None:
         st.markdown("Nobody is named twice here, so there is no other text to take a head's output into.")
         return
     words, exchanged = chosen.read.words, chosen.read.exchanged
-    st.markdown(
+    cited_markdown(
         f"The model reads *{' '.join(exchanged[1:])} …*, with the names exchanged. Then **one head’s "
         "output** is put in from your text (activation patching, Vig et al. 2020). How much of the way back "
         "to your text’s answer is that? 100 % is all of it."

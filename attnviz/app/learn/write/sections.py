@@ -15,6 +15,7 @@ from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.learn import story
 from attnviz.app.learn.lesson import guess, not_shown
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import link
 from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
@@ -178,7 +179,7 @@ def text() -> None:
         "put behind the text, and everything begins again."
     )
     st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
-    st.markdown(
+    cited_markdown(
         "- **Temperature** $T$: 0 takes the likeliest word; 1 draws by the probabilities; more makes "
         "unlikely words likelier.\n"
         "- **Top k**: draws only among the k likeliest (Fan et al. 2018); 0 is off.\n"
