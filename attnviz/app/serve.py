@@ -22,7 +22,7 @@ from attnviz.app import address, assets, caches, door, index_page, logs, metrics
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
-from attnviz.app.jobs import COMPUTING, JOBS
+from attnviz.app.jobs import JOBS
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 
@@ -65,7 +65,7 @@ def _options() -> dict[str, Any]:
     metrics.start(
         {
             "visitors": ("Visits that are open.", _visits),
-            "jobs_waiting": ("Long computations whose next step waits for its turn.", COMPUTING.waiting),
+            "jobs_waiting": ("Long computations that wait for their turn.", JOBS.queued),
             "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
         }
     )
@@ -76,7 +76,6 @@ def _options() -> dict[str, Any]:
     async def lifespan(app: object) -> AsyncIterator[None]:
         async with rooms.lifespan(app):
             yield
-        JOBS.close(seconds=1)
         _end()
 
     routes = [

@@ -49,7 +49,8 @@ def _nobody_watches_any_more() -> Iterator[None]:
     yield
     for key, job in list(JOBS._jobs.items()):
         if job.running:
-            job.end(SECONDS)
+            job.stop_for_all()
+            job.wait(SECONDS)
             del JOBS._jobs[key]
 
 

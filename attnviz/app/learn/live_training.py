@@ -8,13 +8,12 @@ from functools import partial
 import streamlit as st
 
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import JOBS, Job, Lane, State
+from attnviz.app.jobs import JOBS, Job, State
 from attnviz.app.learn import training
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.state import memory
 from attnviz.experiments.progress import Progress
 
-_TRAINING = Lane(1)
 _KEY = "live training"
 _MINE = "the training that this visitor started"
 
@@ -77,7 +76,7 @@ def _is_of(job: Job[Learned], titles: Mapping[str, str]) -> bool:
 
 
 def _start(settings: Training) -> None:
-    job = Job(partial(training.train, settings), lane=_TRAINING, resumes=False)
+    job = Job(partial(training.train, settings), resumes=False)
     # Or another visitor was quicker: the page then says so.
     if JOBS.begin(_KEY, job, memory.visitor()) is job:
         memory.put(_MINE, (settings, job))
@@ -93,7 +92,7 @@ def _words(
     told = {
         "finished": "Done",
         "stopped": "Stopped",
-        "left alone": "Stopped, because nobody was watching",
+        "unwatched": "Stopped, because nobody was watching",
     }.get(state, "Learning" if latest.done else "Starting")
     far = f"{latest.done:,} of {latest.total:,} steps in {seconds:.0f} s"
     if job.running and latest.done:

@@ -45,7 +45,7 @@ def read(app: AppTest) -> AppTest:
     """The page when everything has been read."""
     for job in SERVED._jobs.values():
         for _ in range(60):
-            job.watched()  # as an open page does, every second
+            job.watch()  # as an open page does, every second
             if job.wait(1) not in RUNNING:
                 break
         assert job.state == "finished", job.problem

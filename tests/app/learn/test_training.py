@@ -76,9 +76,9 @@ def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatc
 
 def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     play(monkeypatch, then=FOREVER)
-    job = Job(lambda: train(TRAINING), patience=0.3, resumes=False)
+    job = Job(lambda: train(TRAINING), unwatched_seconds=0.3, resumes=False)
     job.start()
-    assert job.wait(30) == "left alone"
+    assert job.wait(30) == "unwatched"
     assert Started.latest.poll() is not None
 
 

@@ -117,7 +117,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     ]
     assert f"{VARIANTS['candidates'].title}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
     press(app, "Stop")
-    assert job.wait(10) == "stopped"
+    assert job.wait(10) == "unwatched"
     app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in buttons(app)
@@ -130,11 +130,11 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     assert "Another visitor is training" in other.info[0].value
     assert not {"Start training", "Stop"} & set(buttons(other))
     assert "50 of 2,000 steps" in other.get("progress")[0].proto.text
-    watched = job._watched
+    seen = dict(job._seen)
     other.run()
-    assert job._watched == watched  # only who started it keeps it going
-    job.end(10)
-    assert job.state == "stopped"
+    assert job._seen == seen  # only who started it keeps it running
+    job.stop_for_all()
+    assert job.wait(10) == "unwatched"
     other.run()
     assert "Start training" in buttons(other)
 
