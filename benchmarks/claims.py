@@ -24,11 +24,11 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.app.caches import MAX_GUEST_WEIGHTS, MOST_WEIGHTS
 from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads.behaviour.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
+from attnviz.app.traces import MAX_GUEST_WEIGHTS, MAX_WEIGHTS
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit
 from attnviz.experiments import behaviour, pairs
@@ -173,7 +173,7 @@ def limits_of_texts() -> str:
         f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_WEIGHTS:,} weights at most "
         f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(config.MOST_WEIGHTS, 144):,} tokens of 12 × 12 heads; {MOST_CHARACTERS:,} characters; "
-        f"{MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} tokens of 12 × 12 heads, "
+        f"{MAX_WEIGHTS:,} weights on a page: {longest(MAX_WEIGHTS, 144)} tokens of 12 × 12 heads, "
         f"{longest(MAX_GUEST_WEIGHTS, 72)} of 6 × 12 for a guest; "
         f"{MOST_WRITTEN} tokens written; {report.MOST_WEIGHTS:,} weights in a "
         f"report: {longest(report.MOST_WEIGHTS, heads)} and {longest(report.MOST_WEIGHTS, 144)} tokens; "
@@ -342,8 +342,8 @@ def numbers(text: str) -> list[str]:
 
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
-    from attnviz.app.caches import MAX_WAITING_TOKENS
     from attnviz.app.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
+    from attnviz.app.traces import MAX_WAITING_TOKENS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS

@@ -4,9 +4,9 @@ from math import isqrt
 
 import streamlit as st
 
-from attnviz.app.caches import MOST_WEIGHTS
 from attnviz.app.models.facts import shape
 from attnviz.app.references import cited_markdown
+from attnviz.app.traces import MAX_WEIGHTS
 from attnviz.models import catalogue
 
 
@@ -84,8 +84,8 @@ def limits() -> None:
 - Above some 64 tokens labels and lines thin out.
 - A word with a letter that BERT does not know becomes [UNK], with what was typed beside it; the bundled BERT
   was trained on English.
-- A page shows at most {MOST_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
-  {isqrt(MOST_WEIGHTS // 12**2)} tokens.
+- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
+  {isqrt(MAX_WEIGHTS // 12**2)} tokens.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """
     )

@@ -7,11 +7,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import caches, cards, metrics, patches
+from attnviz.app import cards, metrics, patches
 from attnviz.app.classroom import bar
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.models import lookup
 from attnviz.app.state import memory
 from attnviz.widgets.code import LOOK
 
@@ -140,7 +141,7 @@ TITLES = (
 
 def pages() -> list[StreamlitPage]:
     """Every page, for one run: Streamlit marks the one that may be drawn."""
-    hidden = set() if any(entry.sees for entry in caches.usable()) else {"pictures"}
+    hidden = set() if any(entry.sees for entry in lookup.usable()) else {"pictures"}
     return list(map(copy, _pages(frozenset(_MENU.keys() - hidden))))
 
 

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from streamlit.runtime import get_instance
 from streamlit.web import cli
 
-from attnviz.app import address, assets, caches, door, index_page, logs, metrics, patches, visitor, warm_up
+from attnviz.app import address, assets, cache, door, index_page, logs, metrics, patches, visitor, warm_up
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
@@ -66,7 +66,7 @@ def _options() -> dict[str, Any]:
         {
             "visitors": ("Visits that are open.", _visits),
             "jobs_waiting": ("Long computations that wait for their turn.", JOBS.queued),
-            "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
+            "cache_bytes": ("What is kept of what pages compute.", cache.size),
         }
     )
     _end_soon_after_signals()

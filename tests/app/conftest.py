@@ -16,7 +16,7 @@ from attnviz.app.jobs import JOBS, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import behaviour, pairs, syntax
 from attnviz.models import allowed
-from tests.app.shown import SECONDS
+from tests.app.shown import stop
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -47,11 +47,10 @@ def _app_py_runs_first() -> Iterator[None]:
 def _nobody_watches_any_more() -> Iterator[None]:
     """What a page has begun takes no time from the next test, and Python does not end amid a model's pass."""
     yield
-    for key, job in list(JOBS._jobs.items()):
-        if job.running:
-            job.stop_for_all()
-            job.wait(SECONDS)
-            del JOBS._jobs[key]
+    running = [key for key, job in JOBS._jobs.items() if job.running]
+    stop(JOBS)
+    for key in running:
+        del JOBS._jobs[key]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
-from attnviz.app.jobs import JOBS
+from attnviz.app.jobs import JOBS, Jobs
 from attnviz.app.state.choices import OPEN
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -80,6 +80,13 @@ def finished(app: AppTest) -> AppTest:
         for job in list(JOBS._jobs.values()):
             job.wait(0.5)
     return app.run()  # what stands above may have been drawn just before it ended
+
+
+def stop(jobs: Jobs) -> None:
+    """Stops all jobs, and waits for their last steps."""
+    for job in jobs._jobs.values():
+        job.stop_for_all()
+        job.wait(SECONDS)
 
 
 def until(happened: Callable[[], bool]) -> None:

@@ -12,7 +12,8 @@ from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 import attnviz
-from attnviz.app import caches
+from attnviz.app import cache
+from attnviz.app.models import lookup
 from attnviz.app.saving import npz_of
 from attnviz.app.senses import seeing
 from attnviz.app.senses.picture_samples import SAMPLES, SIDE, sample
@@ -39,7 +40,7 @@ def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
     assert seeing.weights(model, "boat", seeing.drawn("boat")) is before
     file = tmp_path / "vit" / "model.safetensors"
     save_file({name: -array for name, array in load_file(file).items()}, file, {"format": "pt"})
-    caches.look_again()  # as half a minute does
+    lookup.clear()  # as half a minute does
     after = seeing.weights(model, "boat", seeing.drawn("boat"))
     np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
     assert not np.array_equal(before, after)
@@ -55,7 +56,7 @@ def test_a_picture_is_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return opened(picture)
 
     monkeypatch.setattr(pictures, "opened", counted)
-    caches.clear()
+    cache.clear()
     visit("pictures")
     assert unpacked == [seeing.drawn("boat")]
 

@@ -10,7 +10,8 @@ import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
+from attnviz.app.models import lookup
 from attnviz.app.page import draw_copy_link
 from attnviz.app.saving import file_name_of, npz_of, save_file
 from attnviz.app.senses import seeing
@@ -54,7 +55,7 @@ class FileSelection:
 
 def choose() -> FileSelection:
     """Draw the choice of an example and a model; stop kindly where no model can take it."""
-    entries = {entry.name: entry for entry in caches.usable() if entry.sees}
+    entries = {entry.name: entry for entry in lookup.usable() if entry.sees}
     if not entries:
         _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
@@ -128,7 +129,7 @@ def save(chosen: FileSelection, trace: Trace) -> None:
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(trace),
-            f"{file_name_of(f'{caches.called(trace.model)}-{chosen.example}')}.npz",
+            f"{file_name_of(f'{lookup.called(trace.model)}-{chosen.example}')}.npz",
             "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
             "numpy.load.",
         )

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.app import caches
 from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.mending import (
     REPLACED,
@@ -25,6 +24,7 @@ from attnviz.app.heads.intervene.mending import (
     without_effect,
 )
 from attnviz.app.heads.intervene.together import harmless, in_words
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.experiments.ablation import Ablation, Numbers, ablate, angles, words_left_out
@@ -302,7 +302,7 @@ def test_a_change_whose_word_another_model_lacks_stays_and_that_is_said() -> Non
     assert edits_of(app) == asked
     (warning,) = app.warning
     assert (
-        r"“encoder 2\-1 1” named “\[CLS\]”, which is no token here; it names “the (token 1)” now."
+        r"“encoder 2-1 1” named “\[CLS\]”, which is no token here; it names “the (token 1)” now."
         in warning.value
     )
     assert r"named “\[SEP\]”, which is no token here; it has no such token now." in warning.value
@@ -377,7 +377,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
 
 
 def test_a_server_without_the_translator_does_not_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "usable", lambda: (resolve.entry("minilm"),))
+    monkeypatch.setattr(lookup, "usable", lambda: (resolve.entry("minilm"),))
     app = visit("intervene", text=TIRED, edits="encoder 4-2")
     assert "No word changes here" in words(app)
     assert "see words change" not in [button.key for button in app.button]

@@ -22,7 +22,7 @@ from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.syntax import Grammar
-from tests.app.shown import all_sent, clean, sent, visit, words
+from tests.app.shown import all_sent, clean, sent, stop, visit, words
 
 FEW = (*pairs.bundled()[:9], *pairs.bundled()[-2:])
 SERVED = Jobs()
@@ -300,7 +300,7 @@ def test_a_link_to_the_grammars_list_is_understood_while_the_sentences_are_read(
     monkeypatch.setattr(syntax, "measure", waits)
     app = visit("grammar", cases="Successes")
     go_on.set()
-    jobs.close()
+    stop(jobs)
     clean(app)
     assert "This comes when all sentences are read." in words(app)
     assert not app.warning
@@ -323,7 +323,7 @@ def test_while_pairs_are_read_no_words_move_the_map(monkeypatch: pytest.MonkeyPa
         app.run()
     drawn, told = sent(app, "head_map"), spaced(app)
     go_on.set()
-    jobs.close()
+    stop(jobs)
     assert drawn["title"].startswith("Pairs resolved")
     assert not re.search(r"[Rr]esolves? \*?\*?\d+ of", told)
     assert not [button for button in app.button if button.label.startswith("Open head")]

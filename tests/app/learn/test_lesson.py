@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import caches, cards, question
+from attnviz.app import cache, cards, question
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.learn import contents, english, lesson, plan
@@ -237,7 +237,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
     visit(name)  # the model is loaded now, and what is lazily imported
     for choices in CHOICES.get(name, [{}]):
         shown: list[tuple[str, str]] = []
-        caches.clear()
+        cache.clear()
 
         def note(module: str, function: str, shown: list[tuple[str, str]] = shown) -> str:
             shown.append((module, function))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from attnviz.app import caches
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.find import listed
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import STRONGEST
 from attnviz.experiments.corpus import Corpus
@@ -76,6 +76,6 @@ def _silenced(chosen: RuledHead, corpus: Corpus, index: TextIndex) -> Progress[F
     """Draw how far the text has been read without the head; None while it is being read."""
     edit = Edit(chosen.kind, chosen.layer, chosen.head)
     name = chosen.entry.name
-    key = "silenced", name, caches.fingerprint(name), corpus.key, str(edit), index.done
+    key = "silenced", name, lookup.fingerprint(name), corpus.key, str(edit), index.done
     job = JOBS.find(key, lambda: change(index, edit))
     return show_job(job, counted(f"Silencing head {chosen.name}", "lines"), key="silenced")

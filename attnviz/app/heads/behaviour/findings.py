@@ -11,9 +11,10 @@ from attnviz.analysis.divergence import Divergences, divergences
 from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Tally, tally
-from attnviz.app import caches
-from attnviz.app.caches import cached, named
+from attnviz.app import traces
+from attnviz.app.cache import cached, named
 from attnviz.app.examples import examples_of
+from attnviz.app.models import lookup
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.behaviour import BehaviourFindings
@@ -128,7 +129,7 @@ def shapes_of_pair(model: str, text: str, second: str) -> ShapeSums:
 
 def _blocks(model: str, given: ModelInput) -> tuple[Block, ...]:
     """The attention that is looked at: an encoder's, where there is one."""
-    return caches.trace(model, given).of_kind(caches.entry(model).kinds[0])
+    return traces.trace(model, given).of_kind(lookup.entry(model).kinds[0])
 
 
 def _alike(sums: Divergences) -> Alike:

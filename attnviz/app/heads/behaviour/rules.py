@@ -7,13 +7,14 @@ import streamlit as st
 
 from attnviz.analysis.rules import OF_ALL, OF_WORDS, Rule
 from attnviz.analysis.tally import OF_PLACES, RULES, Figures
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.distributions import Measured, distributions
 from attnviz.app.heads.behaviour.findings import Findings, evenly, spread, written
 from attnviz.app.heads.behaviour.texts import MANY
 from attnviz.app.heads.behaviour.words import in_full, in_markdown
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.text import head_name, joined, percent, plural, unbroken
 
@@ -80,7 +81,7 @@ def counted(findings: Findings, chosen: RuledHead) -> None:
 
 def _by_filter(chosen: RuledHead, text: str) -> None:
     """Say which heads Explore's filter of the rule's name finds in the sentence, and by what threshold."""
-    for found in caches.found(chosen.entry.name, ModelInput(text), chosen.kind, False):
+    for found in traces.found(chosen.entry.name, ModelInput(text), chosen.kind, False):
         if found.name == chosen.rule.name:
             names = [head_name(layer, head) for layer, head in zip(*np.nonzero(found.found), strict=True)]
             listed = f": {', '.join(names)}" if names else ""
@@ -190,7 +191,7 @@ def of_head(findings: Findings, chosen: RuledHead) -> None:
     distributions(
         "rules of head",
         rows,
-        about=f"{caches.called(findings.model)} · head {chosen.name}",
+        about=f"{lookup.called(findings.model)} · head {chosen.name}",
         heading="How its sentences score" if findings.many else "On its scale",
         caption=f"{bars}Solid mark: this head’s mean. Even, and dashed: a head that shares its attention "
         "evenly, on the same sentences.",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
 from attnviz.app.folded import folded, section
 from attnviz.app.heads.behaviour import alike, examples, rules, shapes, table, texts
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.models import lookup
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, STRONGEST, TEXT
 from attnviz.experiments import behaviour
@@ -33,7 +34,7 @@ def on_many(corpus: Corpus, chosen: RuledHead) -> None:
     """Draw what the heads do in a text, as far as it has been read."""
     entry, name = chosen.entry, chosen.entry.name
     measures = behaviour.measures(corpus.lines, entry.heads * entry.layers_of(entry.kinds[0]))
-    key = "behaviour", name, caches.fingerprint(name), corpus.key
+    key = "behaviour", name, lookup.fingerprint(name), corpus.key
     job = JOBS.find(key, lambda: measure_corpus(corpus, name, measures))
     drawn: dict[str, object] = {}
 

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.shapes import MEASURE, SHAPES, STRONGEST, ShapeSums
-from attnviz.app import caches
 from attnviz.app.heads.behaviour.choices import RuledHead, offer
 from attnviz.app.heads.behaviour.findings import Findings, shapes_of_pair
+from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import READ_WITH
 from attnviz.text import percent, plural
@@ -89,7 +89,7 @@ def _explain(sums: ShapeSums, chosen: RuledHead) -> None:
 
 def _read(findings: Findings) -> tuple[ShapeSums, str]:
     """The sums, of a pair where the visitor gives a second sentence, and what they are about."""
-    entry = caches.entry(findings.model)
+    entry = lookup.entry(findings.model)
     if findings.text is None or not entry.pairs:
         return findings.shapes, findings.where
     second = READ_WITH.draw(

@@ -11,12 +11,12 @@ from attnviz.analysis.rules import OF_ALL
 from attnviz.analysis.shapes import SHAPES
 from attnviz.analysis.table import Cell, facts_text
 from attnviz.analysis.tally import COLUMNS, RULES, rows
-from attnviz.app import caches
 from attnviz.app.heads.behaviour import choices
 from attnviz.app.heads.behaviour.alike import LETTERS
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings
 from attnviz.app.heads.behaviour.words import in_markdown
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, save_file, with_sentence
 
 
@@ -47,7 +47,7 @@ def draw(findings: Findings, chosen: RuledHead) -> None:
     columns["group"] = [LETTERS[number] for number in findings.alike.group]
     st.dataframe(columns, column_config=looks, hide_index=True, height=320)
     choices.offer("heads of the table", range(len(findings.names)), findings.names, chosen)
-    name = f"{file_name_of(caches.called(findings.model))}-behaviour"
+    name = f"{file_name_of(lookup.called(findings.model))}-behaviour"
     name = f"{with_sentence(name) if findings.text else name}.csv"
     save_file("Save as CSV", lambda: csv_of(findings), name, icon=":material/download:")
 

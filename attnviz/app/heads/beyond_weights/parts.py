@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
-from attnviz.app import caches, markdown
+from attnviz.app import cache, markdown
 from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.references import cited_markdown
@@ -36,7 +36,7 @@ class Shares:
     d_model: int
 
 
-@caches.cached(caches.named, spinner="Taking the output apart …")
+@cache.cached(cache.named, spinner="Taking the output apart …")
 def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
     """The shares of one output, of the encoder or of a decoder without one; errors as in `decomposition`."""
     with loading.gate:  # our own models come without transformers

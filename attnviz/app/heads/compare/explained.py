@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from attnviz.app import caches
+from attnviz.app import traces
 from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
+from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 
 _SENTENCES = (
@@ -62,12 +63,12 @@ _ALIKE = (
 
 def _looks_back_only(compared: Comparison) -> bool:
     """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
-    return not compared.two_models and caches.entry(compared.first.model).kinds == ("decoder",)
+    return not compared.two_models and lookup.entry(compared.first.model).kinds == ("decoder",)
 
 
 def _have_sinks(compared: Comparison) -> bool:
     return any(
-        caches.shown(read.model, read.given, read.kind, False, False)[-1].sink
+        traces.shown(read.model, read.given, read.kind, False, False)[-1].sink
         for read in (compared.first, compared.second)
     )
 

@@ -9,13 +9,14 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
-from attnviz.app import caches, markdown
-from attnviz.app.caches import cached, named
+from attnviz.app import markdown, traces
+from attnviz.app.cache import cached, named
 from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.figures import marked
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
 from attnviz.app.unfamiliar import unfamiliar
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -36,7 +37,7 @@ _READ, _LOOKS = ":red-background[", ":blue-background["
 def index_job(chosen: HeadSelection, corpus: Corpus) -> tuple[Job[TextIndex], tuple[str, ...]]:
     """The index of a text for all heads of the open layer, the same for all pages, and its key."""
     name, layer = chosen.entry.name, chosen.layer
-    key = "find", name, caches.fingerprint(name), corpus.key, str(layer)
+    key = "find", name, lookup.fingerprint(name), corpus.key, str(layer)
     return JOBS.find(key, lambda: text_index.index(corpus, name, layers=[layer], most_bytes=MOST_BYTES)), key
 
 
@@ -56,7 +57,7 @@ def _unfamiliar(model: str, lines: Sequence[str]) -> str:
 
 def block(chosen: HeadSelection, index: TextIndex) -> Block:
     """The open layer's attention in the first line of the text."""
-    return caches.trace(chosen.entry.name, ModelInput(index.lines[0])).block(chosen.kind, chosen.layer)
+    return traces.trace(chosen.entry.name, ModelInput(index.lines[0])).block(chosen.kind, chosen.layer)
 
 
 def draw(chosen: HeadSelection, index: TextIndex, token: int, told: str = "", *, key: bool = False) -> None:

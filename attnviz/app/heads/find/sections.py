@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches, controls
-from attnviz.app.caches import cached, named
+from attnviz.app import controls, traces
+from attnviz.app.cache import cached, named
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
@@ -54,7 +54,7 @@ def choose() -> tuple[TokenSelection, Corpus | TextIndex | None]:
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
-    caches.need_vectors(caches.trace(entry.name, given))
+    traces.need_vectors(traces.trace(entry.name, given))
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
 from attnviz.app import markdown
-from attnviz.app.caches import cached, named
+from attnviz.app.cache import cached, named
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.heads import choosing, part_pictures
 from attnviz.app.heads.intervene import words

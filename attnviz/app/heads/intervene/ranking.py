@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnviz.app import caches, controls
+from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.experiments.ablation import Ablation, Numbers, OutcomeDistances, ablate, angles
@@ -51,7 +52,7 @@ def draw(chosen: Intervention, place: int | None) -> str:
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
-    key = ("ablation", name, caches.fingerprint(name), given, place)
+    key = ("ablation", name, lookup.fingerprint(name), given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.app import caches
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.models import lookup
 from attnviz.experiments.ablation import Ablation, Numbers, ablate_together, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -42,7 +42,7 @@ def draw(chosen: Intervention, place: int | None, by: str) -> None:
     rising = np.argsort(size, kind="stable")
     orders = [[heads[at] for at in order] for order in (rising, rising[::-1])]
     name, given = chosen.entry.name, chosen.given
-    key = ("together", name, caches.fingerprint(name), given, place, by, chosen.kind, chosen.query)
+    key = ("together", name, lookup.fingerprint(name), given, place, by, chosen.kind, chosen.query)
     show_job(
         JOBS.find(key, lambda: ablate_together(name, given, orders, place)),
         counted("Silencing heads together", "sets of heads"),

@@ -22,8 +22,8 @@ from attnviz.analysis.plane import (
     nearest_kept,
     plane,
 )
-from attnviz.app import caches, controls
-from attnviz.app.caches import cached
+from attnviz.app import controls
+from attnviz.app.cache import cached
 from attnviz.app.components import store
 from attnviz.app.components.atlas import atlas
 from attnviz.app.folded import folded, section
@@ -33,6 +33,7 @@ from attnviz.app.heads.plane import cloud
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.jobs import JOBS
+from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import AREA, COLOURED, HIDE, KEEPS, SCALED
@@ -202,7 +203,7 @@ def _picture(chosen: ManySelection, index: TextIndex, found: ManyPoints) -> None
             axes=(axes[0], axes[1]),
             title=f"Queries and keys of head {chosen.name}",
             alt=f"{told.replace('*', '')} They can be chosen by keyboard.",
-            about=f"{caches.called(chosen.entry.name)} · head {chosen.name} · {what}",
+            about=f"{lookup.called(chosen.entry.name)} · head {chosen.name} · {what}",
             area=area,
             on_pick=_pick,
         )
@@ -309,7 +310,7 @@ def _picked(chosen: ManySelection, index: TextIndex, found: ManyPoints, area: Se
 def _all_heads(chosen: ManySelection, corpus: Corpus, scaled: bool) -> None:
     """Draw the planes of all heads, small; a click on one opens it."""
     name, layers, heads = chosen.entry.name, chosen.entry.layers_of(chosen.kind), chosen.entry.heads
-    key = "all planes", name, caches.fingerprint(name), corpus.key, scaled
+    key = "all planes", name, lookup.fingerprint(name), corpus.key, scaled
     job = JOBS.find(key, lambda: all_planes(corpus, name, scaled, _ALL_HEADS_BYTES))
     start = f"Draw all {layers * heads} heads"
     progress = show_job(job, counted("Reading the sentences", "steps"), key="all planes", start=start)

@@ -21,8 +21,8 @@ from attnviz.analysis.plane import (
     faithfulness,
     plane,
 )
-from attnviz.app import caches, controls, markdown
-from attnviz.app.caches import cached, named
+from attnviz.app import controls, markdown, traces
+from attnviz.app.cache import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
@@ -105,14 +105,14 @@ def choose() -> PlaneSelection | tuple[many.ManySelection, Corpus | None]:
         with below:
             return many.choose(entry, layer, head), corpus
     given = ModelInput(text)
-    caches.need_vectors(caches.trace(entry.name, given))
+    traces.need_vectors(traces.trace(entry.name, given))
     with below:
         kind = attention.choose(entry.name)
         keeps = KEEPS.segments("The plane keeps", many.KEPT)
         hide = _choose_hiding(entry, given, kind)
     with head_column:
         layer, head = choosing.head(entry, kind)
-    shown = caches.shown(entry.name, given, kind, hide, False)
+    shown = traces.shown(entry.name, given, kind, hide, False)
     queries, keys = shown[0].groups, shown[-1].groups
     with token_column:
         query = controls.token(queries, given, "Query")
@@ -120,9 +120,9 @@ def choose() -> PlaneSelection | tuple[many.ManySelection, Corpus | None]:
 
 
 def _choose_hiding(entry: Entry, given: ModelInput, kind: Kind) -> bool:
-    tokens = caches.shown(entry.name, given, kind, False, False)
+    tokens = traces.shown(entry.name, given, kind, False, False)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
-    if not special or caches.only_special(tokens):
+    if not special or traces.only_special(tokens):
         return False
     return HIDE.toggle(
         "Hide special tokens",
@@ -349,11 +349,11 @@ def _notes(chosen: PlaneSelection) -> list[str]:
 def _found(
     model: str, given: ModelInput, kind: Kind, layer: int, head: int, hide: bool, keeps: Keeps
 ) -> ComparedPlane:
-    shown = caches.shown(model, given, kind, hide, False)
-    block = caches.trace(model, given).block(kind, layer)
+    shown = traces.shown(model, given, kind, hide, False)
+    block = traces.trace(model, given).block(kind, layer)
     rows, columns = ([group.positions[0] for group in side.groups] for side in (shown[0], shown[-1]))
     query, key = block.query[head, rows].astype(np.float64), block.key[head, columns].astype(np.float64)
-    weights = caches.weights(model, given, kind, hide, False)[layer, head]
+    weights = traces.weights(model, given, kind, hide, False)[layer, head]
     allowed = block.mask[np.ix_(rows, columns)]
     # Of a row that may look at hidden tokens only, nothing is left to compare.
     seeing = allowed.any(axis=-1)

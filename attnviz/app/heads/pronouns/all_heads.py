@@ -9,13 +9,14 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE, expected_best, wilson
 from attnviz.analysis.table import csv_text
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import headline
 from attnviz.app.heads.pronouns.figures import at_most, few, fine, names, of_few, rate, share, short, whom
 from attnviz.app.heads.pronouns.headline import HARDLY, Best, alike, best
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, save_file
 from attnviz.experiments import coreference
 from attnviz.experiments.coreference import Baseline, Looks, Scores, Verdicts
@@ -194,7 +195,7 @@ def _table(chosen: HeadSelection, found: Verdicts, looks: Looks) -> None:
         save_file(
             "Save all figures (CSV)",
             lambda: csv_text(coreference.COLUMNS, coreference.table_rows(scores)),
-            f"{file_name_of(caches.called(chosen.entry.name))}-pronouns.csv",
+            f"{file_name_of(lookup.called(chosen.entry.name))}-pronouns.csv",
             icon=":material/download:",
         )
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
-from attnviz.app import caches, warm_up
+from attnviz.app import warm_up
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
 from attnviz.experiments import coreference, syntax
 from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair
@@ -45,4 +46,4 @@ def _trace(chosen: HeadSelection) -> Callable[[str], Trace]:
 
 def _model(chosen: HeadSelection) -> tuple[str, str]:
     """The model's name, and the fingerprint of its files."""
-    return chosen.entry.name, caches.fingerprint(chosen.entry.name)
+    return chosen.entry.name, lookup.fingerprint(chosen.entry.name)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.figures import fine, share
@@ -105,7 +105,7 @@ def _place(shown: DisplayTokens, span: Span) -> int:
 
 def _verdict(chosen: HeadSelection, looks: Looks, pair: Pair) -> None:
     def trace(text: str) -> Trace:
-        return caches.trace(chosen.entry.name, ModelInput(text))
+        return traces.trace(chosen.entry.name, ModelInput(text))
 
     *_, end = coreference.resolve([pair], trace, chosen.kind)
     found = end.found

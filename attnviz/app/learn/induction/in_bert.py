@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.app.caches import cached, named
+from attnviz.app.cache import cached, named
 from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.computed import COMPUTING
 from attnviz.app.learn.computed import induction as compute

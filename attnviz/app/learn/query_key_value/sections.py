@@ -13,7 +13,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
-from attnviz.app.caches import cached, named
+from attnviz.app.cache import cached, named
 from attnviz.app.components import store
 from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import COMPUTING, MODEL

@@ -8,7 +8,7 @@ from functools import cached_property
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.explore.continuation import pieces
 from attnviz.app.explore.expected import alters, bars, in_words
 from attnviz.app.explore.passage import passage
@@ -63,12 +63,12 @@ class Story:
     @cached_property
     def trace(self) -> Trace:
         """Its attention."""
-        return caches.trace(self.model, self.given)
+        return traces.trace(self.model, self.given)
 
     @cached_property
     def expected(self) -> tuple[Prediction, ...]:
         """What it expected after each token."""
-        return caches.predictions(self.model, self.given)
+        return traces.predictions(self.model, self.given)
 
     @cached_property
     def tokens(self) -> DisplayTokens:
@@ -102,7 +102,7 @@ def choose() -> tuple[str, str]:
 
 def question(text: str, model: str = STORYTELLER) -> None:
     """Ask which word the model holds for the likeliest."""
-    likeliest = caches.predictions(model, ModelInput(text))[-1].candidates[:_OPTIONS]
+    likeliest = traces.predictions(model, ModelInput(text))[-1].candidates[:_OPTIONS]
     best = likeliest[0].text
     guess(
         f"It has read {markdown.code(text)}. Which of these words is the likeliest to come next?",
