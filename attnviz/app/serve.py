@@ -18,7 +18,7 @@ from starlette.routing import Route
 from streamlit.runtime import get_instance
 from streamlit.web import cli
 
-from attnviz.app import address, assets, cache, door, index_page, logs, metrics, patches, visitor, warm_up
+from attnviz.app import assets, cache, door, index_page, logs, metrics, patches, visitor, warm_up
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
@@ -58,7 +58,6 @@ def _options() -> dict[str, Any]:
     allowed.restrict(visitor.is_local)
     allowed.names()
     limits.most_bytes()
-    address.from_setting()
     door.frame_ancestors()
     rooms = Rooms(from_setting())
     patches.apply()

@@ -32,12 +32,6 @@ def train_live(
         titles: of what this page trains, by the names of the variants; another page may train others.
         draw: draws what was learned so far, as soon as there is a snapshot.
     """
-    if training.switched_off():
-        st.info(
-            "Live training is switched off on this server. Start attnviz on your own machine to train there.",
-            icon=":material/power_off:",
-        )
-        return
     st.markdown(
         f"{told} It runs on this server, and stops some seconds after you close this or leave the page. The "
         "**seed** chooses the random numbers: another seed, another training."

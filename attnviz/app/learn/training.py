@@ -14,16 +14,12 @@ from typing import IO, Any, TypeAlias
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
-from attnviz.models import allowed
 from attnviz.trained.storyteller import forming
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.translator import live
 from attnviz.trained.translator.learning import Snapshot
 
 AnySnapshot: TypeAlias = Snapshot | forming.Snapshot
-
-SETTING = "ATTNVIZ_LIVE_TRAINING"
-"""The environment variable with which who runs a server switches live training on or off: "on", "off"."""
 
 # One core: the others are for the server's other visitors, and so small a model would gain nothing by them.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
@@ -120,9 +116,3 @@ def _next(lines: SimpleQueue[str | None]) -> str | None:
         return lines.get(timeout=_LISTEN_SECONDS)
     except Empty:
         return ""
-
-
-def switched_off() -> bool:
-    """Whether the visitor cannot train a model here: by the setting, or as they may open no models."""
-    setting = os.environ.get(SETTING, "").strip().lower()
-    return setting in {"off", "0", "no", "false"} if setting else not allowed.may_open()

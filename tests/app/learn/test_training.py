@@ -8,10 +8,9 @@ import pytest
 
 from attnviz.app.jobs import Job
 from attnviz.app.learn import training as compute
-from attnviz.app.learn.training import Learned, Training, switched_off, train
+from attnviz.app.learn.training import Learned, Training, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
-from attnviz.models import allowed
 from attnviz.trained.live import step_line
 from attnviz.trained.translator import live
 from attnviz.trained.translator.learning import PROBES
@@ -88,23 +87,3 @@ def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPa
     then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
     with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
         list(play(monkeypatch, then=then))
-
-
-@pytest.mark.parametrize(
-    ("value", "models", "off"),
-    [
-        ("off", "", True),
-        (" OFF ", "", True),
-        ("0", "", True),
-        ("on", "", False),
-        ("", "", False),
-        ("", "minilm", True),
-        ("on", "minilm", False),
-    ],
-)
-def test_an_operator_switches_it_off_and_who_lists_models_must_switch_it_on(
-    monkeypatch: pytest.MonkeyPatch, value: str, models: str, off: bool
-) -> None:
-    monkeypatch.setenv(compute.SETTING, value)
-    monkeypatch.setenv(allowed.SETTING, models)
-    assert switched_off() is off
