@@ -90,14 +90,14 @@ def trace(model: str, given: ModelInput) -> Trace:
     """
     if not loading.ready(model) and (known := _stored(model, given)) is not None:
         return known
-    if not engine.is_remote():
-        lookup.load(model)
+    loaded = None if engine.is_remote() else lookup.load(model)
     with st.spinner("Reading the text with the model …"):
-        size, tokens = lookup.entry(model), len(loading.tokens(model, given))
+        entry = lookup.entry(model)
+        tokens = len(loaded.tokens(given) if loaded else loading.tokens(model, given))
         # What is known to be too much is not even begun.
-        check_size(size.heads * (size.layers or size.decoder_layers), tokens, tokens)
+        check_size(entry.heads * (entry.layers or entry.decoder_layers), tokens, tokens)
         with _readings.turn(tokens), metrics.FORWARDS.time():
-            read = engine.trace(model, given)
+            read = loaded.trace(given) if loaded else engine.trace(model, given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
         check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)

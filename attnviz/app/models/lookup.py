@@ -11,6 +11,7 @@ import streamlit as st
 
 from attnviz.app import warm_up
 from attnviz.capture import loading
+from attnviz.capture.model import Model
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Downloaded, Entry, Folder
@@ -90,8 +91,13 @@ def mask_token(model: str) -> str | None:
     return tokenizer_of(known).mask
 
 
-def load(model: str) -> None:
-    """Load the model, and say so: on a server that has just started, it is what a visitor waits for."""
-    if not loading.ready(model):
-        with st.spinner("The model is loading. This page goes on by itself …"):
-            warm_up.model(model)
+def load(model: str) -> Model:
+    """Return the loaded model; the page says so while it is loading.
+
+    Raises:
+        AttnvizError: there is no such model, or its files are missing or damaged.
+    """
+    if loading.ready(model):
+        return loading.load(model)
+    with st.spinner("The model is loading. This page goes on by itself …"):
+        return warm_up.model(model)
