@@ -342,7 +342,7 @@ def numbers(text: str) -> list[str]:
 
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
-    from attnviz.app.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
+    from attnviz.app.server.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
     from attnviz.app.traces import MAX_WAITING_TOKENS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.jobs import RUNNING, Job, State
+from attnviz.app.server.jobs import RUNNING, Job, State
 from attnviz.app.state import memory
 from attnviz.experiments.progress import Progress
 

@@ -12,9 +12,9 @@ import streamlit as st
 
 from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, shown_weights
-from attnviz.app import metrics
-from attnviz.app.cache import cached, named
 from attnviz.app.models import lookup
+from attnviz.app.server import metrics
+from attnviz.app.server.cache import cached, named
 from attnviz.capture import loading, stored
 from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError

@@ -12,7 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from attnviz.app.heads.intervene import patched
 from attnviz.app.heads.pronouns import computing
-from attnviz.app.jobs import JOBS, Jobs
+from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import behaviour, pairs, syntax
 from attnviz.models import allowed

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
-from attnviz.app.jobs import JOBS, Jobs
+from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.app.state.choices import OPEN
 
 APP = Path(__file__).parents[2] / "app.py"

@@ -14,8 +14,8 @@ from attnviz.app.explore import views
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.markdown import plain
+from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments import engine
 from attnviz.text import percent, signed_percent
 from tests.app.shown import (
     APP,
@@ -190,7 +190,7 @@ def test_a_text_that_cannot_be_read_gets_a_kind_word_and_is_kept(text: str, said
 def test_a_server_without_memory_says_so_and_keeps_the_text(
     take: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "trace", lambda *_: take())
+    monkeypatch.setattr(type(loading.load("minilm")), "trace", lambda *_: take())
     app = try_page("explore", text="A zebra without memory.")
     assert [each.value for each in app.error] == [
         "This server has no memory left for that. Try again in a while, or with a shorter text."

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
 import attnviz
-from attnviz.app import cache, traces
+from attnviz.app import traces
 from attnviz.app.examples import TOLD
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
@@ -20,6 +20,7 @@ from attnviz.app.explore.saving import csv_of, report_of
 from attnviz.app.explore.views import View
 from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, npz_of
+from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents

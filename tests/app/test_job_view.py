@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.jobs import Job, State, Visitor
+from attnviz.app.server.jobs import Job, State, Visitor
 from attnviz.experiments.progress import Progress
 from tests.app.shown import buttons, clean
 

@@ -12,11 +12,11 @@ from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 import attnviz
-from attnviz.app import cache
 from attnviz.app.models import lookup
 from attnviz.app.saving import npz_of
 from attnviz.app.senses import seeing
 from attnviz.app.senses.picture_samples import SAMPLES, SIDE, sample
+from attnviz.app.server import cache
 from attnviz.capture import loading, pictures
 from attnviz.models import allowed
 from attnviz.trace import Trace

@@ -19,7 +19,7 @@ from PIL import Image
 import attnviz
 from attnviz import __main__ as command_line
 from attnviz import importing
-from attnviz.app import serve
+from attnviz.app.server import serving
 from attnviz.capture.loading import Tell
 from attnviz.cli import translators as commands
 from attnviz.cli.trace import summary
@@ -287,7 +287,7 @@ def test_the_app_is_served_to_the_visitors_of_that_list(
     say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = []
-    monkeypatch.setattr(serve, "run", lambda *asked: served.append((asked, os.environ[allowed.SETTING])))
+    monkeypatch.setattr(serving, "run", lambda *asked: served.append((asked, os.environ[allowed.SETTING])))
     monkeypatch.setenv(allowed.SETTING, "translator")
     say("app")
     say("app", "--port", 8600, "--host", "127.0.0.1")

@@ -8,9 +8,10 @@ from urllib.parse import unquote
 
 import streamlit as st
 
-from attnviz.app import address, markdown
+from attnviz.app import markdown
 from attnviz.app import question as questions
 from attnviz.app.classroom import bar
+from attnviz.app.server import address
 from attnviz.app.state import memory
 from attnviz.app.state.choices import ROOM
 

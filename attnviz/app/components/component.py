@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 import streamlit as st
 
-from attnviz.app import assets, saving
+from attnviz.app import saving
+from attnviz.app.server import assets
 from attnviz.app.state import memory
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.display_tokens import LEAST_LEFT
-from attnviz.app.cache import cached
 from attnviz.app.components import store
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.views import View, of_view
+from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
 MOST_TOKENS = 128

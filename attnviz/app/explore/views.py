@@ -21,7 +21,7 @@ from attnviz.analysis.display_tokens import (
 from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
 from attnviz.analysis.stages import at_stage
 from attnviz.app import traces
-from attnviz.app.cache import cached
+from attnviz.app.server.cache import cached
 from attnviz.app.traces import EVERYWHERE
 from attnviz.capture.model import ModelInput
 from attnviz.text import decimal, percent, signed_percent

@@ -8,9 +8,9 @@ from functools import partial
 import streamlit as st
 
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import JOBS, Job, State
 from attnviz.app.learn import training
 from attnviz.app.learn.training import Learned, Training
+from attnviz.app.server.jobs import JOBS, Job, State
 from attnviz.app.state import memory
 from attnviz.experiments.progress import Progress
 

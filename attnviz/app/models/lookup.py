@@ -9,7 +9,7 @@ from collections.abc import Hashable
 import cachetools
 import streamlit as st
 
-from attnviz.app import warm_up
+from attnviz.app.server import warm_up
 from attnviz.capture import loading
 from attnviz.capture.model import Model
 from attnviz.errors import AttnvizError

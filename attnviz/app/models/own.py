@@ -9,11 +9,12 @@ from math import inf
 
 import streamlit as st
 
-from attnviz.app import markdown, warm_up
+from attnviz.app import markdown
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import JOBS, RUNNING, Job, State, Visitor
 from attnviz.app.models import facts
 from attnviz.app.models.here import explore_with
+from attnviz.app.server import warm_up
+from attnviz.app.server.jobs import JOBS, RUNNING, Job, State, Visitor
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading

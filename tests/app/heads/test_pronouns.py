@@ -15,7 +15,7 @@ import attnviz
 from attnviz.analysis.intervals import wilson
 from attnviz.app import markdown
 from attnviz.app.heads.pronouns import all_heads, computing, figures, headline
-from attnviz.app.jobs import RUNNING, Jobs
+from attnviz.app.server.jobs import RUNNING, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import coreference, pairs, syntax
 from attnviz.experiments.coreference import Verdicts

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import cache, cards, question
+from attnviz.app import cards, question
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.learn import contents, english, lesson, plan
@@ -23,6 +23,7 @@ from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.learn.who_gets_the_book import choices as who_gets_the_book
 from attnviz.app.learn.write import sections as write
+from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
 from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
 

@@ -6,9 +6,9 @@ from collections.abc import Generator
 
 import pytest
 
-from attnviz.app.jobs import Job
 from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training, train
+from attnviz.app.server.jobs import Job
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.live import step_line

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from attnviz.app.jobs import Jobs
 from attnviz.app.learn.training import Training
+from attnviz.app.server.jobs import Jobs
 from attnviz.text import percent
 from attnviz.trained.live import step_line
 from attnviz.trained.storyteller import forming

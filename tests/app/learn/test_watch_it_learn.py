@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.jobs import Job, Jobs
 from attnviz.app.learn import film
 from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.learn.watch_it_learn import sections, train_it_live
 from attnviz.app.learn.watch_it_learn.in_training import TAUGHT, first_majority
+from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained.live import step_line
 from attnviz.trained.translator import learning, live
 from attnviz.trained.translator.grammar import written

@@ -11,9 +11,9 @@ from attnviz.app.heads.find import listed
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS
 from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.jobs import JOBS
 from attnviz.app.state.choices import STRONGEST
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress

@@ -12,9 +12,9 @@ from attnviz.analysis.rules import Special
 from attnviz.analysis.shapes import ShapeSums, shapes
 from attnviz.analysis.tally import Figures, Tally, tally
 from attnviz.app import traces
-from attnviz.app.cache import cached, named
 from attnviz.app.examples import examples_of
 from attnviz.app.models import lookup
+from attnviz.app.server.cache import cached, named
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.behaviour import BehaviourFindings

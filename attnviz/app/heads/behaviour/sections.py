@@ -10,8 +10,8 @@ from attnviz.app.heads.behaviour import alike, examples, rules, shapes, table, t
 from attnviz.app.heads.behaviour.choices import RuledHead
 from attnviz.app.heads.behaviour.findings import Findings, JobSnapshot, of_many, of_sentence
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS
 from attnviz.app.models import lookup
+from attnviz.app.server.jobs import JOBS
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, READ_WITH, STRONGEST, TEXT
 from attnviz.experiments import behaviour

@@ -8,14 +8,15 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import by_chance
-from attnviz.app import markdown, warm_up
+from attnviz.app import markdown
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, in_words, span, under
 from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
 from attnviz.app.models import lookup
+from attnviz.app.server import warm_up
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN, QUERY
 from attnviz.capture.model import Way
 from attnviz.experiments import beyond_weights

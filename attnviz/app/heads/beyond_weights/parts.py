@@ -8,10 +8,11 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
-from attnviz.app import cache, markdown
+from attnviz.app import markdown
 from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.references import cited_markdown
+from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError

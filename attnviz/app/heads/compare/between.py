@@ -9,10 +9,11 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.app import cache, markdown
+from attnviz.app import markdown
 from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point, written
 from attnviz.app.heads.compare.compared import Comparison, aligned, first_token
 from attnviz.app.models import lookup
+from attnviz.app.server import cache
 from attnviz.app.state import link
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TURNED

@@ -22,8 +22,8 @@ from attnviz.analysis.aligned import (
 from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_mask, shown_weights
 from attnviz.analysis.distance import MEASURES, changes, from_one_head, largest_difference, rows_on
 from attnviz.app import traces
-from attnviz.app.cache import cached
 from attnviz.app.models import lookup
+from attnviz.app.server.cache import cached
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind

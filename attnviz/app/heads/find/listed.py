@@ -10,13 +10,13 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
 from attnviz.app import markdown, traces
-from attnviz.app.cache import cached, named
 from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.choosing import HeadSelection
 from attnviz.app.heads.pronouns import onward
 from attnviz.app.heads.pronouns.figures import marked
-from attnviz.app.jobs import JOBS, Job
 from attnviz.app.models import lookup
+from attnviz.app.server.cache import cached, named
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.unfamiliar import unfamiliar
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput

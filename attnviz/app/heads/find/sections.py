@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.app import controls, traces
-from attnviz.app.cache import cached, named
 from attnviz.app.folded import folded, section
 from attnviz.app.heads import choosing
 from attnviz.app.heads.behaviour import texts
 from attnviz.app.heads.find import indexes, listed, words
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
+from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import ALSO, FOUND_BY, INDEX, SOURCE
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from attnviz.app import traces
-from attnviz.app.cache import cached, named
 from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.server.cache import cached, named
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import ModelNotSupported

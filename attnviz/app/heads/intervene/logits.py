@@ -9,12 +9,12 @@ import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
 from attnviz.app import markdown
-from attnviz.app.cache import cached, named
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.heads import choosing, part_pictures
 from attnviz.app.heads.intervene import words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput

@@ -12,17 +12,17 @@ from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.table import Cell, facts_text
 from attnviz.app import controls, markdown, traces
-from attnviz.app.cache import cached, named
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.examples import examples_of
 from attnviz.app.heads.intervene import ranking, words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
 from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.saving import file_name_of, save_file, with_sentence
+from attnviz.app.server.cache import cached, named
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import memory
 from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
 from attnviz.capture import loading

@@ -13,9 +13,9 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
 from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.experiments.ablation import Ablation, Numbers, OutcomeDistances, ablate, angles
 from attnviz.experiments.progress import Progress

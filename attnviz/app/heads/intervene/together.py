@@ -10,8 +10,8 @@ from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS
 from attnviz.app.models import lookup
+from attnviz.app.server.jobs import JOBS
 from attnviz.experiments.ablation import Ablation, Numbers, ablate_together, angles
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit

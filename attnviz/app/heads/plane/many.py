@@ -23,7 +23,6 @@ from attnviz.analysis.plane import (
     plane,
 )
 from attnviz.app import controls
-from attnviz.app.cache import cached
 from attnviz.app.components import store
 from attnviz.app.components.atlas import atlas
 from attnviz.app.folded import folded, section
@@ -32,9 +31,10 @@ from attnviz.app.heads.find import listed
 from attnviz.app.heads.plane import cloud
 from attnviz.app.heads.pronouns import listing
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS
 from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached
+from attnviz.app.server.jobs import JOBS
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import AREA, COLOURED, HIDE, KEEPS, SCALED
 from attnviz.capture import loading

@@ -22,7 +22,6 @@ from attnviz.analysis.plane import (
     plane,
 )
 from attnviz.app import controls, markdown, traces
-from attnviz.app.cache import cached, named
 from attnviz.app.components import store
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
@@ -31,6 +30,7 @@ from attnviz.app.heads.plane import many
 from attnviz.app.heads.plane import plane as widget
 from attnviz.app.page import bar
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import HIDE, KEEPS, QUERY
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.corpus import Corpus

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 
-from attnviz.app import warm_up
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.jobs import JOBS, Job
 from attnviz.app.models import lookup
+from attnviz.app.server import warm_up
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.experiments import coreference, syntax
 from attnviz.experiments.coreference import Verdicts
 from attnviz.experiments.pairs import Pair

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.app.cache import cached, named
 from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.computed import COMPUTING
 from attnviz.app.learn.computed import induction as compute
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats

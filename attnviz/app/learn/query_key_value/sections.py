@@ -13,7 +13,6 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
-from attnviz.app.cache import cached, named
 from attnviz.app.components import store
 from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import COMPUTING, MODEL
@@ -23,6 +22,7 @@ from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
 from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue

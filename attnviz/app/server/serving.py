@@ -18,11 +18,21 @@ from starlette.routing import Route
 from streamlit.runtime import get_instance
 from streamlit.web import cli
 
-from attnviz.app import assets, cache, door, index_page, logs, metrics, patches, visitor, warm_up
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
-from attnviz.app.jobs import JOBS
+from attnviz.app.server import (
+    assets,
+    cache,
+    index_page,
+    logs,
+    metrics,
+    patches,
+    security_headers,
+    visitor,
+    warm_up,
+)
+from attnviz.app.server.jobs import JOBS
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 
@@ -58,7 +68,7 @@ def _options() -> dict[str, Any]:
     allowed.restrict(visitor.is_local)
     allowed.names()
     limits.most_bytes()
-    door.frame_ancestors()
+    security_headers.frame_ancestors()
     rooms = Rooms(from_setting())
     patches.apply()
     metrics.start(
@@ -87,7 +97,7 @@ def _options() -> dict[str, Any]:
     return {
         "routes": routes,
         "lifespan": lifespan,
-        "middleware": [Middleware(door.Door), Middleware(assets.Assets)],
+        "middleware": [Middleware(security_headers.SecurityHeaders), Middleware(assets.Assets)],
     }
 
 

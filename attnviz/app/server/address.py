@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import segno
 import streamlit as st
 
-from attnviz.app import visitor
+from attnviz.app.server import visitor
 
 
 def for_others() -> str | None:

@@ -21,8 +21,8 @@ from websockets import Origin
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from attnviz.app import serve
-from attnviz.app.door import headers
+from attnviz.app.server import serving
+from attnviz.app.server.security_headers import headers
 from attnviz.models import allowed
 from tests.app.classroom import redis_server
 from tests.browser.server import STOP_SECONDS, Server, running
@@ -259,7 +259,7 @@ def test_what_the_operator_sets_wrongly_is_said_at_the_start(
     monkeypatch.setenv(setting, wrong)
     monkeypatch.setattr(allowed, "restrict", lambda _: None)  # other tests of this process go on as they were
     with pytest.raises(SystemExit) as ended:
-        serve.options()
+        serving.options()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith(f"{setting} should be {said}")
 

@@ -47,7 +47,7 @@ def headers() -> dict[str, str]:
     }
 
 
-class Door:
+class SecurityHeaders:
     """Middleware before the app: answers what is no request, and adds headers to each answer.
 
     Args:

@@ -15,7 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server import server_util
 
-from attnviz.app import patches
+from attnviz.app.server import patches
 from tests.app.shown import APP
 
 
@@ -30,7 +30,7 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> None:
 def page() -> None:
     import streamlit as st
 
-    from attnviz.app import patches
+    from attnviz.app.server import patches
 
     patches.apply()
     st.text(st.number_input("whole", 1, 6, 4, key="whole", bind="query-params"))

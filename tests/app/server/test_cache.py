@@ -14,9 +14,10 @@ import pytest
 import streamlit
 from streamlit.runtime.app_session import AppSession
 
-from attnviz.app import cache, traces
-from attnviz.app.cache import cached, named, size_of
+from attnviz.app import traces
 from attnviz.app.models import lookup
+from attnviz.app.server import cache
+from attnviz.app.server.cache import cached, named, size_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import UnknownModel

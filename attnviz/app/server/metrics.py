@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_la
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from attnviz.app import visitor
+from attnviz.app.server import visitor
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30)
 

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from attnviz.app import address
+from attnviz.app.server import address
 
 HERE = "http://localhost:8501/classroom"
 

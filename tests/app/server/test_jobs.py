@@ -7,7 +7,7 @@ from math import inf
 
 import pytest
 
-from attnviz.app.jobs import MAX_RUNNING, UNWATCHED_SECONDS, Job, Jobs
+from attnviz.app.server.jobs import MAX_RUNNING, UNWATCHED_SECONDS, Job, Jobs
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from tests.app.shown import SECONDS, until
