@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn import film
-from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.learn.watch_it_learn import sections, train_it_live
 from attnviz.app.learn.watch_it_learn.in_training import TAUGHT, first_majority
@@ -149,13 +148,6 @@ def test_a_fault_of_the_training_is_told(monkeypatch: pytest.MonkeyPatch, jobs: 
     app.run()
     assert not app.exception
     assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value
-
-
-def test_who_runs_the_server_can_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(compute.SETTING, "off")
-    app = visit(PAGE)
-    assert "switched off" in app.info[0].value
-    assert "Start training" not in buttons(app)
 
 
 def test_as_many_steps_are_offered_as_a_live_training_takes() -> None:
