@@ -85,7 +85,8 @@ def finished(app: AppTest) -> AppTest:
 def stop(jobs: Jobs) -> None:
     """Stops all jobs, and waits for their last steps."""
     for job in jobs._jobs.values():
-        job.stop_for_all()
+        job._seen.clear()
+        job.stop()
         job.wait(SECONDS)
 
 

@@ -127,12 +127,6 @@ class Job(Generic[Found]):
             if not self._is_wanted() and self._queued.cancel():
                 self._end("unwatched")
 
-    def stop_for_all(self) -> None:
-        """Stop it, whoever wants it."""
-        with self._changed:
-            self._seen.clear()
-        self.stop()
-
     def report(self, progress: Progress[Found]) -> None:
         """Report progress within a step.
 

@@ -18,7 +18,7 @@ from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.learning import PROBES, Measures, Snapshot
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.variants import VARIANTS
-from tests.app.shown import buttons, charts, clean, press, try_page, until, visit, words
+from tests.app.shown import buttons, charts, clean, press, stop, try_page, until, visit, words
 from tests.trained.translator.steps import snapshot
 
 PAGE = "watch_it_learn"
@@ -132,8 +132,8 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     seen = dict(job._seen)
     other.run()
     assert job._seen == seen  # only who started it keeps it running
-    job.stop_for_all()
-    assert job.wait(10) == "unwatched"
+    stop(jobs)
+    assert job.state == "unwatched"
     other.run()
     assert "Start training" in buttons(other)
 
