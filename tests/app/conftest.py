@@ -47,9 +47,9 @@ def _app_py_runs_first() -> Iterator[None]:
 def _nobody_watches_any_more() -> Iterator[None]:
     """What a page has begun takes no time from the next test, and Python does not end amid a model's pass."""
     yield
-    running = [key for key, job in JOBS._jobs.items() if job.running]
+    unfinished = [key for key, job in JOBS._jobs.items() if job.state != "finished"]
     stop(JOBS)
-    for key in running:
+    for key in unfinished:
         del JOBS._jobs[key]
 
 

@@ -99,9 +99,9 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 def paragraphs(app: AppTest) -> list[str]:
-    """Each Markdown on the page."""
+    """Each Markdown on the page, with plain spaces."""
     assert not app.exception, app.exception[0].value
-    return [each.value for each in app.markdown]
+    return [each.value.replace("\u00a0", " ") for each in app.markdown]
 
 
 def words(app: AppTest) -> str:
