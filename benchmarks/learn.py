@@ -80,10 +80,9 @@ CONTROLS: dict[str, tuple[str, Click]] = {
     "write": ("start again, and write one word", in_turns("Start again", "Write one word")),
     "cause": ("silence a row, and let it go back", in_turns("Silence the row of it", "Let it go back")),
     "induction": ("silence a head, and let it go back", in_turns("1-4")),
-    "who_gets_the_book": ("silence a head's row", in_turns("Silence the row of to", "Let it go back")),
     "watch_a_circuit_form": ("as lines, as a matrix", alternately("Lines", "Matrix")),
 }
-WRITTEN_BY_STORYTELLER = ("write", "induction", "who_gets_the_book", "watch_a_circuit_form")
+WRITTEN_BY_STORYTELLER = ("write", "induction", "watch_a_circuit_form")
 TEXT_TARGET_MS = 1000
 
 

@@ -1,11 +1,10 @@
 """What if a head were silent, or looked elsewhere?"""
 
 from attnviz.app.folded import NOT_SHOWN, folded, section
-from attnviz.app.heads.intervene import choices, effect, logits, mending, patched, picture, together
+from attnviz.app.heads.intervene import choices, effect, logits, patched, picture, ranking
 from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_INTO, PATCHED_WITH, RANKED_BY
 
-mending.drop_what_is_no_edit()
 with tool("intervene"):
     chosen, figure, telling = choices.choose()
     place = effect.draw(chosen, figure, telling)
@@ -15,7 +14,7 @@ with tool("intervene"):
     )
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
     folded(
-        section("Which head matters most?", together.ranked, chosen, place).with_choices(RANKED_BY),
+        section("Which head matters most?", ranking.draw, chosen, place).with_choices(RANKED_BY),
         *(changed if chosen.edits else ()),
         section("What does each head carry?", patched.draw, chosen, place).with_choices(
             PATCHED_WITH, PATCHED_INTO

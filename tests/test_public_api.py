@@ -87,7 +87,8 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
     [
         ("attnviz", 14),
         ("attnviz.experiments", 20),
-        *((f"attnviz.analysis.{name}", 2) for name in ("distance", "divergence", "entropy", "flow")),
+        *((f"attnviz.analysis.{name}", 2) for name in ("distance", "divergence", "entropy")),
+        ("attnviz.analysis.rollout", 1),
     ],
 )
 def test_the_examples_in_the_docstrings_work(module: str, examples: int) -> None:

@@ -9,8 +9,8 @@ from attnviz.analysis.behaviour import Behaviour, behaviour
 from attnviz.analysis.distance import jensen_shannon, total_variation
 from attnviz.analysis.divergence import divergence
 from attnviz.analysis.entropy import attention_distance, entropy
-from attnviz.analysis.flow import flow, rollout
 from attnviz.analysis.norms import head_norms, layer_norms
+from attnviz.analysis.rollout import rollout
 
 __all__ = [
     "Behaviour",
@@ -18,7 +18,6 @@ __all__ = [
     "behaviour",
     "divergence",
     "entropy",
-    "flow",
     "head_norms",
     "jensen_shannon",
     "layer_norms",

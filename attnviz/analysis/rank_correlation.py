@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from attnviz.trace import Counts, Doubles, Floats, Mask
+from attnviz.trace import Counts, Doubles
 
 SELDOM = 0.05
-"""What chance alone does in this share of all cases, or in fewer, it does seldom."""
+"""The significance level."""
 
 _ALL = 12  # of so many values all orders are counted
 _ORDERS = 1_000  # of more values, each of so many drawn orders is compared with each of so many others
@@ -47,50 +46,27 @@ def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
     return float((first * second).sum() / size) if size else float("nan")
 
 
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """How far two orders agree that know nothing of each other.
+def critical_value(count: int, comparisons: int = 1) -> float | None:
+    """The smallest |ρ| of unrelated orders with p ≤ 5 % for any of several comparisons (Bonferroni).
 
-    Attributes:
-        bound: |ρ|, 0 to 1.
-        frequency: how often two such orders reach it at most, 0 to `SELDOM` over the number of comparisons.
-    """
-
-    bound: float
-    frequency: float
-
-    @property
-    def told(self) -> str:
-        """The bound with two decimals, rounded up, so that what is said of it holds: "0.40"."""
-        return f"{ceil(100 * self.bound - _ROUNDING) / 100:.2f}"
-
-    def reached(self, rho: Floats) -> Mask:
-        """Which of these ρ reach the bound, or its negative; those that are not numbers do not."""
-        # Few values have few ρ, so that many lie on the bound, and float32 may put them just below it.
-        return np.asarray(np.abs(rho) > self.bound - _ROUNDING)
-
-
-def by_chance(count: int, comparisons: int = 1) -> Chance | None:
-    """The smallest |ρ| that chance alone reaches seldom, and how often it does.
-
-    Where several orders are compared with one, each has its chance. So each is allowed its part of the 5 %
-    (Bonferroni): that any of them reaches the bound happens seldom, however they depend on each other.
-
-    Of 12 values or fewer, all orders are counted, and the frequency is exact: of so few values, few |ρ| are
-    possible, so that it can be far below 5 %. Of more, a million pairs of orders are drawn, always the same
-    ones, and the frequency is theirs with three standard errors on top, so that the true one is not above it.
+    Of 12 values or fewer, all orders are counted. Of more, a million pairs of orders are sampled with a fixed
+    seed, and three standard errors are added to each frequency.
 
     Args:
         count: how many values are ordered, none of them equal.
         comparisons: how many orders are compared with one.
 
     Returns:
-        None where there is none: of few values, 4 or fewer at the least, chance makes even the same order too
-        often.
+        The bound, 0 to 1; None if even the same order is too frequent: for 4 values or fewer, at least.
     """
     bounds, frequencies = _seldom(count)
     first = int((frequencies > SELDOM / comparisons).sum())
-    return Chance(float(bounds[first]), float(frequencies[first])) if first < len(bounds) else None
+    return float(bounds[first]) if first < len(bounds) else None
+
+
+def rounded_up(bound: float) -> str:
+    """A critical value with two decimals, rounded up: "0.40"."""
+    return f"{ceil(100 * bound - _ROUNDING) / 100:.2f}"
 
 
 @lru_cache(maxsize=64)

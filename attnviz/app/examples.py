@@ -192,6 +192,14 @@ TOLD = (
         "A name made of random syllables, never seen before. From where does the next one come?",
         "",
     ),
+    Example(
+        "who gets the book",
+        "When Mary and John went to the shop, John gave a book to",
+        "When Mary and John went to the shop, Mary gave a book to",
+        "*Mary* or *John*? Which heads look at the name that stands here only once? **Heads**, *What if a "
+        "head were silent?*, measures what each carries from one text into the other.",
+        "",
+    ),
 )
 
 

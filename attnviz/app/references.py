@@ -74,11 +74,6 @@ REFERENCES = {
         _NAACL,
         "arXiv:1810.04805",
     ),
-    "Dinitz 1970": Reference(
-        "Algorithm for solution of a problem of maximum flow in a network with power estimation",
-        "Soviet Mathematics Doklady 11",
-        "",
-    ),
     "Dosovitskiy et al. 2021": Reference(
         "An Image is Worth 16x16 Words: Transformers for Image Recognition at Scale",
         _ICLR,
@@ -154,11 +149,6 @@ REFERENCES = {
         "An Empirical Exploration of Recurrent Network Architectures",
         _ICML,
         "https://proceedings.mlr.press/v37/jozefowicz15.pdf",
-    ),
-    "Karzanov 1974": Reference(
-        "Determining the maximal flow in a network by the method of preflows",
-        "Soviet Mathematics Doklady 15",
-        "",
     ),
     "Kingma & Ba 2015": Reference("Adam: A Method for Stochastic Optimization", _ICLR, "arXiv:1412.6980"),
     "Kobayashi et al. 2020": Reference(

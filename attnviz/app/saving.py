@@ -93,6 +93,6 @@ def _subject() -> tuple[str, str, str]:
         model = said(choices.TRANSLATOR) or catalogue.TRANSLATOR
         layer, head, texts = choices.TRANSLATOR_LAYER, choices.TRANSLATOR_HEAD, texts[1:]
     if here in choices.READ_BY_STORYTELLER:
-        model, texts = catalogue.STORYTELLER, (choices.PROMPT, choices.REPEATED, choices.UNFINISHED)
+        model, texts = catalogue.STORYTELLER, (choices.PROMPT, choices.REPEATED)
     both = said(layer), said(head)
     return said(*texts), model, head_name(int(both[0]) - 1, int(both[1]) - 1) if all(both) else ""

@@ -89,7 +89,6 @@ _PICTURES = {
     "long_distances": _curve([(0, 8), (60, 9), (120, 10)]) + _curve([(0, 8), (50, 20), (120, 40)], _OTHER),
     "write": _row(22, bright=(6,)) + _curve([(111, 12), (111, 4)]),
     "induction": _row(38, bright=(6,)) + _arc(6, 2) + _arc(2, 1, _OTHER),
-    "who_gets_the_book": _row(38, bright=(0, 2)) + _arc(6, 2) + _arc(6, 0, dashed=True),
     "watch_a_circuit_form": _curve(_STEEP),
     "behaviour": _bars([0.9, 0.7, 0.45, 0.3, 0.15], 0),
     "pronouns": _row(38, bright=(6,)) + _arc(6, 1) + _arc(6, 3, _OTHER),

@@ -48,7 +48,7 @@ def ablate(
     >>> found = ablate(tired)
     >>> found.moved.turned.shape  # [head, token], the heads in the order of found.silenced
     (72, 15)
-    >>> str(found.silenced[found.moved.turned[:, 9].argmax()][0])  # without it, “it” turns furthest
+    >>> str(found.silenced[found.moved.turned[:, 9].argmax()])  # without it, “it” turns furthest
     'encoder 6-12'
 
     Args:

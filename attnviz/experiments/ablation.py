@@ -45,11 +45,11 @@ class Ablation:
     """What silencing did, as far as it was tried.
 
     Attributes:
-        silenced: for each variant, which heads were silent in it.
+        silenced: the head that was silenced in each variant.
         moved: what that did.
     """
 
-    silenced: tuple[Sequence[Edit], ...]
+    silenced: tuple[Edit, ...]
     moved: OutcomeDistances
 
 
@@ -94,32 +94,14 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
     Raises:
         AttnvizError: the model or the text cannot be used.
     """
-    heads = heads_of(model)
-    return _tried(model, given, [(edit,) for edit in heads], resolve.entry(model).heads, place)
-
-
-def ablate_together(
-    model: str,
-    given: ModelInput,
-    orders: Sequence[Sequence[Edit]],
-    place: int | None = None,
-    at_once: int = 12,
-) -> Iterator[Progress[Ablation]]:
-    """Silence the first head of an order, then the first two together, then the first three, to all.
-
-    Args:
-        orders: the heads, as the edits that silence them, in one or more orders; one is tried after another.
-        place: as in `ablate`.
-        at_once: how many of these sets are tried between two steps.
-
-    Yields:
-        Every few sets, what all sets up to there did.
-
-    Raises:
-        AttnvizError: the model or the text cannot be used.
-    """
-    sets = [tuple(order[:count]) for order in orders for count in range(1, len(order) + 1)]
-    return _tried(model, given, sets, at_once, place)
+    heads, at_once = heads_of(model), resolve.entry(model).heads
+    before = loading.load(model).outcomes(given, [()], place)
+    parts: list[OutcomeDistances] = []
+    for first in range(0, len(heads), at_once):
+        some = [(edit,) for edit in heads[first : first + at_once]]
+        parts.append(moved(before, loading.load(model).outcomes(given, some, place)))
+        done = first + len(some)
+        yield Progress(done, len(heads), Ablation(heads[:done], _joined(parts)))
 
 
 def words_left_out(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
@@ -185,18 +167,6 @@ def angles(turned: Numbers | float) -> Numbers:
     """1 − cosine as an angle in degrees, of any shape: 0 is 0°, 1 is 90°, 2 is 180°."""
     degrees: Numbers = np.degrees(2 * np.arcsin(np.sqrt(np.clip(turned, 0, 2) / 2)))
     return degrees
-
-
-def _tried(
-    model: str, given: ModelInput, sets: Sequence[Sequence[Edit]], at_once: int, place: int | None
-) -> Iterator[Progress[Ablation]]:
-    before = loading.load(model).outcomes(given, [()], place)
-    parts: list[OutcomeDistances] = []
-    for first in range(0, len(sets), at_once):
-        some = sets[first : first + at_once]
-        parts.append(moved(before, loading.load(model).outcomes(given, some, place)))
-        done = first + len(some)
-        yield Progress(done, len(sets), Ablation(tuple(sets[:done]), _joined(parts)))
 
 
 def _joined(parts: Sequence[OutcomeDistances]) -> OutcomeDistances:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.analysis.decomposition import around_attention
-from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
+from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
 from attnviz.capture.model import WAYS, ExpectedToken, ModelInput, Way
 from attnviz.errors import AttnvizError, ModelNotSupported
@@ -25,7 +25,7 @@ OCCLUSION = "Leaving it out"
 HEAD_WEIGHTS, LAYER_WEIGHTS = "Weights of the head", "Weights of the layer"
 HEAD_NORMS, LAYER_NORMS = "Norms of the head", "Norms of the layer"
 NORMS_AROUND = "Norms after Add & Norm"
-ROLLOUT, FLOW = "Rollout", "Flow"
+ROLLOUT = "Rollout"
 GRADIENT_ATTENTION, GRADIENT_INPUT = "Gradient × attention", "Gradient × input"
 GRADIENT = "Input gradient"
 
@@ -37,15 +37,11 @@ MEASURES = (
     LAYER_NORMS,
     NORMS_AROUND,
     ROLLOUT,
-    FLOW,
     GRADIENT_ATTENTION,
     GRADIENT_INPUT,
     GRADIENT,
 )
 """All measures, the yardstick first; a link names them so."""
-
-MOST_NODES = 2000
-"""The largest network that the flow is computed in: (layers + 1) × tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +190,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     read = replace(read, blocks=blocks)
     weights = read.stack()
     tokens = weights.shape[-1]
-    steps = len(WAYS) + 2  # long ones, which take longer the more tokens there are; and two quick ones
+    steps = len(WAYS) + 1  # long ones, which take longer the more tokens there are; and two quick ones
     total = 2 + steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
@@ -226,7 +222,9 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     try:
         stack = stack_of(model, text)
     except ModelNotSupported as error:
-        found = found.without((OCCLUSION, GRADIENT_ATTENTION, GRADIENT_INPUT, GRADIENT), error)
+        yield Progress(
+            total, total, found.without((OCCLUSION, GRADIENT_ATTENTION, GRADIENT_INPUT, GRADIENT), error)
+        )
     else:
         followed = expected(stack, place)
         for done, with_ways in _left_out(stack, followed, found):
@@ -242,7 +240,6 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
                     }
                 )
             yield Progress(2 + len(WAYS) * tokens + tokens * so_far // numbers, total, found)
-    yield from _flows(found, mixed(read), 2 + (steps - 1) * tokens)
 
 
 def _left_out(
@@ -271,23 +268,3 @@ def _left_out(
         found, left_out=moved, probabilities=probabilities, followed=followed, mask_token=stack.mask_token
     )
     yield len(WAYS) * len(stack.tokens), found
-
-
-def _flows(found: MeasuredToken, layers: Floats, done: int) -> Iterator[Progress[MeasuredToken]]:
-    """The flow to one input after the other; it is shown when all are there."""
-    tokens = layers.shape[-1]
-    nodes = (len(layers) + 1) * tokens
-    if nodes > MOST_NODES:
-        fewer = MOST_NODES // (len(layers) + 1)
-        reason = AttnvizError(
-            f"{len(layers)} layers and {tokens} tokens make a network of {nodes:,} nodes, and the flow is "
-            f"computed in {MOST_NODES:,} at most. Shorten the text to {fewer} tokens."
-        )
-        yield Progress(done + tokens, done + tokens, found.without((FLOW,), reason))
-        return
-    flows = np.zeros(tokens, dtype=np.float32)
-    for source in range(tokens):
-        flows[source] = flow(layers, found.place, source)
-        if source == tokens - 1:
-            found = found.plus({FLOW: flows})
-        yield Progress(done + source + 1, done + tokens, found)

@@ -1,14 +1,13 @@
 """A decoder alone, as GPT is one: it reads a text so far, and says what comes next."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnviz.transformer.feed_forward import FeedForward, FeedForwardSteps
 from attnviz.transformer.masks import causal_mask
-from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps, join_heads
+from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 
 class PreNormLayerSteps(NamedTuple):
@@ -131,38 +130,3 @@ class DecoderOnly(nn.Module):
             tokens = steps[-1].output
         output = self.norm(tokens)
         return DecoderOnlySteps(words, tuple(steps), output, output @ self.table.weight.T)
-
-    def last_logits_after(
-        self,
-        steps: DecoderOnlySteps,
-        layer: int,
-        outputs: Float[Tensor, "text head token d_head"],
-        ends: Int[Tensor, " text"],
-        *,
-        at_the_end: bool,
-    ) -> Float[Tensor, "text vocabulary"]:
-        """The scores behind each text's last word if the heads of one layer put out something else.
-
-        What comes before is not computed again; if they differ `at_the_end` alone, nor is any other word.
-
-        Args:
-            steps: a pass over the texts, filled up behind their ends.
-            layer: whose heads, from 0.
-            outputs: what all of these put out, before W_O.
-            ends: where each text's last word stands.
-        """
-        found = steps.logits.new_empty(len(ends), len(self.table.weight))
-        layers = cast("Sequence[PreNormLayer]", self.layers)
-        begins = steps.layers[layer - 1].output if layer else steps.words
-        for end in sorted({*ends.tolist()}):  # texts of one length need no padding
-            of, first = ends == end, end if at_the_end or layer == len(steps.layers) - 1 else 0
-            mask = causal_mask(end + 1)[first:].to(outputs.device)
-            its, tokens = layers[layer], begins[of, first : end + 1]
-            put_out = its.attention.to_output(join_heads(outputs[of, :, first : end + 1]))
-            attention = steps.layers[layer].attention._replace(output=put_out)
-            tokens = its.after(tokens, tokens, attention).output
-            for later, kept in zip(layers[layer + 1 :], steps.layers[layer + 1 :], strict=True):
-                key, value = (each[of, :, :first] for each in (kept.attention.key, kept.attention.value))
-                tokens = later(tokens, mask, kept.attention._replace(key=key, value=value)).output
-            found[of] = self.norm(tokens[:, -1]) @ self.table.weight.T
-        return found

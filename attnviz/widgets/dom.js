@@ -20,6 +20,9 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** Whether the visitor points with a finger, which cannot hover. */
+export const byFinger = () => matchMedia("(hover: none)").matches;
+
 /**
  * A line of a table.
  * @param {...(Node | string | number)} cells

@@ -1,6 +1,6 @@
 /* lines: who looks at whom, as curves from query tokens to key tokens. */
 
-import { element, onPaper } from "./dom.js";
+import { byFinger, element, onPaper } from "./dom.js";
 import { buttonOf, destination, tabStop } from "./keyboard.js";
 import { brief } from "./numbers.js";
 import { css } from "./palette.js";
@@ -326,7 +326,7 @@ export class Lines {
     if (key !== null) return view.columnSentence(key);
     const of = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
     const many = total > drawn ? `The ${drawn} strongest of ${of}. ` : "";
-    return [`${many}Point at a token to follow it; click to keep it.`];
+    return [`${many}${byFinger() ? "Tap a token to follow it." : "Point at a token to follow it; click to keep it."}`];
   }
 
   /** The whole picture for a file; returns its size. */

@@ -1,6 +1,6 @@
 /* matrix: one head as a table of colours, queries downwards and keys across; each cell can be pointed at. */
 
-import { cellUnder, element } from "./dom.js";
+import { byFinger, cellUnder, element } from "./dom.js";
 import { destination } from "./keyboard.js";
 import { brief, written } from "./numbers.js";
 import { css, SCALE, valueAt } from "./palette.js";
@@ -283,7 +283,7 @@ export class Matrix {
     if (at) view.say(view.cellSentence(at.i, at.j));
     else if (query !== null && key !== null) view.say(view.cellSentence(query, key));
     else if (query !== null) view.say(view.rowSentence(query));
-    else view.say(["Point at a cell to read it; click to keep it."]);
+    else view.say([byFinger() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it."]);
   }
 
   picture(pen, top, width) {

@@ -23,13 +23,6 @@ def test_a_trace_is_its_weights(compute: Callable[[Any], Any], tired: Trace) -> 
     assert np.array_equal(compute(tired), compute(tired.stack()))
 
 
-def test_a_flow_is_of_a_trace_of_its_weights_or_of_their_mixture(tired: Trace) -> None:
-    weights = np.asarray(tired.stack()[:2, :, :5, :5])
-    weights = weights / weights.sum(axis=-1, keepdims=True)
-    mixture = (weights.mean(axis=1, dtype=np.float64) + np.eye(5)) / 2
-    assert analysis.flow(weights, 3, 1) == pytest.approx(analysis.flow(mixture, 3, 1), rel=1e-6)
-
-
 def test_behaviour_is_that_of_all_tokens(tired: Trace) -> None:
     expected = behaviours(tired.stack(), DisplayTokens(tired.tokens, tired.text))
     for one, other in zip(analysis.behaviour(tired), expected, strict=True):
@@ -82,25 +75,6 @@ def test_queries_must_be_the_keys(compute: Callable[[Any], Any]) -> None:
         compute(WEIGHTS[:, :, :4])
 
 
-@pytest.mark.parametrize(
-    ("asked", "error", "said"),
-    [
-        (
-            (WEIGHTS[0, 0], 1, 1),
-            InvalidTrace,
-            r"layers has the shape \(5, 5\); needed is \[layer, query, key\]",
-        ),
-        (((WEIGHTS,), 1, 1), TypeError, "layers must be an array of NumPy"),
-        ((WEIGHTS, 5, 1), InvalidTrace, "There is no token 5: counted from 0, the last one is 4"),
-        ((WEIGHTS, 1, -1), InvalidTrace, "There is no token -1"),
-        ((WEIGHTS, "1", 1), TypeError, "token must be a whole number, not '1'"),
-    ],
-)
-def test_a_flow_that_cannot_be(asked: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        analysis.flow(*asked)
-
-
 @pytest.mark.parametrize("compute", [analysis.total_variation, analysis.jensen_shannon])
 def test_rows_that_cannot_be_compared(compute: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(InvalidTrace, match=r"first has the shape \(3, 5\) and second \(3, 4\)"):
@@ -111,8 +85,6 @@ def test_rows_that_cannot_be_compared(compute: Callable[[Any, Any], Any]) -> Non
 
 OF_ARRAYS: list[Callable[[Any], Any]] = [
     *OF_WEIGHTS,
-    lambda weights: analysis.flow(weights, 0, 0),
-    lambda weights: analysis.flow(weights[0], 0, 0),
     lambda weights: analysis.total_variation(WEIGHTS, weights),
     lambda weights: analysis.jensen_shannon(weights, WEIGHTS),
 ]

@@ -43,7 +43,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("write", {}),
     ("induction", {}),
     ("watch_a_circuit_form", {}),
-    ("who_gets_the_book", {}),
     ("pictures", {}),
 )
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "models", "references"}

@@ -49,7 +49,6 @@ SHOW_NONE = {
     "scale",
     "watch_a_circuit_form",
     "weighted_average",
-    "who_gets_the_book",
 }
 SHOW_ANOTHER = {"long_distances", "write"}  # networks that nobody told anything
 

@@ -104,7 +104,6 @@ IN_VAIN = {
         "live_seed": "-1",
         "watched": "9",
     },
-    "who_gets_the_book": {"book_head": "9-9"},
     "long_distances": {"clauses": "many", "clauses_seed": "-1"},
     "write": {"written_word": "99", "top_p": "0", "temperature": "cold", "write": "101", "seed": "-1"},
     "induction": {"said_again": "77 cat", "silenced": "9-9"},

@@ -43,7 +43,6 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "write": ("number_input", "write", 3),
     "induction": ("multiselect", "silenced", ["1-4"]),
     "watch_a_circuit_form": ("selectbox", "forming_head", "1-4"),
-    "who_gets_the_book": ("selectbox", "book_head", "1-1"),
     "pictures": ("selectbox", "patch", "row 3, column 4"),
     "models": ("text_input", "own", "minilm"),
     "references": ("selectbox", "cited", "Lin 1991"),

@@ -53,13 +53,13 @@ def test_the_reference_shows_functions_and_their_examples_as_code(
     faults.hosts.add(site)
     page = context.new_page()
     page.goto(f"http://{site}/reference.html")
-    trace, flow = (
+    trace, rollout = (
         page.locator(".doc-function", has=page.locator(f'[id="{name}"]'))
-        for name in ("attnviz.trace", "attnviz.analysis.flow")  # submodules are called so, too
+        for name in ("attnviz.trace", "attnviz.analysis.rollout")  # submodules are called so, too
     )
     expect(trace.locator(".doc-signature")).to_contain_text("tokenizer: object")
     expect(trace.locator("code .gp").first).to_have_text(">>> ")
-    expect(flow.locator(".doc-signature")).to_contain_text("source: int")
+    expect(rollout.locator(".doc-signature")).to_contain_text("weights: ")
 
 
 def test_the_gallery_draws_its_examples_in_the_site_s_theme(

@@ -90,7 +90,7 @@ VIEWS = {
 ON_A_JOURNEY = {
     *("weighted_average", "scale", "query_key_value", "many_heads", "masks", "positions", "cross_attention"),
     *("block", "translate", "cause", "watch_it_learn", "long_distances"),
-    *("write", "induction", "who_gets_the_book", "watch_a_circuit_form"),
+    *("write", "induction", "watch_a_circuit_form"),
     *("behaviour", "beyond_weights", "compare", "find", "intervene", "plane", "pronouns"),
     "pictures",
 }

@@ -143,7 +143,7 @@ def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) 
         row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name=name))
         return row.get_by_role("gridcell").get_by_role("button")
 
-    expect(measure("Flow")).to_be_visible(timeout=COMPUTED_MS)
+    expect(measure("Rollout")).to_be_visible(timeout=COMPUTED_MS)
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
     wait_idle(page)
     read = forward(text)

@@ -28,7 +28,6 @@ from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
-from attnviz.app.learn.who_gets_the_book import compute as book
 from attnviz.app.learn.write.sections import EXAMPLES as STORIES
 from attnviz.app.state.choices import CLAUSES_SEED, OPEN
 from attnviz.capture.model import Writing
@@ -620,41 +619,6 @@ def test_cause(page: Page, server: Server) -> None:
     ):
         picture.get_by_role("button", name=button).click()
         shows(*edits)
-    everybody_can_use(page)
-
-
-def test_who_gets_the_book(page: Page, server: Server) -> None:
-    text = "When Lena and Hugo went to the park, Hugo gave a kite to"
-    pair = book.held_out("gift").pair
-    (layer, head), *_ = pair
-    name = head_name(layer, head)
-    lesson(page, server, "who_gets_the_book", unfinished=text, book_head=name)
-    picture = page.locator(".root.arrow")
-    lena, hugo, end = 2, 10, 14  # who is given something, and who gives
-    exchanged = f"decoder {name} {end + 1} {hugo + 1}<>{lena + 1}"
-
-    @eventually
-    def shows(*edits: str) -> None:
-        """Both probabilities, and the word that is written."""
-        expect(page.locator("[data-pending]")).to_have_count(0)
-        found = book.experiment(text, layer, head, edits)
-        expect(picture.locator(".writes.now p")).to_have_text(found.written_now)
-        for word, exact in zip(("Lena", "Hugo"), found.now, strict=True):
-            shown = picture.locator(f'[data-word="{word}"] .is[data-value]').get_attribute("data-value")
-            assert float(shown or "nan") == pytest.approx(exact, abs=1e-5)
-
-    shows()
-    pin = picture.get_by_role("slider").first
-    expect(pin).to_have_attribute("aria-valuetext", re.compile("^Hugo "))
-    for _ in range(hugo - lena):
-        pin.press("ArrowLeft")
-    pin.press("Enter")
-    shows(exchanged)
-    assert_asked(page, exchanged=exchanged)
-    page.get_by_role("button", name=re.compile("^Exchange the weights in")).click()
-    both = [f"decoder {head_name(*each)} {end + 1} {lena + 1}<>{hugo + 1}" for each in pair]
-    shows(*both)
-    assert_asked(page, exchanged=", ".join(both))
     everybody_can_use(page)
 
 

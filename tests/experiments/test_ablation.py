@@ -14,7 +14,6 @@ from attnviz.capture.model import ModelInput, Outcomes
 from attnviz.experiments.ablation import (
     Ablation,
     ablate,
-    ablate_together,
     angles,
     heads_of,
     moved,
@@ -70,15 +69,15 @@ def test_every_head_of_minilm_alone() -> None:
     steps = list(ablate("minilm", ModelInput(TIRED)))
     found = last(steps)
     assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
-    assert found.silenced == tuple((edit,) for edit in heads_of("minilm"))
+    assert found.silenced == heads_of("minilm")
     before = torch.tensor(loading.load("minilm").outcomes(ModelInput(TIRED), [()]).states[0])
     for number in (37, 71):
         states = torch.tensor(
-            loading.load("minilm").outcomes(ModelInput(TIRED), [found.silenced[number]]).states[0]
+            loading.load("minilm").outcomes(ModelInput(TIRED), [[found.silenced[number]]]).states[0]
         )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
         np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
-    assert found.silenced[37] == (Edit("encoder", 3, 1),)
+    assert found.silenced[37] == Edit("encoder", 3, 1)
     assert found.moved.expected is None
     assert found.moved.source is None
 
@@ -91,7 +90,7 @@ def translator_alone() -> Ablation:
 
 def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
     found = translator_alone
-    assert [str(edit) for (edit,) in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
+    assert [str(edit) for edit in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
     assert found.moved.source is not None
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
     assert found.moved.expected is not None
@@ -111,17 +110,6 @@ def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
     expected = kl_div(after.log(), before.expand_as(after), reduction="none").sum(dim=-1)
     np.testing.assert_allclose(found.divergence, expected, atol=1e-5)
     np.testing.assert_allclose(found.variation, (after - before).abs().sum(dim=-1) / 2, atol=1e-5)
-
-
-def test_heads_are_silenced_together_in_their_order(translator_alone: Ablation) -> None:
-    heads = heads_of("translator")
-    orders = [heads[:5], heads[4::-1]]
-    found = last(list(ablate_together("translator", ModelInput(TIRED), orders, at_once=3)))
-    assert [len(edits) for edits in found.silenced] == [1, 2, 3, 4, 5] * 2
-    assert found.silenced[6] == (heads[4], heads[3])
-    np.testing.assert_allclose(found.moved.turned[4], found.moved.turned[9], atol=1e-6)  # the same five
-    alone = translator_alone.moved.turned
-    np.testing.assert_allclose(found.moved.turned[[0, 5]], alone[[0, 4]], atol=1e-6)
 
 
 def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 import attnviz
 from attnviz.analysis.decomposition import around_attention
-from attnviz.analysis.flow import flow, mixed, rollout
 from attnviz.analysis.norms import head_norms, layer_norms, surrounded_norms
 from attnviz.analysis.rank_correlation import rank_correlation
+from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
 from attnviz.capture.attribution import gradients, occlusion
 from attnviz.capture.residual_stream import residual_stream
@@ -66,7 +66,6 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
         beyond_weights.HEAD_NORMS: head_norms(block, 8)[2],
         beyond_weights.LAYER_NORMS: layer_norms(block, 8),
         beyond_weights.ROLLOUT: rollout(stack)[-1, 8],
-        beyond_weights.FLOW: [flow(mixed(stack), 8, source) for source in range(stack.shape[-1])],
         beyond_weights.NORMS_AROUND: surrounded_norms(block, 8, residual, norm),
         beyond_weights.GRADIENT: slopes.words,
         beyond_weights.GRADIENT_INPUT: slopes.words_times,
@@ -167,11 +166,4 @@ def test_a_way_that_a_model_cannot_go_has_a_reason(tmp_path: Path) -> None:
     [*_, last] = steps_of(str(tiny("bloom", tmp_path)), SENTENCE, "decoder", 4)
     assert tuple(last.found.left_out) == ("mean vector", "deleted")
     assert "changes more than who is looked at" in last.found.missing["key masked"]
-    assert last.finished
-
-
-def test_a_long_text_has_no_flow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beyond_weights, "MOST_NODES", 38)
-    [*_, last] = steps_of("translator", ENGLISH, "encoder", 8)
-    assert "Shorten the text to 12 tokens" in last.found.missing[beyond_weights.FLOW]
     assert last.finished

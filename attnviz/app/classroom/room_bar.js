@@ -9,7 +9,7 @@ import styles from "./room_bar.css";
 
 const SOON = 100; // milliseconds
 const REPEAT = 2000; // until a page that the server did not take is asked for again
-const MOST_TRIES = 5;
+const MAX_REPEAT = 10_000;
 const [ASK, END] = ["Ask this page's question", "End it for all?"];
 const OF_A_CLICK = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
@@ -221,7 +221,7 @@ class RoomBar extends View {
     this.ending = setTimeout(() => {
       this.ending = undefined;
       this.draw();
-    }, 4000);
+    }, 10_000);
     return this.draw();
   }
 
@@ -245,7 +245,7 @@ class RoomBar extends View {
     const here = this.data.page === view.path;
     const same = here && inOrder(this.data.query) === inOrder(view.query);
     // What the page cannot have is not asked for again and again.
-    if (same || (here && tries > 1) || tries === MOST_TRIES) {
+    if (same || (here && tries > 1)) {
       goal = null;
       this.uncover(view);
       this.draw();
@@ -257,7 +257,7 @@ class RoomBar extends View {
     // As the Back button does: Streamlit goes there without a reload.
     history.pushState({}, "", address);
     window.dispatchEvent(new PopStateEvent("popstate"));
-    this.later(REPEAT * goal.tries);
+    this.later(Math.min(REPEAT * goal.tries, MAX_REPEAT));
   }
 
   /** @param {number} wait */

@@ -31,6 +31,7 @@ export class Lanes {
     this.size = standing ? { along: height, across: width } : { along: width, across: height };
     this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.lines = [];
+    this.labels = []; // above all lines
   }
 
   /** Lines from a word of the second sentence to what it read in the first: weights as [head][key]. */
@@ -71,7 +72,7 @@ export class Lanes {
   }
 
   draw() {
-    this.picture.replaceChildren(...this.lines);
+    this.picture.replaceChildren(...this.lines, ...this.labels);
   }
 
   /** Calls with each key that some head reads, and the share that every head gives it; the strongest last, on top. */
@@ -125,7 +126,7 @@ export class Lanes {
       const anchor = this.standing ? (outwards > 0 ? "start" : "end") : "middle";
       const text = drawing("text", { x, y, "text-anchor": anchor, "dominant-baseline": "central" });
       text.textContent = percent(most, 0);
-      bundle.append(text);
+      this.labels.push(drawing("g", { class: `share ${style.name}` }, text));
     }
     this.lines.push(bundle);
   }

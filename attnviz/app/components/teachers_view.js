@@ -62,7 +62,8 @@ class TeachersView {
     const unfold = () => this.unfold(!html.hasAttribute("data-menu"));
     this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: unfold });
     this.unfold(false);
-    const moves = [this.menu, move("←", "Back", -1), this.place, move("→", "Next", 1)];
+    this.next = move("→", "Next", 1);
+    const moves = [this.menu, move("←", "Back", -1), this.place, this.next];
     document.body.append(element("nav", { class: "teachers-moves", "aria-label": "Parts of this page" }, ...moves, this.said));
     this.sizes = new ResizeObserver(() => this.soon());
     this.sized = new WeakSet();
@@ -115,6 +116,8 @@ class TeachersView {
     const divided = screens > 1 ? ` (${screen}/${screens})` : "";
     const place = all.length === 1 ? `${screen} of ${screens}` : all.length ? `${this.at + 1} of ${all.length}${divided}` : "";
     if (this.place.textContent !== place) this.place.textContent = place; // which the observer sees
+    const next = all[this.at]?.querySelector(REVEAL) ? "Reveal the answer" : "Next";
+    if (this.next.title !== next) [this.next.title, this.next.ariaLabel] = [next, next];
     if (underWay) [this.at, this.screen] = [wanted, wantedScreen]; // what is not drawn yet may come
     else if (this.pressed) {
       const by = this.pressed;

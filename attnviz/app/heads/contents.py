@@ -48,7 +48,7 @@ TOOLS = (
     Card(
         "beyond_weights",
         "Do the weights tell the story?",
-        "Rollout, flow, norms, gradients, and leaving a word out: what each says of one token, side by side.",
+        "Rollout, norms, gradients, and leaving a word out: what each says of one token, side by side.",
         "Beyond weights",
         ":material/query_stats:",
     ),

@@ -17,7 +17,6 @@ from attnviz.app.learn.computed import scale as scales
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.induction.sections import measured
-from attnviz.app.learn.who_gets_the_book import choices as book
 from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit
@@ -175,18 +174,6 @@ def induction() -> str:
         f"Of the words said again it copies {percent(roles.right)}. Without {joined(silenced)}: "
         f"{percent(measured(tuple(silenced)).right)}; without {joined(others)} instead: "
         f"{percent(measured(tuple(others)).right)}."
-    )
-
-
-def who_gets_the_book() -> str:
-    """What comes when the head that adds most exchanges its weights."""
-    chosen = book.selected(book.OPENING, book.first_head(book.OPENING))
-    now = book.without(chosen, (chosen.exchange,))
-    one, other = chosen.read.choices
-    return (
-        f"In head {chosen.name}: *{now.written_now}* instead of *{now.written}*. *{one}* goes from "
-        f"{percent(now.before[0])} to {percent(now.now[0])}, *{other}* from {percent(now.before[1])} to "
-        f"{percent(now.now[1])}."
     )
 
 

@@ -27,12 +27,11 @@ if TYPE_CHECKING:
     from attnviz.app.learn.scale import compute as scale
     from attnviz.app.learn.translate import compute as translate
     from attnviz.app.learn.weighted_average import compute as weighted_average
-    from attnviz.app.learn.who_gets_the_book import compute as who_gets_the_book
     from attnviz.app.learn.write import compute as write
 
     __all__ = ["block", "cause", "cross_attention", "induction", "long_distances", "many_heads", "masks"]
     __all__ += ["positions", "query_key_value", "scale", "translate"]
-    __all__ += ["weighted_average", "who_gets_the_book", "write"]
+    __all__ += ["weighted_average", "write"]
 else:
 
     def __getattr__(page: str) -> _Module:

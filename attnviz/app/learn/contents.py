@@ -17,7 +17,6 @@ from attnviz.app.state.choices import (
     REPEATED,
     STAGE,
     TEXT,
-    UNFINISHED,
     VIEW,
 )
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
@@ -165,14 +164,6 @@ LESSONS = (
         "Say random words twice, find the heads that copy them by measure, and silence these.",
         "See every head of the storyteller",
         sentence=REPEATED,
-    ),
-    _about_storyteller(
-        "who_gets_the_book",
-        "Who gets the book?",
-        "Who gets the book?",
-        "Two words, one answer: find the heads that add to it, and make them write the other word.",
-        "See every head of the storyteller",
-        sentence=UNFINISHED,
     ),
     _about_storyteller(
         "watch_a_circuit_form",

@@ -1,4 +1,4 @@
-"""For teachers: lessons of 45, 90 and 60 minutes, page by page."""
+"""For teachers: lessons of 45, 90 and 40 minutes, page by page."""
 
 from __future__ import annotations
 
@@ -112,13 +112,6 @@ STORYTELLER = (
         "“It knows these words by heart.” They are random: it looks up what followed the first time.",
     ),
     Step(
-        "who_gets_the_book",
-        20,
-        "Exchange the two weights in the head that adds most. Which word comes?",
-        answers.who_gets_the_book,
-        "“The head understands the story.” It gives weight to a name: another weight, another name.",
-    ),
-    Step(
         "watch_a_circuit_form",
         10,
         "Between which two stored steps does the copying come? What else comes there?",
@@ -130,7 +123,7 @@ STORYTELLER = (
 PLANS = {
     "45 minutes": [step for step in STEPS if step.at_first],
     "90 minutes": STEPS,
-    "60 minutes: the storyteller": STORYTELLER,
+    "40 minutes: the storyteller": STORYTELLER,
 }
 
 

@@ -23,11 +23,11 @@ _AVERAGE, _SCALE, _MANY_HEADS = _on("weighted_average"), _on("scale"), _on("many
 _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on("positions")
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
-_INDUCTION, _BOOK, _FORMING = _on("induction"), _on("who_gets_the_book"), _on("watch_a_circuit_form")
+_INDUCTION, _FORMING = _on("induction"), _on("watch_a_circuit_form")
 _WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS | _POSITIONS
 _READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
-READ_BY_STORYTELLER = _WRITE | _INDUCTION | _BOOK | _FORMING
+READ_BY_STORYTELLER = _WRITE | _INDUCTION | _FORMING
 LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
 _INDEXES = _on("learn", "heads")
@@ -51,7 +51,6 @@ TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
 STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
 PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
-UNFINISHED = Text(name="unfinished", pages=_BOOK)
 ENGLISH = Text(name="english", pages=_TRANSLATED | _LONG | _QUERY_KEY_VALUE, always=True, carried=True)
 TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
 READER = Text(name="reader", pages=_CROSS)
@@ -186,8 +185,6 @@ LIVE_VARIANT = OneOf(name="live_told", pages=_WATCH)
 LIVE_SEED = Number(name="live_seed", pages=_WATCH | _FORMING, least=0, most=9999)
 LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
 WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
-BOOK_HEAD = OneOf(name="book_head", pages=_BOOK)
-EXCHANGED = Text(name="exchanged", pages=_BOOK)
 CLAUSES = Number(name="clauses", pages=_LONG, least=0, default=5)
 CLAUSES_SEED = Number(name="clauses_seed", pages=_LONG, least=0, most=9999, default=0)
 REPEATED = Text(name="said_twice", pages=_INDUCTION)

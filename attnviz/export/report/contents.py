@@ -16,18 +16,15 @@ from attnviz.analysis.display_tokens import (
     DisplayTokens,
     faint_rows,
     left_share,
-    only,
     queries_and_keys,
     shown_weights,
 )
 from attnviz.errors import AttnvizError
-from attnviz.export.report import fixed_point
-from attnviz.export.report.fixed_point import Codes
 from attnviz.trace import Floats, Kind, Token, Trace
 from attnviz.widgets.tokens import shown_tokens
 
-MOST_WEIGHTS = 5_000_000
-"""The most weights that one report holds, over all layers, heads and kinds: a file of some 14 MB."""
+MAX_WEIGHTS = 4_000_000
+"""The limit of weights in one report, over all layers, heads and kinds: a file of some 20 MB."""
 
 Facts = dict[str, Any]
 
@@ -38,7 +35,7 @@ class Contents:
 
     Attributes:
         readings: plain JSON values, one for each trace.
-        numbers: gzip of the weights and what rows are divided by, in the places that the readings name.
+        numbers: gzip of float32: the weights, NaN where masked, and what rows are divided by.
     """
 
     readings: list[Facts]
@@ -77,12 +74,12 @@ def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ"
     """
     blocks = [block for trace in traces for block in trace.blocks]
     sizes = [len(b.query) * len(b.query_tokens) * len(b.key_tokens) for b in blocks]
-    if (count := sum(sizes)) > MOST_WEIGHTS:
+    if (count := sum(sizes)) > MAX_WEIGHTS:
         longest = max(len(b.key_tokens) for b in blocks)
         # The weights grow with the square of the text.
-        enough = int(longest * (MOST_WEIGHTS / count) ** 0.5)
+        enough = int(longest * (MAX_WEIGHTS / count) ** 0.5)
         raise AttnvizError(
-            f"This would be a file of {count:,} weights; a report holds at most {MOST_WEIGHTS:,}. "
+            f"This would be a file of {count:,} weights; a report holds at most {MAX_WEIGHTS:,}. "
             f"Shorten the text from {longest:,} tokens to about {enough:,}, or {instead}."
         )
 
@@ -93,10 +90,10 @@ def named(model: str) -> str:
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
 
-def _add(numbers: bytearray, more: bytes) -> int:
-    """Put bytes at the end; return where they start."""
-    start = len(numbers)
-    numbers += more
+def _add(numbers: bytearray, more: Floats) -> int:
+    """Append an array as float32; return the index of its first number."""
+    start = len(numbers) // 4
+    numbers += more.astype("<f4").tobytes()
     return start
 
 
@@ -141,48 +138,29 @@ def _kind(trace: Trace, kind: Kind, numbers: bytearray) -> Facts:
     blocks = trace.of_kind(kind)
     stack = np.stack([block.weights for block in blocks])
     shown = ways(trace, kind)
-    weights = {name: shown_weights(stack, *way) for name, way in shown.items()}
     left = {name: None if name == "plain" else left_share(stack, *way) for name, way in shown.items()}
-    codes = np.stack([fixed_point.codes(block.weights, block.mask) for block in blocks])
+    masked = np.stack([np.where(block.mask, block.weights, np.nan) for block in blocks])
     return {
         "kind": kind,
         "layers": [block.layer + 1 for block in blocks],
         "heads": stack.shape[1],
         "size": stack.shape[2:],
-        "weights": _add(numbers, fixed_point.planes(codes)),
+        "weights": _add(numbers, masked),
         "ways": {
             name: {
                 "queries": shown_tokens(way[0].groups),
                 "keys": shown_tokens(way[-1].groups),
                 "rows": way[0].visible,
                 "columns": way[-1].visible,
-                "rescaled": None
-                if (rest := left[name]) is None
-                else _rescaled(only(codes, way[0].visible, way[-1].visible), rest, weights[name], numbers),
-                "facts": [f"on average {fact}" for fact in describe(weights[name], *way, left=rest)],
+                "left": None if (rest := left[name]) is None else _add(numbers, rest),
+                "facts": [
+                    f"on average {fact}" for fact in describe(shown_weights(stack, *way), *way, left=rest)
+                ],
                 "explanation": f"{_explanation(way)}{faint_rows(way[-1].hidden)}",
                 "hidden": way[-1].hidden,
             }
             for name, way in shown.items()
         },
-    }
-
-
-def _rescaled(codes: Codes, left: Floats, weights: Floats, numbers: bytearray) -> Facts:
-    """What the browser divides each row by, and codes of their own for the rows where that is not enough.
-
-    Args:
-        codes: [layer, head, shown query, shown key], of the model's weights.
-        left: [layer, head, shown query], how much of each row is left.
-        weights: [layer, head, shown query, shown key], what must be printed.
-    """
-    lost = fixed_point.lost(codes, left, weights)
-    own = fixed_point.codes(weights[lost], codes[lost] != fixed_point.MASKED)
-    return {
-        "left": _add(numbers, left.astype("<f4").tobytes()),
-        "lost": _add(numbers, np.flatnonzero(lost).astype("<u4").tobytes()),
-        "count": len(own),
-        "own": _add(numbers, fixed_point.planes(own)),
     }
 
 

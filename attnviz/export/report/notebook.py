@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 
 from attnviz.atomic_file import atomic_file
 from attnviz.errors import AttnvizError
-from attnviz.export.report.contents import MOST_WEIGHTS, check_size, contents, kinds_of, named
+from attnviz.export.report.contents import MAX_WEIGHTS, check_size, contents, kinds_of, named
 from attnviz.export.report.drawing import Drawing
 from attnviz.export.report.page import InitialView, Part, Theme, kind_opened, page
 from attnviz.export.report.page import View as Style
@@ -217,7 +217,7 @@ def show(
     # A notebook keeps each of its figures: lines and a matrix need one layer's heads only.
     opened = trace.block(kind, layer)
     if view in (None, "atlas"):
-        most = isqrt(MOST_WEIGHTS // len(opened.query))
+        most = isqrt(MAX_WEIGHTS // len(opened.query))
         check_size([trace], f'show one layer, of up to {most:,} tokens: view="lines" or view="matrix"')
         shown = contents([trace])
     else:

@@ -15,7 +15,6 @@ from typing import Literal
 from attnviz.analysis.display_tokens import LEAST_LEFT
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of
-from attnviz.export.report.fixed_point import MASKED, ONE
 from attnviz.text import plural
 from attnviz.trace import Kind, Trace
 from attnviz.widgets import code
@@ -135,8 +134,6 @@ def page(
     facts = {
         "readings": held.readings,
         "polls": [asdict(poll) for poll in polls],
-        "one": ONE,
-        "masked": MASKED,
         "least_left": LEAST_LEFT,
         "show": list(show),
         "theme": theme,

@@ -13,10 +13,9 @@ const FRAMED = window.parent !== window; // as in a notebook: without a footer, 
 const STRONG = 0.2; // shares from here on stand out in a table
 
 /**
- * What page.py and contents.py give the page. Places in `numbers` are counted in bytes.
- * @typedef {{ left: number, lost: number, count: number, own: number }} Rescaled
+ * What page.py and contents.py give the page. `weights` and `left` are indices of the page's numbers.
  * @typedef {{
- *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], rescaled: Rescaled | null,
+ *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string
  * }} Way how the tokens are shown: all, or without the special ones
  * @typedef {"encoder" | "decoder" | "cross"} KindName
@@ -36,7 +35,7 @@ const STRONG = 0.2; // shares from here on stand out in a table
  *   question: string, options: string[], right: number | null, before: number[] | null, counts: number[]
  * }} Poll options are counted from 0
  * @typedef {{
- *   readings: Reading[], polls: Poll[], one: number, masked: number, least_left: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   readings: Reading[], polls: Poll[], least_left: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
@@ -55,71 +54,46 @@ function tableOfPoll({ question, options, right, before, counts }) {
   return element("section", { class: "poll" }, element("h2", { text: `Asked in class: ${question}` }), votes);
 }
 
-/** The bytes in a base64 text that gzip made smaller. */
+/** The numbers in a base64 text of gzipped float32. */
 async function unpacked(text) {
   const letters = atob(text);
   const bytes = new Uint8Array(letters.length);
   for (let at = 0; at < letters.length; at++) bytes[at] = letters.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  return new Float32Array(await new Response(stream).arrayBuffer());
 }
 
 /** The weights of one kind of attention in one of the ways that its tokens are shown. */
 class Weights {
   /**
-   * @param {Uint8Array<ArrayBuffer>} bytes of all weights: planes of lowest, middle and highest bytes; of a way that
-   *   rescales, also what is left of each row, as float32, and the rows whose own codes stand in planes behind, as
-   *   uint32
+   * @param {Float32Array} numbers all weights, and of a way that rescales, what is left of each row
    * @param {Kind} kind
    * @param {Way} way
-   * @param {{ one: number, masked: number, least_left: number }} facts the codes of the weight 1 and of a masked cell,
-   *   and of how much of a row more must be left than hardly anything
+   * @param {{ least_left: number }} facts the part of a row below which it is drawn faint
    */
-  constructor(bytes, kind, way, { one, masked, least_left }) {
-    this.bytes = bytes;
+  constructor(numbers, kind, way, { least_left }) {
+    this.numbers = numbers;
     this.kind = kind;
     this.way = way;
-    this.one = one;
-    this.masked = masked;
     this.leastLeft = least_left;
-    const { rows, columns, rescaled } = way;
-    this.count = kind.layers.length * kind.heads * kind.size[0] * kind.size[1];
+    const { rows, columns, left } = way;
     this.cells = rows.length * columns.length;
-    if (rescaled === null) return;
-    // A copy: numbers of four bytes need an aligned start.
-    const copy = (from, count) => bytes.slice(from, from + 4 * count).buffer;
-    this.left = new Float32Array(copy(rescaled.left, kind.layers.length * kind.heads * rows.length));
-    this.own = new Map([...new Uint32Array(copy(rescaled.lost, rescaled.count))].map((row, at) => [row, at]));
+    if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
   }
 
   /** Calls back with each weight of `count` pictures from `first`, as layers and heads follow; NaN if masked. */
   each(first, count, tell) {
-    const { kind, way, left, own } = this;
-    const { rows, columns, rescaled } = way;
+    const { kind, left, numbers } = this;
+    const { rows, columns } = this.way;
     const [queries, keys] = kind.size;
     let to = 0;
     for (let picture = first; picture < first + count; picture++) {
       rows.forEach((row, i) => {
-        const place = picture * rows.length + i;
-        const lost = own?.get(place);
-        if (lost !== undefined) {
-          const begin = lost * columns.length;
-          columns.forEach((_, j) => tell(to++, this.weight(rescaled.own, rescaled.count * columns.length, begin + j)));
-          return;
-        }
-        const begin = (picture * queries + row) * keys;
-        const divisor = left?.[place] || 1; // a row of which nothing is left stays 0
-        for (const column of columns) tell(to++, this.weight(kind.weights, this.count, begin + column) / divisor);
+        const begin = kind.weights + (picture * queries + row) * keys;
+        const divisor = left?.[picture * rows.length + i] || 1; // a row of which nothing is left stays 0
+        for (const column of columns) tell(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
-  }
-
-  /** The weight at a place in the planes that start at `low`, each of `length` bytes. */
-  weight(low, length, at) {
-    const { bytes, one, masked } = this;
-    const place = low + at;
-    const code = bytes[place] | (bytes[place + length] << 8) | (bytes[place + 2 * length] << 16);
-    return code === masked ? NaN : code / one;
   }
 
   get shape() {
@@ -222,11 +196,11 @@ class Report {
 
   /**
    * @param {Facts} facts
-   * @param {Uint8Array<ArrayBuffer>} bytes
+   * @param {Float32Array} numbers
    */
-  constructor(facts, bytes) {
+  constructor(facts, numbers) {
     this.facts = facts;
-    this.bytes = bytes;
+    this.values = numbers;
     this.state = facts.open;
     this.build();
     this.follow();
@@ -313,12 +287,11 @@ class Report {
   }
 
   explained() {
-    const within = `${(100 / this.facts.one).toFixed(6)} %`;
     const texts = [
       "Each token shares out its attention among those it may look at: a line, or a cell, is a share.",
       this.facts.readings.every((each) => each.given)
-        ? `The weights are as attnviz was given them. The file holds each to within ${within}.`
-        : `The weights are the model’s own. The file holds each to within ${within}, which changes no digit shown.`,
+        ? "The weights are as attnviz was given them, in float32."
+        : "The weights are the model’s own, in float32.",
       "Made with attnviz.",
     ];
     return texts.map((text) => element("p", { text }));
@@ -467,7 +440,7 @@ class Report {
   published(name, make) {
     const place = `${this.state.text} ${this.state.kind} ${this.wayName}`;
     const id = `${place} ${name}`;
-    if (!allData().has(id)) allData().set(id, make(new Weights(this.bytes, this.kind, this.way, this.facts)));
+    if (!allData().has(id)) allData().set(id, make(new Weights(this.values, this.kind, this.way, this.facts)));
     return id;
   }
 
@@ -637,9 +610,9 @@ async function start() {
   }
   const facts = JSON.parse(document.getElementById("facts").textContent);
   colour(facts.theme);
-  const bytes = await unpacked(document.getElementById("numbers").textContent);
+  const numbers = await unpacked(document.getElementById("numbers").textContent);
   colour(facts.theme); // it may have changed meanwhile, and only from here on is that heard
-  new Report(facts, bytes);
+  new Report(facts, numbers);
   document.documentElement.dataset.drawn = String(performance.now());
 }
 

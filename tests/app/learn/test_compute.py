@@ -17,8 +17,6 @@ from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import compute as scale
 from attnviz.app.learn.weighted_average import compute as weighted_average
-from attnviz.app.learn.who_gets_the_book import compute as book
-from attnviz.app.learn.who_gets_the_book.choices import OPENING as BOOK
 from attnviz.app.learn.write import compute as write
 
 TEXT = "The dog was tired as it was old."
@@ -50,9 +48,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),
     "effects": lambda: cause.effects(TRANSLATOR, TEXT),
     "written in three ways": lambda: write.read((1, 5, 6, 7)),
-    "who gets the book": lambda: book.experiment(BOOK, 1, 1),
-    "its parts": lambda: book.direct(BOOK),
-    "its heads in many texts": lambda: book.held_out("pronoun"),
     "said twice": lambda: induction.repeated(("lamp", "key", "map")),
     "copied": induction.measured,
     "said twice to BERT": lambda: induction.in_model("minilm"),

@@ -21,7 +21,6 @@ from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.lesson import source_of
-from attnviz.app.learn.who_gets_the_book import choices as who_gets_the_book
 from attnviz.app.learn.write import sections as write
 from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
@@ -48,7 +47,6 @@ GUESSES = {
     "watch_it_learn": ("350", "After 350 of its 4,000 steps the pronoun is right in"),
     "long_distances": ("other words of the sentence", "right translations from 84 % to 0 %"),
     "write": ("red", "these are the likeliest: `red` **9"),
-    "who_gets_the_book": ("John", "`Mary` goes from 99.6 % to 5.2 %, `John` from 0.1 % to 55.9 %"),
     "watch_a_circuit_form": ("50", "After 625 steps it copies 43 % of them, after 675 steps 87 %."),
     "induction": ("at the word that followed it there", "which followed `drums` the first time"),
 }
@@ -57,7 +55,6 @@ OPENINGS = {
     "text": OPENING.text,
     "english": english.OPENING,
     "probe": english.OPENING,
-    "unfinished": who_gets_the_book.OPENING,
     "prompt": next(iter(write.EXAMPLES.values())),
     "said_twice": induction.OPENING,
 }
@@ -156,8 +153,6 @@ def assert_only_text(app: AppTest) -> None:
     [
         ("cross_attention", "reader", " ", "nothing here"),
         ("write", "prompt", " ", "nothing here"),
-        ("who_gets_the_book", "unfinished", "Mary gave the <b>zebra</b> to", "zebra"),
-        ("who_gets_the_book", "unfinished", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
         ("induction", "said_twice", "The <b>zebra</b> sat.", "zebra"),

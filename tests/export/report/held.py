@@ -7,13 +7,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from attnviz.export.report.fixed_point import MASKED, ONE
-from attnviz.trace import Kind
-
-Bytes = NDArray[np.uint8]
-Shares = NDArray[np.float64]
+from attnviz.trace import Floats, Kind
 
 
 class Elements(HTMLParser):
@@ -52,33 +47,22 @@ def facts_of(page: str) -> dict[str, Any]:
     return found
 
 
-def numbers_of(page: str) -> bytes:
+def numbers_of(page: str) -> Floats:
     [packed] = [text for attributes, text in Elements(page).of("script") if attributes.get("id") == "numbers"]
-    return gzip.decompress(base64.b64decode(packed))
+    return np.frombuffer(gzip.decompress(base64.b64decode(packed)), "<f4")
 
 
-def weights_in(page: str, kind: Kind, way: str) -> Shares:
+def weights_in(page: str, kind: Kind, way: str) -> Floats:
     """What the browser computes from a page, [layer, head, shown query, shown key]; NaN where masked."""
-    data = np.frombuffer(numbers_of(page), np.uint8)
+    numbers = numbers_of(page)
     [reading] = facts_of(page)["readings"]
     [held] = [one for one in reading["kinds"] if one["kind"] == kind]
     shape = (len(held["layers"]), held["heads"], *held["size"])
-    shares = _decoded(data[held["weights"] :], shape)
-    told = held["ways"][way]
-    shares = shares[:, :, told["rows"]][..., told["columns"]]
-    if (rescaled := told["rescaled"]) is None:
-        return shares
-    rows = int(np.prod(shares.shape[:-1]))
-    left = data[rescaled["left"] :][: 4 * rows].copy().view("<f4").astype(np.float64)
-    lost = data[rescaled["lost"] :][: 4 * rescaled["count"]].copy().view("<u4")
-    shown = (shares.reshape(rows, -1) / np.where(left > 0, left, 1)[:, None]).reshape(rows, -1)
-    shown[lost] = _decoded(data[rescaled["own"] :], (len(lost), shares.shape[-1]))
-    return shown.reshape(shares.shape)
-
-
-def _decoded(data: Bytes, shape: tuple[int, ...]) -> Shares:
-    """Weights from their planes; NaN where masked."""
-    count = int(np.prod(shape))
-    low, middle, high = data[: 3 * count].reshape(3, count).astype(np.int64)
-    coded = (low + (middle << 8) + (high << 16)).reshape(shape)
-    return np.where(coded == MASKED, np.nan, coded / ONE)
+    weights = numbers[held["weights"] :][: np.prod(shape)].reshape(shape)
+    of_way = held["ways"][way]
+    weights = weights[:, :, of_way["rows"]][..., of_way["columns"]]
+    if of_way["left"] is None:
+        return weights
+    left = numbers[of_way["left"] :][: weights[..., 0].size].reshape(weights.shape[:-1])
+    shown: Floats = np.divide(weights, np.where(left > 0, left, 1)[..., None], dtype=np.float32)
+    return shown

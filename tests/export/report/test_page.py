@@ -14,7 +14,6 @@ import pytest
 from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.export.report import contents as module
-from attnviz.export.report.fixed_point import PRINTED, printed
 from attnviz.export.report.notebook import VIEWS, Figure, show
 from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
@@ -89,7 +88,7 @@ def test_the_same_trace_gives_the_same_page() -> None:
 
 
 @pytest.mark.parametrize("sink", [0, 10])
-@pytest.mark.parametrize(("size", "most"), [(16, 1_000_000), (128, 4_000_000)])
+@pytest.mark.parametrize(("size", "most"), [(16, 1_000_000), (128, 7_000_000)])
 def test_a_page_of_72_heads_is_small(size: int, most: int, sink: float) -> None:
     trace = encoder(" ".join(f"word{n}" for n in range(size - 2)), layers=6, heads=12, sink=sink)
     assert len(report(trace).encode()) <= most
@@ -97,7 +96,7 @@ def test_a_page_of_72_heads_is_small(size: int, most: int, sink: float) -> None:
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_number_in_a_page_prints_as_the_trace_s(kind: Kind, hide: bool) -> None:
+def test_every_number_in_a_page_is_the_trace_s(kind: Kind, hide: bool) -> None:
     trace = translator()
     first = trace.of_kind(kind)[0]
     texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
@@ -108,14 +107,11 @@ def test_every_number_in_a_page_prints_as_the_trace_s(kind: Kind, hide: bool) ->
     allowed = first.mask[np.ix_(*(side.visible for side in shown))]
     assert np.isnan(found[..., ~allowed]).all()
     assert found[..., allowed].size > 0
-    for parts in PRINTED:
-        np.testing.assert_array_equal(
-            printed(found[..., allowed], parts), printed(expected[..., allowed], parts)
-        )
+    np.testing.assert_array_equal(found[..., allowed], expected[..., allowed])
 
 
 @pytest.mark.parametrize("words", [19, 61])
-def test_every_number_of_rows_of_which_little_is_left_prints_as_the_trace_s(words: int) -> None:
+def test_every_number_of_rows_of_which_little_is_left_is_the_trace_s(words: int) -> None:
     trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
     shown = DisplayTokens(trace.blocks[0].query_tokens, trace.text, hide_special=True)
     left = left_share(trace.stack("encoder"), shown)
@@ -123,12 +119,7 @@ def test_every_number_of_rows_of_which_little_is_left_prints_as_the_trace_s(word
     assert left.min() == 0  # float32 has no smaller number
     assert ((left > 1e-8) & (left < 1e-4)).any()
     expected = shown_weights(trace.stack("encoder"), shown)
-    page = report(trace)
-    found = weights_in(page, "encoder", "hidden")
-    for parts in PRINTED:
-        np.testing.assert_array_equal(printed(found, parts), printed(expected, parts))
-    rescaled = facts_of(page)["readings"][0]["kinds"][0]["ways"]["hidden"]["rescaled"]
-    assert 0 < rescaled["count"] < left.size
+    np.testing.assert_array_equal(weights_in(report(trace), "encoder", "hidden"), expected)
 
 
 def test_a_picture_s_patches_are_told() -> None:
@@ -209,7 +200,7 @@ def test_nothing_makes_no_page() -> None:
 def test_a_text_too_long_for_a_page_is_refused_with_a_length_that_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_WEIGHTS", 100)
+    monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     with pytest.raises(AttnvizError, match=r"294 weights.*from 7 tokens to about 4") as error:
         report(encoder())
     assert "about 4" in str(error.value)

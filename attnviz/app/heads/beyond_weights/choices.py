@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.rank_correlation import SELDOM, Chance
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
 from attnviz.app.state.choices import ITSELF, SPECIAL
-from attnviz.capture.model import WAYS, ModelInput, Way
+from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import MeasuredToken
-from attnviz.text import decimal, joined, percent
+from attnviz.text import decimal
 from attnviz.trace import Kind, Mask
 
 
@@ -81,31 +79,7 @@ def choose() -> TokenSelection:
     return TokenSelection(entry, kind, layer, head, given, groups, groups, place, special, itself)
 
 
-def under(ways: Sequence[Way]) -> str:
-    """In which ways tokens could be left out: "under all four ways"; fewer are named."""
-    if len(ways) == len(WAYS):
-        return "under all four ways"
-    if len(ways) == 1:
-        return f"under the one way that there is here ({ways[0]})"
-    return f"under the {('two', 'three')[len(ways) - 2]} ways that there are here ({joined(ways)})"
-
-
 def span(lowest: float, highest: float) -> str:
     """From the lowest to the highest ρ: "−0.12 to 0.45"; of one alone, "0.45"."""
     ends = dict.fromkeys((decimal(lowest), decimal(highest)))
     return " to ".join(ends)
-
-
-def in_words(chance: Chance, count: int, compared: int, things: str) -> str:
-    """How far two orders of so many tokens agree by chance, as Markdown.
-
-    Args:
-        compared: how many orders are compared with that of the yardstick.
-        things: what they are of: "measures".
-    """
-    return (
-        f"Two orders of {count} tokens that know nothing of each other reach {chance.told}, or its "
-        f"negative, in at most 1 of {int(1 / chance.frequency)} cases. As {compared} {things} have "
-        f"{compared} chances, so much is asked of each: then chance alone brings any of them there in at "
-        f"most {percent(SELDOM)} of cases (Bonferroni)."
-    )

@@ -10,7 +10,6 @@ from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import MEASURE
 from attnviz.capture.model import WAYS
 from attnviz.experiments.beyond_weights import (
-    FLOW,
     GRADIENT,
     GRADIENT_ATTENTION,
     GRADIENT_INPUT,
@@ -112,16 +111,6 @@ EXPLAINED = {
         (r"R_l=\tilde A_l\,R_{l-1}", r"\tilde A_l=\tfrac12\left(\bar A_l+I\right)"),
         "It averages heads, takes the residual connection for exactly one half, and knows no values and no "
         "feed-forward network. With more layers, what has arrived at different tokens can become more alike.",
-        "Abnar & Zuidema 2020",
-    ),
-    FLOW: MeasureText(
-        "The weights as pipes of that width, through all layers: how much can flow from the chosen token "
-        "back to one input word, if everything makes way for it?",
-        (
-            r"\max\text{flow}\left(i\text{ on top}\to j\text{ below}\right)",
-            r"\text{with capacities }\tilde A_l=\tfrac12\left(\bar A_l+I\right)",
-        ),
-        "Each word is asked alone, so the flows need not add up to 1.",
         "Abnar & Zuidema 2020",
     ),
     GRADIENT_ATTENTION: MeasureText(

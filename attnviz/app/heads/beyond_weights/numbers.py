@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isnan
 
 import streamlit as st
@@ -19,8 +19,6 @@ from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import HEAD_WEIGHTS, OCCLUSION, MeasuredToken
 
 _THREE_DIGITS = "%.3g"
-_POWERS = 1e-6  # a smaller number is written with a power of ten, by JavaScript
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw(chosen: TokenSelection) -> None:
@@ -39,7 +37,7 @@ def draw(chosen: TokenSelection) -> None:
             name: st.column_config.NumberColumn(format=_THREE_DIGITS) for name in table if name != "token"
         },
     )
-    st.caption(_told(table))
+    st.caption("Another measure is chosen above. The file has all of them.")
     save_file(
         "CSV",
         lambda: csv_of(chosen, latest.found),
@@ -51,20 +49,6 @@ def draw(chosen: TokenSelection) -> None:
 def _beside(measure: str) -> tuple[str, ...]:
     """Leaving words out, and the measure that is explained: more columns would be cut off."""
     return (OCCLUSION, HEAD_WEIGHTS if measure == OCCLUSION else measure)
-
-
-def _told(table: Mapping[str, list[str] | list[float]]) -> str:
-    """What the columns are, and how numbers of next to nothing are written."""
-    told = (
-        "Leaving it out has a column for each way. Choose another measure to see its numbers here. All of "
-        "them are in the file."
-    )
-    numbers = [value for name, column in table.items() if name != "token" for value in column]
-    small = min((float(value) for value in numbers if 0 < float(value) < _POWERS), default=None)
-    if small is None:
-        return told
-    digits, power = f"{small:.2e}".split("e")
-    return f"{told} {small:.3g} is {digits} × 10{str(int(power)).translate(_RAISED)}."
 
 
 def columns(

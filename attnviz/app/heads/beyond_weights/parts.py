@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
@@ -16,7 +15,7 @@ from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
-from attnviz.text import decimal, head_name
+from attnviz.text import decimal
 from attnviz.trace import Kind
 
 _OF = "of the output"
@@ -55,7 +54,7 @@ def draw(chosen: TokenSelection) -> None:
     except AttnvizError as error:
         st.info(markdown.plain(str(error)), icon=":material/block:")
         return
-    st.markdown(_in_words(chosen, found))
+    st.markdown(_sums(found))
     left, right = st.columns(2, gap="large")
     with left:
         keys = {chosen.kind: chosen.queries}
@@ -72,30 +71,19 @@ def draw(chosen: TokenSelection) -> None:
     cited_markdown(f":small[{_how_exact(found)}]")
 
 
-def _in_words(chosen: TokenSelection, found: Shares) -> str:
-    parts, heads = found.parts, found.parts.attention[chosen.kind]
-    layer, head, key = np.unravel_index(int(np.abs(heads).argmax()), heads.shape)
-    networks = len(parts.feed_forward)
-    add = f"of what {networks} feed-forward networks add, " if networks else ""
-    have = f"all feed-forward networks **{decimal(parts.feed_forward.sum())}**, " if networks else ""
-    return (
-        f"The output of {chosen.token} is a sum: of its embedding, of what {heads[..., 0].size} heads "
-        f"take from the tokens that they see, {add}and "
-        "of biases. A part’s **share** is how far it goes in the direction of the whole, and all shares "
-        f"together are 1. All heads have **{decimal(heads.sum())}**, {have}"
-        f"the embedding **{decimal(parts.embeddings)}**, the biases "
-        f"**{decimal(parts.biases)}**. The largest share, up or down, of what one head takes from one "
-        f"token is {decimal(heads[layer, head, key], 3)}: head {head_name(int(layer), int(head))}, "
-        f"from {chosen.called(int(key))}."
-    )
+def _sums(found: Shares) -> str:
+    """The shares of all heads, of all feed-forward networks, of the embedding and of the biases."""
+    parts, heads = found.parts, sum(each.sum() for each in found.parts.attention.values())
+    sums = {"heads": heads, "feed-forward networks": parts.feed_forward.sum()}
+    sums |= {"embedding": parts.embeddings, "biases": parts.biases}
+    listed = ", ".join(f"{name} **{decimal(float(share))}**" for name, share in sums.items())
+    return f"Share of the output: {listed}"
 
 
 def _how_exact(found: Shares) -> str:
     return (
-        f"All parts, added, are the model’s own output: none of its {found.d_model} numbers is off by more "
-        f"than {np.ceil(1e7 * found.residual) / 1e7:.7f}. Every norm is taken as it was, its divisor kept: "
-        "so each part goes through all later norms alone (Elhage et al. 2021; Kobayashi et al. 2021). A "
-        "share tells how much of the output a part makes up itself, not what would happen without it: what "
-        "later layers read of it is in their own parts. And from layer 2 on, what a head takes from a token "
-        "can come from other words."
+        "A share is the part’s component along the output, divided by the output’s length. All shares sum to "
+        f"1; the largest error of the {found.d_model} numbers is {found.residual:.1e}. Each norm keeps the "
+        "divisor of the whole forward pass (Elhage et al. 2021; Kobayashi et al. 2021). A share is not the "
+        "effect of removing the part: later layers read it too."
     )

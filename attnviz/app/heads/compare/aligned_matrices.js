@@ -1,6 +1,6 @@
 /* aligned matrices: first, second and difference on one grid of words. */
 
-import { element } from "../../../widgets/dom.js";
+import { byFinger, element } from "../../../widgets/dom.js";
 import { drawLegend, drawMatrix, LEGEND, matrixLayout, Panel } from "../../../widgets/matrix.js";
 import { written } from "../../../widgets/numbers.js";
 import { SCALE, Theme, valueAt } from "../../../widgets/palette.js";
@@ -216,7 +216,7 @@ class AlignedMatrices extends View {
   tell() {
     const at = this.at ?? this.kept;
     if (!at) {
-      this.words.textContent = HINTS[matchMedia("(hover: none)").matches ? "finger" : "mouse"];
+      this.words.textContent = HINTS[byFinger() ? "finger" : "mouse"];
       return;
     }
     const [first, second, change] = this.numbers(at);

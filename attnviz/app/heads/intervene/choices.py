@@ -12,8 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import controls, markdown, traces
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import mending
-from attnviz.app.heads.intervene.mending import MOST_EDITS, exceptions, replaces, without_effect
+from attnviz.app.heads.intervene.redundant import exceptions, replaces, without_effect
 from attnviz.app.state.choices import EDITS, POINTS_AT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
@@ -23,7 +22,8 @@ from attnviz.models.families import ONLY_SILENCED
 from attnviz.text import head_name
 from attnviz.trace import Kind
 
-_MOST_TOLD = 8
+MAX_EDITS = 200
+_MAX_LISTED = 8
 _NOUNS = ("dog", "road")
 
 _HELP = (
@@ -57,7 +57,6 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
     traces.need_vectors(traces.trace(entry.name, given))
-    mending.follow_words(entry, given)
     buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, telling = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
@@ -181,16 +180,15 @@ def _edits(
 
 def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Say what the changes do; return those that can be made and do something."""
-    mending.drop_the_links(made)
     found: dict[str, Edit] = {}
-    problems = mending.notice(made)
-    for written in made[:MOST_EDITS]:
+    problems = []
+    for written in made[:MAX_EDITS]:
         try:
             found[written] = _fitting(written.strip(), entry, given)
         except InvalidEdit as error:
             problems.append(str(error))
-    if len(made) > MOST_EDITS:
-        problems.append(f"There are {len(made):,} changes; the first {MOST_EDITS} are made.")
+    if len(made) > MAX_EDITS:
+        problems.append(f"There are {len(made):,} changes; the first {MAX_EDITS} are made.")
     edits = tuple(dict.fromkeys(found.values()))
     idle = without_effect(edits)
     effective = tuple(edit for edit in edits if edit not in idle)
@@ -200,20 +198,18 @@ def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, .
         st.markdown(" ".join(_sentence(some) for some in (told, void) if some))
     if problems:
         told = list(dict.fromkeys(problems))
-        more = [f"And {len(told) - _MOST_TOLD} more."] if len(told) > _MOST_TOLD else []
-        listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MOST_TOLD], *more])
-        st.warning(f"Not all changes are as they were asked for.  \n{listed}", icon=":material/link_off:")
+        more = [f"And {len(told) - _MAX_LISTED} more."] if len(told) > _MAX_LISTED else []
+        listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MAX_LISTED], *more])
+        st.warning(f"Some changes are invalid and were not made.  \n{listed}", icon=":material/link_off:")
     if set(made) - set(found):
-        st.button(
-            "Take away what does not fit", on_click=EDITS.set, args=(list(found),), icon=":material/mop:"
-        )
+        st.button("Remove invalid changes", on_click=EDITS.set, args=(list(found),), icon=":material/mop:")
     return effective
 
 
 def _sentence(told: Sequence[str]) -> str:
     """The first of what there is to tell, as one sentence."""
-    more = [f"and {len(told) - _MOST_TOLD} more"] if len(told) > _MOST_TOLD else []
-    joined = "; ".join([*told[:_MOST_TOLD], *more])
+    more = [f"and {len(told) - _MAX_LISTED} more"] if len(told) > _MAX_LISTED else []
+    joined = "; ".join([*told[:_MAX_LISTED], *more])
     return f"{joined[0].upper()}{joined[1:]}."
 
 

@@ -10,19 +10,12 @@ from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.server.cache import cached, named
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.errors import ModelNotSupported
 from attnviz.experiments import engine
-from attnviz.experiments.ablation import OutcomeDistances, WordOcclusion, moved
-from attnviz.experiments.ablation import words_left_out as left_out
+from attnviz.experiments.ablation import OutcomeDistances, moved
 from attnviz.interventions.edit import Edit
 from attnviz.trace import Floats, Kind
 
 _MOST_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
-
-# What is left out while the page waits: each token once, and all of them are read each time. That is about a
-# second's work on one core; of a model larger than the bundled BERT, fewer tokens are.
-_MOST_LEFT_OUT = 64
-_MOST_PRODUCTS = 1e11  # tokens² × parameters
 
 
 @dataclass(frozen=True)
@@ -56,20 +49,6 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
         AttnvizError: the model cannot be changed like that.
     """
     return _effect(chosen.entry.name, chosen.given, chosen.written, place)
-
-
-def words_left_out(chosen: Intervention) -> WordOcclusion | None:
-    """How far the token's output turns without each of the words.
-
-    None where that would take long, where the model cannot be asked so, and of the text that an
-    encoder–decoder writes.
-    """
-    kind = "encoder" if chosen.entry.layers else "decoder"
-    tokens = len(chosen.queries)
-    products = tokens**2 * (chosen.entry.parameters or 0)
-    if chosen.kind != kind or tokens > _MOST_LEFT_OUT or products > _MOST_PRODUCTS:
-        return None
-    return _left_out(chosen.entry.name, chosen.given.text, chosen.query)
 
 
 def weights(chosen: Intervention) -> Floats | None:
@@ -112,14 +91,6 @@ def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | No
             )
         ]
     return Effect(moved(before, after), tuple(likely))
-
-
-@_running
-def _left_out(model: str, text: str, place: int) -> WordOcclusion | None:
-    try:
-        return left_out(model, text, place)
-    except ModelNotSupported:
-        return None
 
 
 @_running

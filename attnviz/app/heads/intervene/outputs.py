@@ -8,14 +8,12 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.app import markdown
 from attnviz.app.components.token_bars import Bar, token_bars
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene import computed, ranking
+from attnviz.app.heads.intervene import ranking
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.written import angle, average, cosine
-from attnviz.app.markdown import token
 from attnviz.experiments.ablation import Numbers, angles
 from attnviz.text import head_name
 from attnviz.trace import Kind
@@ -23,7 +21,6 @@ from attnviz.trace import Kind
 _TITLE = "how far each token’s output turns"
 _MEANING = "0° would be no change, 90° that nothing of it is left"
 _MOST_BARS = 48  # of a long text, the tokens that turn most
-_ROUNDING = 1e-6  # 1 − cosine of an output that no other word reaches is not quite 0
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:
@@ -35,7 +32,7 @@ def in_short(chosen: Intervention, found: Effect) -> str:
 
 def tell(chosen: Intervention, found: Effect, place: int | None) -> None:
     """Say it, beside what else turns that output."""
-    compared = _compared(chosen, place) if _of_token(chosen, found) else ""
+    compared = _median_head(chosen, place) if _of_token(chosen, found) else ""
     st.markdown(f"{in_short(chosen, found)} {compared}")
 
 
@@ -55,7 +52,7 @@ def every_token(chosen: Intervention, found: Effect) -> None:
         marked = chosen.query if _looks(chosen, at) else None
         with column:
             _bars(f"moved {at}", name, groups, moved, marked, longest)
-            st.markdown(_in_words(name, groups, moved, marked))
+            st.markdown(_mean(groups, moved))
 
 
 def _cause(chosen: Intervention) -> str:
@@ -97,23 +94,10 @@ def _looks(chosen: Intervention, at: int) -> bool:
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 
 
-def _in_words(name: str, groups: Sequence[DisplayToken], moved: Numbers, marked: int | None) -> str:
-    """The most and the mean of one text, in Markdown."""
-    where = f"In {name}, " if name else ""
-    if not moved.any():
-        return f"{where}{'no' if where else 'No'} output turns."
-    most = int(moved.argmax())
+def _mean(groups: Sequence[DisplayToken], moved: Numbers) -> str:
     plain = [at for at, group in enumerate(groups) if not group.special]
-    mean = float(average(moved[plain or slice(None)]))
-    among = "all tokens but the special ones" if plain and len(plain) < len(groups) else "all tokens"
-    rank = ""
-    if marked not in (None, most):
-        rank = f" That of {token(marked, groups)} is number {int((moved > moved[marked]).sum()) + 1}."
-    return (
-        f"{where}{'the' if where else 'The'} output of {token(most, groups)} turns most of {len(groups)}, by "
-        f"**{angle(float(moved[most]))}**.{rank} The average over {among} is "
-        f"{angle(mean)}."
-    )
+    among = "all tokens but the special ones" if 0 < len(plain) < len(groups) else "all tokens"
+    return f":small[Mean over {among}: {angle(float(average(moved[plain or slice(None)])))}]"
 
 
 def _bars(
@@ -137,30 +121,10 @@ def _bars(
     token_bars(key, title=f"{title}{some}", bars=bars)
 
 
-def _compared(chosen: Intervention, place: int | None) -> str:
-    """How far the output turns without the word that matters most to it, and without the median head."""
-    told = "; ".join(filter(None, (_without_a_word(chosen), _median_head(chosen, place))))
-    return f"To compare: {told}." if told else ""
-
-
-def _without_a_word(chosen: Intervention) -> str:
-    found = computed.words_left_out(chosen)
-    if found is None:
-        return ""
-    words = [at for at, group in enumerate(chosen.queries) if not group.special and at != chosen.query]
-    most = max(words, key=lambda at: float(found.turned[at]), default=chosen.query)
-    if most == chosen.query or found.turned[most] < _ROUNDING:
-        return ""
-    by = "the mean of all word vectors" if found.replaced_by is None else markdown.code(found.replaced_by)
-    return (
-        f"without {token(most, chosen.queries)}, the other word that matters most to that output (replaced "
-        f"by {by}), it turns by **{angle(float(found.turned[most]))}**"
-    )
-
-
 def _median_head(chosen: Intervention, place: int | None) -> str:
+    """The baseline: how far the median of all heads, each silenced alone, turns that output."""
     alone = ranking.job(chosen, place).latest
     if alone is None or not alone.finished:
         return ""
     _, size = ranking.each_alone(chosen, alone.found, ranking.TOKEN)
-    return f"the median of {len(size)} heads, each silenced alone, turns it by **{angle(np.median(size))}**"
+    return f"Median of {len(size)} heads, each silenced alone: **{angle(np.median(size))}**."

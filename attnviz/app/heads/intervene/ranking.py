@@ -32,8 +32,8 @@ _TITLES = {
 }
 
 
-def draw(chosen: Intervention, place: int | None) -> str:
-    """Draw the ranking, as far as it is computed; return what heads are ranked by."""
+def draw(chosen: Intervention, place: int | None) -> None:
+    """Draw the ranking, as far as it is computed."""
     cited_markdown(
         "Every head is silenced alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
@@ -46,7 +46,6 @@ def draw(chosen: Intervention, place: int | None) -> str:
         lambda progress: _ranked(chosen, progress, by),
         key="ranking",
     )
-    return by
 
 
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
@@ -76,8 +75,8 @@ def each_alone(chosen: Intervention, found: Ablation, by: str) -> tuple[list[Edi
     An output of an encoder comes before all heads of a decoder: they are not ranked by what they do to it.
     """
     kinds = _kinds(chosen, by)
-    ranked = [at for at, (edit,) in enumerate(found.silenced) if edit.kind in kinds]
-    return [found.silenced[at][0] for at in ranked], sizes(chosen, found.moved, by)[ranked]
+    ranked = [at for at, edit in enumerate(found.silenced) if edit.kind in kinds]
+    return [found.silenced[at] for at in ranked], sizes(chosen, found.moved, by)[ranked]
 
 
 def _kinds(chosen: Intervention, by: str) -> tuple[Kind, ...]:
@@ -90,22 +89,12 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None
     told = percent if by == EXPECTED else angle
     order = np.argsort(-size, kind="stable")
     here = Edit(chosen.kind, chosen.layer, chosen.head)
-    what = {
-        TOKEN: f"the output of {chosen.token}",
-        MEAN: f"all outputs{' of the decoder' if len(chosen.entry.kinds) > 1 else ''}, on average",
-        EXPECTED: "what is expected",
-    }[by]
-    first = ", ".join(f"{called(chosen, silenced[at])} **{told(float(size[at]))}**" for at in order[:3])
-    sentence = f"Silenced alone, these move {what} most: {first}."
     if here in silenced:
         at = silenced.index(here)
         rank = int((size > size[at]).sum()) + 1
-        so_far = "" if progress.finished else " tried so far"
-        sentence += (
-            f" The open head, {called(chosen, here)}, is **number {rank} of "
-            f"{len(silenced)}**{_of_kinds(chosen, by)}{so_far}, with {told(float(size[at]))}."
+        st.markdown(
+            f"Head {called(chosen, here)}: **number {rank} of {len(silenced)}**, {told(float(size[at]))}"
         )
-    st.markdown(sentence)
     shown = size if by == EXPECTED else angles(size)
     draw_map(
         "ablation map",
@@ -120,14 +109,6 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None
     )
     strongest = [at for at in order[:_SHOWN] if size[at] > 0]
     _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
-
-
-def _of_kinds(chosen: Intervention, by: str) -> str:
-    """Of which kinds the ranked heads are, where the model has several."""
-    if len(chosen.entry.kinds) == 1:
-        return ""
-    *others, last = _kinds(chosen, by)
-    return f" heads of {', '.join(others)} and {last}" if others else f" {last} heads"
 
 
 def draw_map(

@@ -1,7 +1,7 @@
 /* walk: the six steps from a token's vector to a head's output, as one picture that grows. Every matrix keeps its
    place or moves there in sight, and every cell tells what made it. */
 
-import { cellUnder, element } from "../../../widgets/dom.js";
+import { byFinger, cellUnder, element } from "../../../widgets/dom.js";
 import { destination } from "../../../widgets/keyboard.js";
 import {
   fewestDigits,
@@ -29,6 +29,7 @@ const FIRST = 8; // of a vector, this many numbers are written out
 const LARGEST = 8; // of a long sum, this many products are written out
 const RESULT_DIGITS = 3;
 const FEWEST_DIGITS = 4; // decimals of a product that is printed
+const NARROW = 520; // pixels
 const MOST_FACTOR_DIGITS = 8; // decimals of a number that it is worked out from, at most
 const FACTOR_DIGITS = [RESULT_DIGITS, MOST_FACTOR_DIGITS];
 const MOVE_MS = 450;
@@ -228,7 +229,7 @@ class Block {
     const size = this.column ? "" : `${this.row ? 1 : this.rows} × ${this.columns}`;
     const parts = [element("span", { class: "badge" }, String(this.step)), symbol(this.headSymbol(walk), this.role)];
     if (box.beside && walk.crosses) parts.unshift(element("bdi", { class: "asker", text: walk.data.across.token.label }));
-    else if (box.beside) parts.unshift(element("small", {}, "query (looks)"));
+    else if (box.beside) parts.unshift(element("small", {}, box.beside < 80 ? "query" : "query (looks)"));
     else if (box.width > 84) parts.push(element("small", {}, size));
     this.head.replaceChildren(...parts);
     this.head.classList.toggle("beside", Boolean(box.beside));
@@ -390,7 +391,7 @@ class Walk extends View {
     place(this.labels, layout.labels);
     this.labels.style.setProperty("--row", `${layout.row}px`);
     place(this.axis, { x: 0, y: layout.labels.y - 19, width: layout.labels.width, height: 18 });
-    this.axis.textContent = step < 3 ? "tokens" : "key (is looked at)";
+    this.axis.textContent = step < 3 ? "tokens" : width < NARROW ? "key" : "key (is looked at)";
     const beside = step < 3 && layout.boxes.vector; // where the token that looks is no row
     this.asker.hidden = !beside;
     if (beside) {
@@ -423,7 +424,7 @@ class Walk extends View {
 
   labelWidth(width) {
     const longest = Math.max(...this.data.tokens.map(({ label }) => label.length));
-    return Math.min(width < 520 ? 62 : 110, Math.max(44, 12 + 7.5 * longest));
+    return Math.min(width < NARROW ? 62 : 110, Math.max(44, 12 + 7.5 * longest));
   }
 
   get onProjector() {
@@ -449,7 +450,7 @@ class Walk extends View {
 
   /** Step 2: each matrix above its product and beside the vectors, as one multiplies by hand. */
   second(width) {
-    const narrow = width < 520;
+    const narrow = width < NARROW;
     const [left, gap, row] = [this.labelWidth(width), narrow ? 7 : 16, this.count > 16 && !this.onProjector ? 10 : 13];
     const wide = Math.floor((width - left) * (narrow ? 0.24 : 0.28));
     const each = Math.floor((width - left - wide - 3 * gap) / 3);
@@ -480,7 +481,7 @@ class Walk extends View {
   /** Steps 3 to 6: one row for each key; the query above the keys, the output below the values. */
   later(width) {
     const { step } = this;
-    const narrow = width < 520;
+    const narrow = width < NARROW;
     const [left, gap] = [narrow ? 62 : Math.max(112, this.labelWidth(width)), narrow ? 6 : 18];
     const boxes = this.onProjector ? {} : this.earlier(width, narrow);
     const row = this.onProjector ? 14 : this.count > 16 ? 17 : 19;
@@ -857,7 +858,7 @@ class Walk extends View {
     const scale = element("span", { class: "scale", "aria-hidden": "true" });
     this.legend.replaceChildren(
       element("span", { class: "ends" }, "negative ", scale, " positive"),
-      "Each matrix has its own scale, around 0. Point at a cell, or tab to a matrix and use the arrow keys.",
+      `Each matrix has its own scale, around 0. ${byFinger() ? "Tap a cell." : "Point at a cell, or tab to a matrix and use the arrow keys."}`,
     );
   }
 }

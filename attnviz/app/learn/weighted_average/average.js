@@ -1,6 +1,6 @@
 /* average: a weighted average as a sum of vectors; sections.py describes the message. */
 
-import { cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
+import { byFinger, cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { fixed, number, percent, strongest, sumDigits } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
@@ -260,7 +260,7 @@ class Average extends View {
       this.readout.replaceChildren(
         "Each vector times its weight, added up, is the mixed vector of ",
         looker,
-        `. The tick in each bar is the even share, ${percent(1 / words.length)}. Point at a line, or move through the lines with the arrow keys, to see what it gives.`,
+        `. The tick in each bar is the even share, ${percent(1 / words.length)}. ${byFinger() ? "Tap a line" : "Point at a line, or move through the lines with the arrow keys,"} to see what it gives.`,
       );
       return;
     }
