@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from attnviz.app import frame, serve
+from attnviz.app import frame
+from attnviz.app.server import serving
 
 if __name__ == "__main__":
     frame.run()
 else:
-    app = st.App(__file__, **serve.options())
+    app = st.App(__file__, **serving.options())

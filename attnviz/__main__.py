@@ -95,9 +95,9 @@ def serve_app(
     """
     importing.need_extra("app")
     importing.need_extra("pictures")
-    from attnviz.app import serve
+    from attnviz.app.server import serving
 
-    serve.run(port, host)
+    serving.run(port, host)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -23,38 +23,39 @@ EXTRAS = {
     "ray": ("ray>=2.60,<3",),
     "rooms": ("redis>=6,<9",),
 }
-"""What pyproject.toml asks for, as far as it is looked at again where it is imported."""
+"""The requirements of pyproject.toml that are checked where a package is first imported."""
 
 
 @cache
 def need(*requirements: str, extra: str | None = None) -> None:
-    """Whether these packages are installed, in versions that attnviz runs with.
+    """Check that these packages are installed; warn about a version with which attnviz is not tested.
 
     Args:
         requirements: such as "torch>=2.13,<3".
         extra: the extra of attnviz that they belong to; None: attnviz always needs them.
 
     Raises:
-        AttnvizError: one is missing, or older or newer than that.
+        AttnvizError: one is missing.
     """
     from packaging.requirements import Requirement
 
-    wrong = {}
+    missing = []
     for requirement in requirements:
         wanted = Requirement(requirement)
         try:
             found = metadata.version(wanted.name)
         except metadata.PackageNotFoundError:
-            wrong[requirement] = f"{wanted.name} is not installed"
+            missing.append(requirement)
             continue
         if not wanted.specifier.contains(found, prereleases=True):
-            wrong[requirement] = f"{wanted.name} {found} is installed"
-    if wrong:
+            untested = f"attnviz is tested with {requirement}, and {wanted.name} {found} is installed."
+            warnings.warn(untested, stacklevel=2)
+    if missing:
         who = "attnviz" if extra is None else f"This part of attnviz, its extra [{extra}],"
-        install = " ".join(f'"{requirement}"' for requirement in wrong)
+        install = " ".join(f'"{requirement}"' for requirement in missing)
         raise AttnvizError(
-            f"{who} needs {joined(list(wrong))}, and {joined(list(wrong.values()))}. Put it right with: "
-            f"python -m pip install {install}"
+            f"{who} needs {joined(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed. "
+            f"Install with: python -m pip install {install}"
         )
 
 
@@ -88,5 +89,5 @@ Two threads that import transformers for the first time at once end in an Import
 filled in on first use, and the second thread finds them half filled.
 
 Raises:
-    AttnvizError: they are missing, or of a version with which attnviz does not run.
+    AttnvizError: they are missing.
 """

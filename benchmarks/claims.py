@@ -22,11 +22,11 @@ import numpy as np
 import safetensors
 
 import attnviz
-from attnviz.app.caches import MAX_GUEST_WEIGHTS, MOST_WEIGHTS
 from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads.texts import MOST_LINES
 from attnviz.app.learn.translate.compute import translate
+from attnviz.app.traces import MAX_GUEST_WEIGHTS, MAX_WEIGHTS
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit
 from attnviz.experiments import corpus, pairs
@@ -167,7 +167,7 @@ def limits_of_texts() -> str:
         f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_WEIGHTS:,} weights at most "
         f"above {config.ALWAYS_TOKENS:,} tokens: "
         f"{longest(config.MOST_WEIGHTS, 144):,} tokens of 12 × 12 heads; {MOST_CHARACTERS:,} characters; "
-        f"{MOST_WEIGHTS:,} weights on a page: {longest(MOST_WEIGHTS, 144)} tokens of 12 × 12 heads, "
+        f"{MAX_WEIGHTS:,} weights on a page: {longest(MAX_WEIGHTS, 144)} tokens of 12 × 12 heads, "
         f"{longest(MAX_GUEST_WEIGHTS, 72)} of 6 × 12 for a guest; "
         f"{MOST_WRITTEN} tokens written; {report.MAX_WEIGHTS:,} weights in a "
         f"report: {longest(report.MAX_WEIGHTS, heads)} and {longest(report.MAX_WEIGHTS, 144)} tokens; "
@@ -314,8 +314,8 @@ def _strings(node: ast.AST) -> Iterator[str]:
 
 def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
-    from attnviz.app.caches import MAX_WAITING_TOKENS
-    from attnviz.app.patches import MAX_UPLOADED_BYTES, MOST_UPLOADS
+    from attnviz.app.server.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
+    from attnviz.app.traces import MAX_WAITING_TOKENS
     from attnviz.capture.pictures import MOST_PIXELS
     from attnviz.models.limits import DEFAULT_GB
     from attnviz.readable import MOST_CHARACTERS
@@ -323,7 +323,7 @@ def limits_of_a_visitor() -> str:
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     server = settings["server"]
     return (
-        f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MOST_UPLOADS} files, "
+        f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MAX_UPLOADS} files, "
         f"{MAX_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
         f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
     )

@@ -1,10 +1,9 @@
 """Who may look at whom? A mask decides: here you draw it."""
 
-import streamlit as st
-
 from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
 from attnviz.app.learn.lesson import lesson, not_shown
 from attnviz.app.learn.masks import reach, sections, teacher_forcing
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import EDITED, REPLACEMENT
 
 with lesson("masks") as places:
@@ -18,7 +17,7 @@ with lesson("masks") as places:
             EDITED, REPLACEMENT
         ),
         section("Training shows all words at once", teacher_forcing.draw),
-        section("Who uses which mask", st.markdown, sections.USED_BY),
+        section("Who uses which mask", cited_markdown, sections.USED_BY),
         section(THE_CODE, sections.code),
         section(NOT_SHOWN, not_shown, sections.LIMITS),
     )

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 import attnviz
 from attnviz import __main__ as command_line
 from attnviz import analysis, experiments
-from attnviz.app import serve
+from attnviz.app.server import serving
 from attnviz.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ def test_our_calls_beside_those_of_other_tools_run(tmp_path: Path, monkeypatch: 
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # they write files
     served: list[int] = []
-    monkeypatch.setattr(serve, "run", lambda port, _host: served.append(port))
+    monkeypatch.setattr(serving, "run", lambda port, _host: served.append(port))
     commands = re.findall(r"^\$ attnviz (.+)$", INDEX.read_text("utf-8"), re.MULTILINE)
     assert [command for command in commands if command_line.main(shlex.split(command)) != 0] == []
     assert served

@@ -4,15 +4,15 @@ from math import isqrt
 
 import streamlit as st
 
-from attnviz.app import head_names
-from attnviz.app.caches import MOST_WEIGHTS
 from attnviz.app.models.facts import shape
+from attnviz.app.references import cited_markdown
+from attnviz.app.traces import MAX_WEIGHTS
 from attnviz.models import catalogue
 
 
 def reading_a_picture() -> None:
     """How to read a head."""
-    st.markdown(
+    cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
 **head** lets tokens look at tokens and take something from them. *How much* is the **weight**.
@@ -41,7 +41,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 def what_a_weight_says() -> None:
     """What a visitor should not conclude."""
     st.header("What a weight says, and what it does not", anchor=False)
-    st.markdown(
+    cited_markdown(
         """
 - A weight says **how much of a value was read**, not why the model decided (Jain & Wallace 2019;
   Serrano & Smith 2019; for the other side, Wiegreffe & Pinter 2019).
@@ -69,11 +69,10 @@ def models() -> None:
     st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
-        with head_names.of(name, ""):
-            st.markdown(
-                f"**{entry.title}** (`{name}`): {entry.description} "
-                f"{shape(entry)}, texts of up to {entry.token_limit} tokens."
-            )
+        st.markdown(
+            f"**{entry.title}** (`{name}`): {entry.description} "
+            f"{shape(entry)}, texts of up to {entry.token_limit} tokens."
+        )
 
 
 def limits() -> None:
@@ -85,8 +84,8 @@ def limits() -> None:
 - Above some 64 tokens labels and lines thin out.
 - A word with a letter that BERT does not know becomes [UNK], with what was typed beside it; the bundled BERT
   was trained on English.
-- A page shows at most {MOST_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
-  {isqrt(MOST_WEIGHTS // 12**2)} tokens.
+- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention: with 12 × 12 heads
+  {isqrt(MAX_WEIGHTS // 12**2)} tokens.
 - No picture, font or script is fetched from outside, and no sentence is written to a log.
 """
     )

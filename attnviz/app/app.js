@@ -1,7 +1,7 @@
 /* app: what the app brings to the browser once, for all its pages. */
 
 import { room } from "./classroom/room.js";
-import { mendBrowsing, openHeads } from "./components/browsing.js";
+import { mendBrowsing } from "./components/browsing.js";
 import { mendLostConnection } from "./components/lost_connection.js";
 import { mendPrinting } from "./components/printing.js";
 import { withFile } from "./components/saved_picture.js";
@@ -23,4 +23,4 @@ if (!window.attnvizCode) {
 }
 window.dispatchEvent(new CustomEvent("attnviz:code"));
 
-export default ({ setTriggerValue }) => openHeads((query) => setTriggerValue("head", query));
+export default () => {};

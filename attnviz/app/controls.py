@@ -11,7 +11,8 @@ from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import names_something
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
+from attnviz.app.models import lookup
 from attnviz.app.state import choices, link, memory
 from attnviz.app.state.choice import Number, Text, Token, option
 from attnviz.models import allowed
@@ -122,7 +123,7 @@ def describe(*models: str) -> None:
 
     It stands wherever a model can be looked at: nobody is to take for found what a translator was told.
     """
-    for entry in map(caches.entry, models):
+    for entry in map(lookup.entry, models):
         st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
 
 
@@ -134,12 +135,12 @@ def reading_model(*, offer_own: bool = True) -> Entry:
     Raises:
         AttnvizError: the model's files have gone, say.
     """
-    entries = [entry for entry in caches.usable() if entry.reads]
+    entries = [entry for entry in lookup.usable() if entry.reads]
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
         raise StopException  # as `page.stop` does
-    return caches.entry(model(entries, offer_own=offer_own))
+    return lookup.entry(model(entries, offer_own=offer_own))
 
 
 def offer_asked_model() -> None:
@@ -150,7 +151,7 @@ def offer_asked_model() -> None:
     name = " ".join(" ".join(link.asked(choices.MODEL)).split())
     if not name or link.given().get(choices.MODEL.name) in (None, [name]):
         return
-    if any(each.name == name and each.sees for each in caches.usable()):
+    if any(each.name == name and each.sees for each in lookup.usable()):
         st.page_link(
             "pages/images.py",
             label=f"{markdown.code(name)} reads images, and no text. Show it an image …",

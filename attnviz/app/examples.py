@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from attnviz.app import caches
+from attnviz.app.models import lookup
 from attnviz.models import catalogue
 from attnviz.text import head_name
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
@@ -230,7 +230,7 @@ OPENING = EXAMPLES[0]
 
 def introduction(model: str) -> Introduction:
     """What a model is shown with first."""
-    entry = caches.entry(model)
+    entry = lookup.entry(model)
     if isinstance(entry.origin, catalogue.Package):
         return _BERT
     if entry.engine == "translator":
@@ -245,7 +245,7 @@ def examples_of(model: str, together: bool) -> tuple[Example, ...]:
     first = introduction(model)
     if together:
         return first.together
-    mask = caches.mask_token(model)
+    mask = lookup.mask_token(model)
     return (*first.examples, *([_fill_in(mask)] if mask else []))
 
 

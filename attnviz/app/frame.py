@@ -7,11 +7,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from attnviz.app import cards, metrics, patches
+from attnviz.app import cards
 from attnviz.app.classroom import bar
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.server import metrics, patches
 from attnviz.app.state import memory
 from attnviz.widgets.code import LOOK
 

@@ -1,4 +1,4 @@
-"""A job on a page: its progress, Stop, Go on and Try again, and what it has found so far."""
+"""A job on a page: its progress, its buttons, and what it has found so far."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.jobs import RUNNING, Job, State
+from attnviz.app.server.jobs import RUNNING, Job, State
 from attnviz.app.state import memory
 from attnviz.experiments.progress import Progress
 
 Found = TypeVar("Found")
 
 Words = Callable[[State, Progress[Any] | None], str]
-"""(state, latest) → what stands over the bar, as Markdown; "": there is no bar."""
+"""(state, latest) → the text over the progress bar, as Markdown; "": there is no bar."""
 
 _EVERY_SECONDS = 1.0
 
@@ -30,28 +30,26 @@ def show_job(
     mine: bool = True,
     only_running: bool = False,
 ) -> Progress[Found] | None:
-    """Draw how far a job is, the buttons that start and stop it, and what it has found so far.
+    """Draw the progress of a job, the buttons that start and stop it, and what it has found so far.
 
-    While it runs, this part of the page is drawn anew every second and the rest is not. When it has ended,
-    the whole page is drawn once more. One that was refused says why, and begins anew only when asked to.
+    While it runs, this part of the page is drawn every second; when it ends, the whole page is drawn once.
 
     Args:
-        job: the job. If it cannot go on where it stopped, the page itself has the button that begins it anew.
-        words: what the bar says.
+        job: the job. If it does not resume, the page itself has the button that begins it anew.
+        words: the text over the progress bar.
         draw: draws what was found so far.
-        key: of the buttons.
-        start: what the button that begins it says; "": it begins by itself.
-        mine: whether this visitor wants it, and can stop it for themselves; otherwise it is only looked at.
-        only_running: whether `draw` draws only while the job runs; what stands still the page draws itself.
+        key: prefix of the buttons' keys.
+        start: the label of the button that starts it; "": it starts by itself.
+        mine: whether this visitor can start and stop it; if not, they only see it.
+        only_running: whether `draw` is called only while the job runs.
 
     Returns:
-        What was found, if the job stood still as it was drawn; None if it ran, or has found nothing. It may
-        have ended since: the page learns of that with its next run.
+        What was found if the job did not run when it was drawn; else None.
     """
     visitor = memory.visitor()
     state = job.state_for(visitor)
-    begins = job.resumes and (state == "left alone" or (state == "not begun" and not start))
-    if mine and (begins or state in RUNNING):
+    starts = job.resumes and (state == "unwatched" or (state == "not begun" and not start))
+    if mine and (starts or state in RUNNING):
         job.start(visitor)
     was_running = job.state_for(visitor) in RUNNING
 
@@ -61,19 +59,19 @@ def show_job(
 
     def show() -> None:
         if mine and was_running:
-            job.watched()
+            job.watch(visitor)
         state, latest = job.state_for(visitor), job.latest
         if (state in RUNNING) != was_running:
-            st.rerun()  # whether this part is drawn every second is settled where the whole page is drawn
+            st.rerun()  # `run_every` is set where the whole page is drawn
         if state == "refused":
             st.error(markdown.plain(job.problem), icon=":material/block:")
             if job.resumes:
                 button("Try again", job.start, "refresh")
         elif state == "not begun":
             button("start", job.start, "play_arrow", start)
-        elif said := words(state, latest):
+        elif text := words(state, latest):
             with st.container(horizontal=True, vertical_alignment="bottom"):
-                st.progress(latest.done / latest.total if latest and latest.total else 0.0, said)
+                st.progress(latest.done / latest.total if latest and latest.total else 0.0, text)
                 if was_running and mine:
                     button("Stop", job.stop, "stop")
                 elif job.resumes and not was_running:
@@ -86,7 +84,7 @@ def show_job(
 
 
 def counted(doing: str, unit: str) -> Words:
-    """What the bar of a job says that counts something: "Reading" (as Markdown) so many "sentences"."""
+    """Return the text for a job that counts: "Reading: 20 of 100 sentences"."""
 
     def words(state: State, latest: Progress[Any] | None) -> str:
         if state == "finished":
@@ -96,6 +94,6 @@ def counted(doing: str, unit: str) -> Words:
         far = f"{latest.done:,} of {latest.total:,} {unit}" if latest else ""
         if state in RUNNING:
             return f"{doing}: {far}" if far else f"{doing} …"
-        return f"Stopped after {far}. What was found stays." if far else "Stopped."
+        return f"Stopped after {far}. The results so far are kept." if far else "Stopped."
 
     return words

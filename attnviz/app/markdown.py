@@ -35,7 +35,7 @@ def code(text: str) -> str:
 def plain(text: str) -> str:
     """A message as Markdown without formatting, whatever words of the visitor it quotes."""
     text = _REWRITTEN.sub("\\g<0>\u2060", text)
-    text = re.sub(r"([\\`*_{}\[\]<>#$~|!:&]|(?<=\d)-(?=\d))", r"\\\1", text)  # "2-1" would be a head's name
+    text = re.sub(r"([\\`*_{}\[\]<>#$~|!:&])", r"\\\1", text)
     return re.sub(
         r"^(\s*\d*)([-+=.)])", r"\1\\\2", text, flags=re.MULTILINE
     )  # else a list begins, or a title

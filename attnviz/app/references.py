@@ -1,4 +1,4 @@
-"""What the pages and the code cite: the list, and the links from each citation to its entry there."""
+"""What the pages and the code cite: the list, and the links from citations to their entries there."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import streamlit as st
 
 from attnviz.app.state.choices import CITED
 
-# Pages draw long texts of visitors, too. So no repetition here gives back what it took ("++"), and none
-# begins inside of another one: else the time would grow with the square of a text's length, or worse.
 CITATION = re.compile(
     r"(?<![\w/-])(?P<who>(?:(?:Le|van)\s++)?[A-Z][\w-]++(?<=\w)"
     r"(?:\s++et\s++al\.|\s++(?:&|and)\s++(?:van\s++)?[A-Z][\w-]++(?<=\w))?)"
@@ -19,9 +17,6 @@ CITATION = re.compile(
 )
 """Who and when: "Clark et al. 2019", "Abnar & Zuidema (2020)", "Lin 1991"."""
 
-# Code and what is a link already stay as they are.
-CODE_OR_LINK = r"(?<!`)(?P<ticks>`++).+?(?<!`)(?P=ticks)(?!`)|\[[^\[\]]*+\]\([^()]*+\)"
-_LINKED = re.compile(f"{CODE_OR_LINK}|{CITATION.pattern}", re.DOTALL)
 _SITES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/", "https": "https:"}
 
 
@@ -304,16 +299,16 @@ def cited(found: re.Match[str]) -> str:
     return f"{who} {found['year'] or found['in_brackets']}"
 
 
-def linked(text: str) -> str:
-    """Markdown in which every citation is a link to its entry."""
+def cited_markdown(text: str) -> None:
+    """Draw Markdown of ours in which each citation is a link to its entry on the page References."""
+    st.markdown(CITATION.sub(_link, text))
 
-    def link(found: re.Match[str]) -> str:
-        name = cited(found) if found["who"] else ""
-        if name not in REFERENCES:
-            return found[0]
-        return f"[{' '.join(found[0].split())}](references?{urlencode({CITED.name: name})})"
 
-    return _LINKED.sub(link, text)
+def _link(found: re.Match[str]) -> str:
+    name = cited(found)
+    if name not in REFERENCES:
+        return found[0]
+    return f"[{' '.join(found[0].split())}](references?{urlencode({CITED.name: name})})"
 
 
 def draw() -> None:

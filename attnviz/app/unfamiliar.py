@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from attnviz.analysis.display_tokens import UNKNOWN, DisplayToken
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
+from attnviz.app.models import lookup
 from attnviz.models import catalogue
 from attnviz.text import joined, plural
 
@@ -20,7 +21,7 @@ def unfamiliar(model: str, groups: Iterable[DisplayToken], where: str = "here") 
     other languages are. `where` says in which part of the text.
     """
     english = model in _LEARNED_FROM_ENGLISH
-    name = "BERT" if english else markdown.code(caches.called(model))
+    name = "BERT" if english else markdown.code(lookup.called(model))
     unknown: dict[str, None] = {}
     words: list[int] = []  # how many pieces each has
     for group in groups:

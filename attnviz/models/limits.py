@@ -8,7 +8,7 @@ from typing import Literal
 
 from attnviz.errors import ModelTooLarge, WrongSetting
 
-SETTING = "ATTNVIZ_MOST_GB"
+SETTING = "ATTNVIZ_MAX_GB"
 """The environment variable with the limit, in gigabytes (10⁹ bytes)."""
 
 DEFAULT_GB = 4.0

@@ -1,7 +1,7 @@
 """What tests of pages stand on: nothing is computed for those before, and models that somebody brought."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from inspect import unwrap
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,11 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from attnviz.app.heads.intervene import patched
 from attnviz.app.heads.score import results
-from attnviz.app.jobs import JOBS, Jobs
+from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.capture import loading
 from attnviz.experiments import corpus, grammar, pairs, pronouns
 from attnviz.models import allowed
-from tests.app.shown import SECONDS
+from tests.app.shown import stop
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -33,6 +33,7 @@ def _app_py_runs_first() -> Iterator[None]:
     """AppTest forgets what `patches.apply` has set, and would run a page on its own, without app.py."""
     begin = PagesManager.__init__
 
+    @wraps(begin)
     def begin_with_app_py(self: PagesManager, *arguments: Any, **more: Any) -> None:
         PagesManager.uses_pages_directory = False
         begin(self, *arguments, **more)
@@ -46,10 +47,10 @@ def _app_py_runs_first() -> Iterator[None]:
 def _nobody_watches_any_more() -> Iterator[None]:
     """What a page has begun takes no time from the next test, and Python does not end amid a model's pass."""
     yield
-    for key, job in list(JOBS._jobs.items()):
-        if job.running:
-            job.end(SECONDS)
-            del JOBS._jobs[key]
+    unfinished = [key for key, job in JOBS._jobs.items() if job.state != "finished"]
+    stop(JOBS)
+    for key in unfinished:
+        del JOBS._jobs[key]
 
 
 @pytest.fixture

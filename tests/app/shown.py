@@ -11,15 +11,13 @@ from urllib.parse import parse_qs
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
-from attnviz.app.jobs import JOBS
+from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.app.state.choices import OPEN
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
 FOLDED: dict[str, str | list[str]] = {"open": []}
 """For a `visit` that is not about the page's sections: only those are open that the link is about."""
-HEAD_LINK = re.compile(r"\[(\d+-\d+)\]\(\./\?([^)]*)\)")
-"""A head's name that opens it: the name, and what the link asks for."""
 
 
 def try_page(
@@ -84,6 +82,14 @@ def finished(app: AppTest) -> AppTest:
     return app.run()  # what stands above may have been drawn just before it ended
 
 
+def stop(jobs: Jobs) -> None:
+    """Stops all jobs, and waits for their last steps."""
+    for job in jobs._jobs.values():
+        job._seen.clear()
+        job.stop()
+        job.wait(SECONDS)
+
+
 def until(happened: Callable[[], bool]) -> None:
     """Waits until it has happened."""
     end = time.monotonic() + SECONDS
@@ -93,9 +99,9 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 def paragraphs(app: AppTest) -> list[str]:
-    """Each Markdown on the page, heads' names not as links, with plain spaces and no marks of direction."""
+    """Each Markdown on the page, with plain spaces."""
     assert not app.exception, app.exception[0].value
-    return [HEAD_LINK.sub(r"\1", each.value).replace("\u00a0", " ") for each in app.markdown]
+    return [each.value.replace("\u00a0", " ") for each in app.markdown]
 
 
 def words(app: AppTest) -> str:

@@ -9,13 +9,13 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import caches
-from attnviz.app.caches import WEIGHTS, View
 from attnviz.app.examples import EXAMPLES, OPENING
+from attnviz.app.explore import views
 from attnviz.app.explore.tasks import TASKS
+from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.markdown import plain
+from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments import engine
 from attnviz.text import percent, signed_percent
 from tests.app.shown import (
     APP,
@@ -94,24 +94,24 @@ def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint_and_says_so
     view = View(
         "minilm", "encoder", ModelInput(OPENING.text), None, WEIGHTS, "shared", hide=True, merge=False
     )
-    assert caches.values(view)[0, 2, 0].max() > 0.6
-    assert caches.left(view)[0, 2, 0] == pytest.approx(own[0].sum(), rel=1e-4)
+    assert views.values(view)[0, 2, 0].max() > 0.6
+    assert views.left(view)[0, 2, 0] == pytest.approx(own[0].sum(), rel=1e-4)
     assert own[0].sum() < 0.001
-    levels = caches.drawn(view).levels[0, 2]
+    levels = views.drawn(view).levels[0, 2]
     np.testing.assert_allclose(levels[0], 254 * np.sqrt(own[0]), atol=0.51)
     assert levels[1].max() > 250
     other = ModelInput(OPENING.other)
     change = replace(view, changed=other)
-    lesser = np.minimum(caches.left(view), caches.left(replace(view, given=other)))
-    np.testing.assert_array_equal(caches.left(change), lesser)
-    assert np.abs(caches.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
+    lesser = np.minimum(views.left(view), views.left(replace(view, given=other)))
+    np.testing.assert_array_equal(views.left(change), lesser)
+    assert np.abs(views.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
     app = visit("explore", hide="true", layer="1", head="3", query="2 the", view="Heatmap")
     assert plain("> 99.9 % of this row went to [CLS] and [SEP]") in words(app)
     assert not any(option.startswith("1-3") for option in row_of_buttons(app, "ranking").options)
     assert ": 62 % *." in words(app)
     assert "that before rescaling counts:" in words(app)
     assert "before rescaling" not in words(visit("explore", hide="true"))
-    assert caches.left(replace(view, stage="scaled")).min() == 1
+    assert views.left(replace(view, stage="scaled")).min() == 1
 
 
 def test_merging_pieces_shows_words_but_scores_are_never_merged_and_the_visitor_is_told() -> None:
@@ -190,7 +190,7 @@ def test_a_text_that_cannot_be_read_gets_a_kind_word_and_is_kept(text: str, said
 def test_a_server_without_memory_says_so_and_keeps_the_text(
     take: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "trace", lambda *_: take())
+    monkeypatch.setattr(type(loading.load("minilm")), "trace", lambda *_: take())
     app = try_page("explore", text="A zebra without memory.")
     assert [each.value for each in app.error] == [
         "This server has no memory left for that. Try again in a while, or with a shorter text."

@@ -5,10 +5,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app.caches import View
 from attnviz.app.examples import TRANSLATED
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of
+from attnviz.app.explore.views import View
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Kind, Trace

@@ -12,12 +12,15 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoModelForCausalLM
 
 import attnviz
-from attnviz.app import caches
-from attnviz.app.caches import View
+from attnviz.app import traces
 from attnviz.app.examples import TOLD
+from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
+from attnviz.app.explore.views import View
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, npz_of
+from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.export.report import contents
@@ -240,9 +243,9 @@ def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Open) -> Non
     masks = [block.mask for block in blocks]
     assert not all(np.array_equal(mask, masks[0]) for mask in masks)
     shown = view(model, ModelInput(text), "encoder")
-    np.testing.assert_array_equal(caches.drawn(shown).levels[:, 0] == 255, [~mask for mask in masks])
+    np.testing.assert_array_equal(views.drawn(shown).levels[:, 0] == 255, [~mask for mask in masks])
     for layer, mask in enumerate(masks, 1):
-        np.testing.assert_array_equal(np.isnan(caches.readable(shown, layer, [1])[0]), ~mask)
+        np.testing.assert_array_equal(np.isnan(views.readable(shown, layer, [1])[0]), ~mask)
 
 
 @pytest.mark.parametrize(("family", "kind"), [("bloom", "decoder"), ("t5", "encoder"), ("gpt2", "decoder")])
@@ -404,8 +407,8 @@ def test_of_two_masked_words_the_query_chooses(opened: Open) -> None:
 def test_more_weights_than_the_page_can_hold_are_refused_with_a_remedy(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caches, "MOST_WEIGHTS", 6 * 10**2)
-    caches.clear()
+    monkeypatch.setattr(traces, "MAX_WEIGHTS", 6 * 10**2)
+    cache.clear()
     app = try_page("explore", model=opened("gpt2"), text="red dog " * 6)
     assert "may have 10 tokens" in app.error[0].value
     assert app.text_input(key="text").value == "red dog " * 6
@@ -421,8 +424,8 @@ def test_what_is_too_long_to_read_and_write_is_refused_and_kept(opened: Open) ->
 
 def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:
     given, model = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7)), opened("gpt2")
-    (tmp_path / "taken.npz").write_bytes(npz_of(caches.trace(model, given)))
-    trace, taken = caches.trace(model, given), Trace.load(tmp_path / "taken.npz")
+    (tmp_path / "taken.npz").write_bytes(npz_of(traces.trace(model, given)))
+    trace, taken = traces.trace(model, given), Trace.load(tmp_path / "taken.npz")
     assert (taken.text, taken.written) == (trace.text, 4)
     told, _ = read_head_table(csv_of(view(model, given), Heads(1, 1, ())))
     assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"
@@ -469,5 +472,5 @@ def test_a_model_whose_folder_has_changed_is_read_anew(opened: Open, tmp_path: P
     with torch.no_grad():
         network.lm_head.weight.mul_(-1)
     network.save_pretrained(model)
-    caches.look_again()  # as half a minute does
+    lookup.clear()  # as half a minute does
     assert numbers(visit("explore", model=model, text=PROMPT)) != before

@@ -12,10 +12,11 @@ from PIL import Image
 from safetensors.numpy import load_file, save_file
 
 import attnviz
-from attnviz.app import caches
+from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import SAMPLES, SIDE, sample
 from attnviz.app.saving import npz_of
+from attnviz.app.server import cache
 from attnviz.capture import loading, pictures
 from attnviz.models import allowed
 from attnviz.trace import Trace
@@ -39,7 +40,7 @@ def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
     assert computed.weights(model, "boat", computed.drawn("boat")) is before
     file = tmp_path / "vit" / "model.safetensors"
     save_file({name: -array for name, array in load_file(file).items()}, file, {"format": "pt"})
-    caches.look_again()  # as half a minute does
+    lookup.clear()  # as half a minute does
     after = computed.weights(model, "boat", computed.drawn("boat"))
     np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
     assert not np.array_equal(before, after)
@@ -55,7 +56,7 @@ def test_a_picture_is_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return opened(picture)
 
     monkeypatch.setattr(pictures, "opened", counted)
-    caches.clear()
+    cache.clear()
     visit("images")
     assert unpacked == [computed.drawn("boat")]
 

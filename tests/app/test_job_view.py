@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.jobs import Job, State, Visitor
+from attnviz.app.server.jobs import Job, State, Visitor
 from attnviz.experiments.progress import Progress
 from tests.app.shown import buttons, clean
 
@@ -30,8 +30,9 @@ class Held(Job[str]):
         assert visitor
         self.asked.append("stop")
 
-    def watched(self) -> None:
-        self.asked.append("watched")
+    def watch(self, visitor: Visitor = None) -> None:
+        assert visitor
+        self.asked.append("watch")
 
 
 def _page(job: "Held", how: "dict[str, Any]") -> None:
@@ -58,7 +59,7 @@ def bar(app: AppTest) -> tuple[int, str] | None:
 
 WAITING = "Reading the pages: waiting for its turn on this server"
 FAR = "Reading the pages: 2,000 of 3,000 pages"
-STOPPED = "Stopped after 2,000 of 3,000 pages. What was found stays."
+STOPPED = "Stopped after 2,000 of 3,000 pages. The results so far are kept."
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_each_state_has_its_bar_and_its_button(
     assert [text.value for text in app.text] == (["2 found"] if latest else [])
     assert [error.value for error in app.error] == (["Shorten \\*it\\*."] if state == "refused" else [])
     # Who sees it run wants it, too; what stands still is left alone.
-    assert job.asked == (["start", "watched"] if button == "Stop" else [])
+    assert job.asked == (["start", "watch"] if button == "Stop" else [])
     if button:
         job.asked.clear()
         app.button[0].click().run()
@@ -94,7 +95,7 @@ def test_each_state_has_its_bar_and_its_button(
 
 
 @pytest.mark.parametrize(
-    ("state", "start"), [("not begun", ""), ("left alone", ""), ("left alone", "Read them")]
+    ("state", "start"), [("not begun", ""), ("unwatched", ""), ("unwatched", "Read them")]
 )
 def test_it_begins_by_itself_and_goes_on_when_it_is_looked_at_again(state: State, start: str) -> None:
     job = Held(state)
@@ -102,7 +103,7 @@ def test_it_begins_by_itself_and_goes_on_when_it_is_looked_at_again(state: State
     assert job.asked[0] == "start"
 
 
-@pytest.mark.parametrize("state", ["left alone", "stopped", "refused"])
+@pytest.mark.parametrize("state", ["unwatched", "stopped", "refused"])
 def test_one_that_cannot_go_on_is_begun_anew_by_the_page_alone(state: State) -> None:
     job = Held(state, FOUND, resumes=False)
     app = shown(job)
@@ -119,7 +120,7 @@ def test_another_visitors_job_is_only_looked_at() -> None:
 def test_when_it_has_ended_the_whole_page_is_drawn_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     job = Held("running", FOUND)
     # It ends after the page has looked whether it runs, and before it is drawn.
-    monkeypatch.setattr(job, "watched", lambda: setattr(job, "_state", "finished"))
+    monkeypatch.setattr(job, "watch", lambda _: setattr(job, "_state", "finished"))
     app = shown(job)
     clean(app)
     assert (bar(app), job.pages) == (None, 2)

@@ -13,10 +13,10 @@ from safetensors.torch import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import warm_up
-from attnviz.app.jobs import Jobs
 from attnviz.app.models import own
 from attnviz.app.models.here import SHOWN
+from attnviz.app.server import warm_up
+from attnviz.app.server.jobs import Jobs
 from attnviz.capture import loading
 from attnviz.capture.loading import Tell
 from attnviz.errors import UnknownModel

@@ -16,7 +16,7 @@ from PIL import Image
 import attnviz
 from attnviz import __main__ as command_line
 from attnviz import importing
-from attnviz.app import serve
+from attnviz.app.server import serving
 from attnviz.cli.trace import summary
 from attnviz.models import allowed, catalogue
 from attnviz.text import percent
@@ -253,7 +253,7 @@ def test_the_app_is_served_to_the_visitors_of_that_list(
     say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served = []
-    monkeypatch.setattr(serve, "run", lambda *asked: served.append((asked, os.environ[allowed.SETTING])))
+    monkeypatch.setattr(serving, "run", lambda *asked: served.append((asked, os.environ[allowed.SETTING])))
     monkeypatch.setenv(allowed.SETTING, "translator")
     say("app")
     say("app", "--port", 8600, "--host", "127.0.0.1")

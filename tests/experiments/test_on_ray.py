@@ -35,7 +35,9 @@ def test_two_actors_find_what_this_process_finds(monkeypatch: pytest.MonkeyPatch
 
 def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "ray", ("nobodys-ray>=1",))
-    with pytest.raises(AttnvizError, match=r'nobodys-ray is not installed.*pip install "nobodys-ray>=1"'):
+    with pytest.raises(
+        AttnvizError, match=r'nobodys-ray>=1, which is not installed.*pip install "nobodys-ray>=1"'
+    ):
         on_ray.share(2)
 
 

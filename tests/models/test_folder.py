@@ -320,7 +320,7 @@ def test_no_tokenizer(bert: Path) -> None:
 def test_too_large(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = folder.entry(bert, "my-model")
     monkeypatch.setenv(limits.SETTING, "0.00001")
-    with pytest.raises(ModelTooLarge, match="ATTNVIZ_MOST_GB") as caught:
+    with pytest.raises(ModelTooLarge, match="ATTNVIZ_MAX_GB") as caught:
         folder.entry(bert, "my-model")
     assert caught.value.needed == 4 * (found.parameters or 0)
 

@@ -311,7 +311,7 @@ def test_a_model_larger_than_the_limit_is_refused_by_its_files_sizes(
     there: FakeHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(limits.SETTING, "0.00001")
-    refused(ModelTooLarge, "ATTNVIZ_MOST_GB")
+    refused(ModelTooLarge, "ATTNVIZ_MAX_GB")
     assert "model.safetensors" not in there.files()
 
 

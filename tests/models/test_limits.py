@@ -18,7 +18,7 @@ def test_the_operator_sets_the_limit(setting: str | None, most: int, monkeypatch
 @pytest.mark.parametrize("setting", ["much", "-1", "0", "nan", "inf", "4 GB", "1e99"])
 def test_a_setting_that_is_no_size_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.SETTING, setting)
-    with pytest.raises(WrongSetting, match="ATTNVIZ_MOST_GB should be a number of gigabytes"):
+    with pytest.raises(WrongSetting, match="ATTNVIZ_MAX_GB should be a number of gigabytes"):
         limits.most_bytes()
 
 
@@ -38,4 +38,4 @@ def test_the_message_names_both_sizes_and_the_setting(monkeypatch: pytest.Monkey
     message = str(caught.value)
     assert "5.2 GB" in message
     assert "the limit here is 4 GB" in message
-    assert "ATTNVIZ_MOST_GB=6" in message, "that many would be enough"
+    assert "ATTNVIZ_MAX_GB=6" in message, "that many would be enough"

@@ -8,9 +8,10 @@ from urllib.parse import unquote
 
 import streamlit as st
 
-from attnviz.app import address, markdown
+from attnviz.app import markdown
 from attnviz.app import question as questions
 from attnviz.app.classroom import bar
+from attnviz.app.server import address
 from attnviz.app.state import memory
 from attnviz.app.state.choices import ROOM
 
@@ -95,8 +96,8 @@ def _of_the_teacher(code: str) -> None:
             st.html(f'<div class="room-address">{escape(shown)}</div>')
         else:
             st.warning(
-                "The address for other devices cannot be known here: this server answers this computer only, "
-                f"or has no network. Whoever runs it can set `{address.SETTING}`.",
+                "The address for other devices is unknown. Open this page by the address that your students "
+                "will use, not by `localhost`; then it is shown here.",
                 icon=":material/wifi_off:",
             )
     if joins:

@@ -85,16 +85,3 @@ export function mendBrowsing() {
   };
   window.addEventListener("click", elsewhere, { capture: true });
 }
-
-/** Lets a head's name in a text open the head in this tab, as the app's own links do; returns what ends that.
- * @param {(query: string) => void} open gets the link */
-export function openHeads(open) {
-  const click = (event) => {
-    const query = event.target.closest?.("[data-testid=stMarkdownContainer] a[href]")?.getAttribute("href");
-    if (!/^\.\/\?.*layer=.*head=/.test(query ?? "")) return;
-    event.preventDefault();
-    open(query);
-  };
-  document.addEventListener("click", click);
-  return () => document.removeEventListener("click", click);
-}

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 import streamlit as st
 
-from attnviz.app import assets, head_names, saving
+from attnviz.app import saving
+from attnviz.app.server import assets
 from attnviz.app.state import memory
 
 if TYPE_CHECKING:
@@ -117,13 +118,7 @@ def _renderer(name: str) -> ComponentRenderer:
 
 def send_code() -> None:
     """Bring the code and the styles of all widgets to the browser; the frame calls it for each page."""
-    _code()(key="code", on_head_change=_open_head)
-    head_names.open_taken()
-
-
-def _open_head() -> None:
-    if query := memory.said("code", "head"):
-        head_names.take(str(query))
+    _code()(key="code")
 
 
 @cache

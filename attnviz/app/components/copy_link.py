@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
-from attnviz.app import address
 from attnviz.app.components.component import mount
+from attnviz.app.server import address
 
 
 def copy_link(

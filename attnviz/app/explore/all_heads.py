@@ -7,15 +7,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.behaviour import Behaviour
-from attnviz.app import caches, markdown
-from attnviz.app.caches import View
+from attnviz.app import markdown, traces
 from attnviz.app.components.atlas import atlas
 from attnviz.app.examples import Example
-from attnviz.app.explore import linking
+from attnviz.app.explore import linking, views
 from attnviz.app.explore.choices import Heads, choose_heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation
 from attnviz.app.explore.published import PublishedArrays
+from attnviz.app.explore.views import View
 from attnviz.app.state.choices import FILTER, SORT
 from attnviz.text import head_name
 
@@ -24,7 +24,7 @@ _NAMED = 3  # heads that the sentence about a sorted atlas names
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     """Draw the title, the filters and the choice of heads; return the heads and the atlas' place."""
-    layers, heads = caches.values(view).shape[:2]
+    layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"All {layers * heads} heads", anchor=False, width="stretch")
@@ -43,8 +43,8 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
 
 def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> None:
     """Draw the rule of the chosen filter, and the atlas."""
-    layers, heads_total = caches.values(view).shape[:2]
-    facts = caches.facts(view)
+    layers, heads_total = views.values(view).shape[:2]
+    facts = views.facts(view)
     dimmed: list[int] = []
     order: list[int] = []
     behaviour = _wanted(view)
@@ -63,7 +63,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         dim=dimmed,
         order=order,
         facts=facts,
-        kind=caches.drawn(view).kind,
+        kind=views.drawn(view).kind,
         left_out=f"{view.stage}; {explanation(view)}",
         on_pick=lambda layer, head: open_heads(layer, [head]),
         on_tokens=tokens.choose,
@@ -108,4 +108,4 @@ def _note(view: View, behaviour: Behaviour) -> str:
 
 
 def _behaviours(view: View) -> tuple[Behaviour, ...]:
-    return caches.found(view.model, view.given, view.kind, view.merge)
+    return traces.found(view.model, view.given, view.kind, view.merge)

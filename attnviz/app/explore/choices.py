@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.stages import stages
-from attnviz.app import caches, markdown
-from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
+from attnviz.app import markdown, traces
 from attnviz.app.examples import introduction
+from attnviz.app.explore import views
 from attnviz.app.explore.reading import ExploreSelection
+from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import (
     ALSO,
@@ -29,6 +30,7 @@ from attnviz.app.state.choices import (
     TEXT,
     VIEW,
 )
+from attnviz.app.traces import EVERYWHERE
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block
 
@@ -74,16 +76,16 @@ class Places:
 
 def choose_view(read: ExploreSelection) -> tuple[View, str, Places]:
     """Draw how the numbers are shown; return the choice, the style of picture, and the places left open."""
-    tokens = caches.shown(read.model, read.given, read.kind, False, True)
+    tokens = traces.shown(read.model, read.given, read.kind, False, True)
     special = dict.fromkeys(group.label for side in tokens for group in side.groups if group.special)
     # Some models have no special tokens at all, and some texts no others.
-    can_hide = bool(special) and not caches.only_special(tokens)
+    can_hide = bool(special) and not traces.only_special(tokens)
     between = EVERYWHERE
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.empty()
         style = VIEW.segments("Picture", STYLES)
         if read.given.second is not None:
-            between = BETWEEN.segments("Whose tokens look → at whose", list(caches.BETWEEN), EVERYWHERE)
+            between = BETWEEN.segments("Whose tokens look → at whose", list(traces.BETWEEN), EVERYWHERE)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
             help=f"Leaves out {' and '.join(map(markdown.plain, special))}; what is left of each row of "
@@ -142,7 +144,7 @@ def _comparable(view: View) -> View:
     if view.changed is None:
         return view
     try:
-        caches.comparison(view)
+        views.comparison(view)
     except AttnvizError as error:
         st.warning(f"{markdown.plain(str(error))} Until then, here is the first sentence.")
         return replace(view, changed=None)
@@ -154,7 +156,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
 
     In a model that nobody knows, the head that `clearest` returns, from 1, is open first.
     """
-    layers, heads = caches.values(view).shape[:2]
+    layers, heads = views.values(view).shape[:2]
     known = introduction(view.model).head
     begin = (1, 1) if known is None else (min(known[0], layers), min(known[1], heads))
     # Heads of another model mean nothing here; what a link asks for does.

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.app import caches, markdown
-from attnviz.app.caches import View
-from attnviz.app.explore import attention, expected
+from attnviz.app import markdown, traces
+from attnviz.app.explore import attention, expected, views
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.reading import ExploreSelection
+from attnviz.app.explore.views import View
+from attnviz.app.models import lookup
 from attnviz.app.state.choices import QUERY
 from attnviz.trace import Token, Trace
 
@@ -29,7 +30,7 @@ def draw(view: View, tokens: Tokens) -> None:
 
     What a token is chosen with is the one before it: only when it stands there is it read itself.
     """
-    read = caches.trace(view.model, view.given)
+    read = traces.trace(view.model, view.given)
     if read.target is None:
         _shorter_than_asked(view, read)
         if not read.written:
@@ -40,11 +41,11 @@ def draw(view: View, tokens: Tokens) -> None:
         first, typed, text = len(chain) - read.written, view.given.text, read.text
     else:
         first, typed, text = 1, "", read.target
-    shown = caches.shown(view.model, view.given, "decoder", view.hide, view.merge)[0]
+    shown = traces.shown(view.model, view.given, "decoder", view.hide, view.merge)[0]
     places = [shown.index_of(position - 1) for position in range(first, len(chain))]
     here = None
     if view.kind != "encoder" and tokens.pair is not None:
-        here = caches.own_place(view, view.given, tokens.pair.query, "query")
+        here = views.own_place(view, view.given, tokens.pair.query, "query")
 
     def pick(at: int) -> None:
         if view.kind == "encoder":
@@ -77,7 +78,7 @@ def _shorter_than_asked(view: View, read: Trace) -> None:
     asked = view.given.writing
     if asked is None or read.written == asked.tokens:
         return
-    limit = caches.entry(view.model).token_limit
+    limit = lookup.entry(view.model).token_limit
     full = len(read.blocks[0].query_tokens) >= limit
     why = f"more than {limit} it cannot read" if full else "there it ended the text"
     st.markdown(f":small[The model wrote {read.written} of {asked.tokens} tokens: {why}.]")

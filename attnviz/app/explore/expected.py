@@ -8,10 +8,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.app import caches, markdown
-from attnviz.app.caches import View
+from attnviz.app import markdown, traces
 from attnviz.app.components.share_table import Row, share_table
+from attnviz.app.explore import views
 from attnviz.app.explore.linking import Tokens
+from attnviz.app.explore.views import View
+from attnviz.app.models import lookup
 from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
@@ -24,19 +26,19 @@ _DRAWN_BY = "after temperature, top k and top p"
 
 def fits(model: str) -> bool:
     """Whether the model has a head that tells what it expects."""
-    return caches.entry(model).expects is not None
+    return lookup.entry(model).expects is not None
 
 
 def draw(view: View, tokens: Tokens) -> None:
     """Draw what the model expects; in a change, in both readings."""
-    masked = caches.entry(view.model).expects == "masked"
+    masked = lookup.entry(view.model).expects == "masked"
     st.header("What stands behind the mask?" if masked else "What comes next?", anchor=False)
     givens = [view.given, view.changed] if view.changed else [view.given]
     places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
     for place, given in zip(places, givens, strict=True):
         with place:
             try:
-                expected = caches.predictions(view.model, given)
+                expected = traces.predictions(view.model, given)
             except AttnvizError as error:
                 st.info(markdown.plain(str(error)))
                 continue
@@ -53,18 +55,18 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     if tokens.pair is None:
         st.markdown("Choose a query token to see what the model expects after it.")
         return
-    at = caches.own_place(view, given, tokens.pair.query, "query")
+    at = views.own_place(view, given, tokens.pair.query, "query")
     if at is None:
         st.markdown("This sentence has no such token.")
         return
-    group = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[at]
+    group = traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[at]
     found = [each for each in expected if each.position == group.positions[-1]]
     if not found:
         st.markdown(f"The model expects nothing after {markdown.code(group.label)}.")
         return
     [prediction] = found
     after = f"With what {markdown.code(group.label)} has read, the model expects"
-    here = caches.trace(view.model, given)
+    here = traces.trace(view.model, given)
     length = len(here.of_kind(view.kind)[0].query_tokens)
     by_model = given.target is None and (
         here.target is not None or prediction.position >= length - 1 - here.written
@@ -87,11 +89,11 @@ def alters(writing: Writing) -> bool:
 
 
 def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
-    mask = caches.mask_token(view.model)
+    mask = lookup.mask_token(view.model)
     if not expected:
         _offer_mask(view, tokens, mask)
         return
-    query = caches.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
+    query = views.groups(view)[0][tokens.pair.query].positions if tokens.pair else ()
     asked = [each for each in expected if each.position in query]
     chosen = (asked or list(expected))[0]
     if len(expected) > 1:
@@ -111,8 +113,8 @@ def _offer_mask(view: View, tokens: Tokens, mask: str | None) -> None:
     st.markdown(f"Type {markdown.code(mask)} in place of a word, and the model fills it in.")
     if tokens.pair is None or view.changed is not None:
         return
-    shown = caches.shown(view.model, view.given, view.kind, view.hide, view.merge)[0]
-    group = caches.groups(view)[0][tokens.pair.query]
+    shown = traces.shown(view.model, view.given, view.kind, view.hide, view.merge)[0]
+    group = views.groups(view)[0][tokens.pair.query]
     pieces = [shown.tokens[position] for position in group.positions]
     if pieces[0].special or pieces[0].start == pieces[-1].end:
         return

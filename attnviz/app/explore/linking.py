@@ -10,12 +10,14 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayToken, faint
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
-from attnviz.app import caches, markdown
-from attnviz.app.caches import SENTENCES, View
+from attnviz.app import markdown, traces
 from attnviz.app.controls import PRONOUNS, buttons
 from attnviz.app.examples import Example, introduction
+from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.reading import ExploreSelection
+from attnviz.app.explore.views import SENTENCES, View
+from attnviz.app.models import lookup
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import KEY, QUERY, TEXT
 from attnviz.errors import AttnvizError
@@ -75,7 +77,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
     Links to itself, to special tokens and to the very first token do not count: every model has heads that
     rest there.
     """
-    groups = caches.groups(view)
+    groups = views.groups(view)
     query = _begin(view, groups[0], example)
     links = faint(*_row(view, query))[:, :, 0].copy()
     rests = [key for key, group in enumerate(groups[1]) if group.special or key in (0, query)]
@@ -88,7 +90,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
 def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     """Draw the choice of two tokens."""
     st.header("Which head links two tokens?", anchor=False)
-    groups = caches.groups(view)
+    groups = views.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
     begin = queries[_begin(view, groups[0], example)]
     # Whose tokens are chosen from: a number means another token in another text, or to another tokenizer.
@@ -104,7 +106,7 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
         key = KEY.draw("Key (is looked at)", (STRONGEST, *keys), STRONGEST, of)
     if query == EVERY:
         return Tokens(queries, keys, None)
-    row = caches.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
+    row = views.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
     size = np.abs(row) if view.changed else row
     strongest = int(np.argmax(np.where(np.isfinite(row), size, -np.inf)))
     chosen = key != STRONGEST
@@ -122,7 +124,7 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     if None in _in_both(view, query, key):
         st.markdown(f"Only one of the two sentences has {pair}: there is nothing to compare.")
         return
-    if not caches.allowed(view)[:, query, key].any():
+    if not views.allowed(view)[:, query, key].any():
         st.markdown(f"The mask forbids {pair} in every head: {_why_forbidden(view, tokens.pair)}.")
         return
     ranked = _ranked(view, query, key)
@@ -143,7 +145,7 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
     if moved := _who_moves_most(read, view, query, key):
         told.append(moved)
-    if view.kind != "encoder" and caches.entry(view.model).engine == "translator":
+    if view.kind != "encoder" and lookup.entry(view.model).engine == "translator":
         told.append(_chosen_there(view, query))
     if view.given.second is not None:
         told.append(_to_each_sentence(view, heads, query))
@@ -151,7 +153,7 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
 
 
 def _why_forbidden(view: View, pair: Pair) -> str:
-    queries, keys = caches.groups(view)
+    queries, keys = views.groups(view)
     ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
     causal = view.kind == "decoder"
     return "nobody looks ahead" if ahead and causal else "nobody looks so far"
@@ -159,8 +161,8 @@ def _why_forbidden(view: View, pair: Pair) -> str:
 
 def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
     """How the query's attention is divided between the sentences, before anything is hidden."""
-    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
-    group = caches.groups(view)[0][query]
+    block = traces.trace(view.model, view.given).block(view.kind, heads.layer - 1)
+    group = views.groups(view)[0][query]
     row = block.weights[heads.head - 1, list(group.positions)].mean(axis=0)
     in_second = np.array([token.sentence == 1 for token in block.key_tokens])
     shares = [percent(float(row[part].sum())) for part in (~in_second, in_second)]
@@ -172,7 +174,7 @@ def _to_each_sentence(view: View, heads: Heads, query: int) -> str:
 
 def _chosen_there(view: View, query: int) -> str:
     """Which word the model writes with what the query, a token of what it has written so far, has read."""
-    queries = caches.groups(view)[0]
+    queries = views.groups(view)[0]
     at = markdown.code(queries[query].label)
     if query + 1 == len(queries):
         return f"With what {at} has read, the model ends its sentence."
@@ -185,7 +187,7 @@ def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) ->
     if read.pair is None or view.changed is not None:
         return None
     try:
-        before, after = (caches.shares(view, given) for given in read.pair)
+        before, after = (views.shares(view, given) for given in read.pair)
     except AttnvizError:  # the other one has nothing but special tokens, and they are hidden
         return None
     if before.shape != after.shape:
@@ -211,7 +213,7 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]
     before, after = (
-        caches.shares(view, given)[:, :, at : at + 1, to : to + 1]
+        views.shares(view, given)[:, :, at : at + 1, to : to + 1]
         for given, (at, to) in ((view.given, places[:2]), (view.changed, places[2:]))
     )
     return _moves(before, after, 0, 0)
@@ -220,7 +222,7 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
 def _row(view: View, query: int) -> tuple[Floats, Floats]:
     """One query's weights in all heads, [layer, head, 1, key], and what is left of them, [layer, head, 1]."""
     row = slice(query, query + 1)
-    return caches.shares(view, view.given)[:, :, row], caches.left(view)[:, :, row]
+    return views.shares(view, view.given)[:, :, row], views.left(view)[:, :, row]
 
 
 def _in_both(view: View, query: int, key: int) -> list[int | None]:
@@ -229,8 +231,8 @@ def _in_both(view: View, query: int, key: int) -> list[int | None]:
         place
         for given in (view.given, view.changed or view.given)
         for place in (
-            caches.own_place(view, given, query, "query"),
-            caches.own_place(view, given, key, "key"),
+            views.own_place(view, given, query, "query"),
+            views.own_place(view, given, key, "key"),
         )
     ]
 
@@ -252,15 +254,15 @@ def _open(name: str) -> None:
 def _begin(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
     """The token to begin with."""
     if view.kind == "encoder":
-        return _asked_about(groups, example, caches.mask_token(view.model))
-    if caches.trace(view.model, view.given).target is None:
+        return _asked_about(groups, example, lookup.mask_token(view.model))
+    if traces.trace(view.model, view.given).target is None:
         return _last_typed(view, groups)
     return _chooses_pronoun(groups)
 
 
 def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
     """The last token that the visitor typed: with what it has read, the model begins to write."""
-    read = caches.trace(view.model, view.given)
+    read = traces.trace(view.model, view.given)
     last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 

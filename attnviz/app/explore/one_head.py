@@ -11,14 +11,16 @@ from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
 from attnviz.analysis.picture import Scale
 from attnviz.analysis.sentence import looks, moves, name_of
 from attnviz.analysis.stages import window
-from attnviz.app import caches, markdown
-from attnviz.app.caches import EVERYWHERE, WEIGHTS, View
+from attnviz.app import markdown, traces
 from attnviz.app.components.head_view import head_view
-from attnviz.app.explore import attention
+from attnviz.app.explore import attention, views
 from attnviz.app.explore.choices import Heads, open_heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.published import PublishedArrays
+from attnviz.app.explore.views import WEIGHTS, View
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, with_sentence
+from attnviz.app.traces import EVERYWHERE
 from attnviz.capture.model import ModelInput
 from attnviz.text import isolated
 from attnviz.widgets.tokens import shown_tokens
@@ -39,7 +41,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedAr
             st.markdown(in_words(view, heads, tokens.pair.query))
     else:
         _widget(view, heads, tokens, style, sent)
-    block = caches.trace(view.model, view.given).block(view.kind, heads.layer - 1)
+    block = traces.trace(view.model, view.given).block(view.kind, heads.layer - 1)
     if view.kind != "cross" and (seen := window(block.mask)):
         st.markdown(f":small[In layer {heads.layer} a token sees {_reach(*seen)}.]")
 
@@ -51,11 +53,11 @@ def _reach(before: int, after: int) -> str:
 
 def in_words(view: View, heads: Heads, query: int) -> str:
     """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
-    numbers = caches.values(view)[heads.layer - 1, heads.head - 1]
-    left = float(caches.left(view)[heads.layer - 1, heads.head - 1, query])
-    queries, keys = caches.groups(view)
+    numbers = views.values(view)[heads.layer - 1, heads.head - 1]
+    left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
+    queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    told = aside(left, caches.hidden(view))
+    told = aside(left, views.hidden(view))
     end = f" ({markdown.plain(told)})." if told else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
@@ -78,13 +80,13 @@ def in_words(view: View, heads: Heads, query: int) -> str:
 
 
 def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
-    return ", ".join(f"{markdown.code(name)} **{caches.written(view, number)}**" for name, number in found)
+    return ", ".join(f"{markdown.code(name)} **{views.written(view, number)}**" for name, number in found)
 
 
 def explanation(view: View) -> str:
     """How the numbers in the picture were made from the model's, in plain words."""
     told = [
-        _explanation(view, caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
+        _explanation(view, traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
         for given in filter(None, (view.given, view.changed))
     ]
     # Of two sentences, only one may have pieces to merge.
@@ -106,12 +108,12 @@ def caption(view: View, heads: Heads) -> str:
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
     head = f"{attention.of(view.model, view.kind)}head {open_heads}"
-    return f"{sentence} · {caches.called(view.model)} · {head} · {view.stage}"
+    return f"{sentence} · {lookup.called(view.model)} · {head} · {view.stage}"
 
 
 def _quoted(view: View, given: ModelInput) -> str:
     """The text; the sentence that is read together with it; where the decoder's text looks, that too."""
-    read = caches.trace(view.model, given)
+    read = traces.trace(view.model, given)
     target = None if view.kind == "encoder" else read.target
     texts = (read.text, read.second, target)
     return " / ".join(f"“{isolated(_begin(text))}”" for text in texts if text is not None)
@@ -139,11 +141,11 @@ def file_name(view: View, heads: Heads) -> str:
         )
         if present
     ]
-    return "-".join([file_name_of(caches.called(view.model)), *parts])
+    return "-".join([file_name_of(lookup.called(view.model)), *parts])
 
 
 def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: PublishedArrays) -> None:
-    queries, keys = caches.groups(view)
+    queries, keys = views.groups(view)
     head_view(
         "one head",
         pixels=sent.pixels,
@@ -151,14 +153,14 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Publishe
         view="lines" if style == "Lines" else "matrix",
         layer=heads.layer,
         heads=heads.all,
-        heads_total=caches.values(view).shape[1],
+        heads_total=views.values(view).shape[1],
         query_tokens=shown_tokens(queries),
         key_tokens=shown_tokens(keys),
         query=tokens.pair.query if tokens.pair else None,
         key=tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None,
-        kind=caches.drawn(view).kind,
+        kind=views.drawn(view).kind,
         unit=view.unit,
-        note=f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(caches.hidden(view))}",
+        note=f"{_SCALES[view.scale]}; {explanation(view)}{faint_rows(views.hidden(view))}",
         caption=caption(view, heads),
         filename=f"{file_name(view, heads)}-{style.lower()}",
         on_pick=tokens.choose,
@@ -170,10 +172,10 @@ def _heatmap(view: View, heads: Heads) -> None:
     # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
-    queries, keys = ([group.label for group in side] for side in caches.groups(view))
-    [numbers] = caches.readable(view, heads.layer, [heads.head])
-    left = caches.left(view)[heads.layer - 1, heads.head - 1]
-    drawn = caches.drawn(view)
+    queries, keys = ([group.label for group in side] for side in views.groups(view))
+    [numbers] = views.readable(view, heads.layer, [heads.head])
+    left = views.left(view)[heads.layer - 1, heads.head - 1]
+    drawn = views.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
         st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several.")
@@ -185,9 +187,9 @@ def _heatmap(view: View, heads: Heads) -> None:
             kind=drawn.kind,
             unit=view.unit,
             high=high,
-            caption=f"{caption(view, heads)} · {explanation(view)}{faint_rows(caches.hidden(view))}",
+            caption=f"{caption(view, heads)} · {explanation(view)}{faint_rows(views.hidden(view))}",
             left=left,
-            hidden=caches.hidden(view),
+            hidden=views.hidden(view),
         ),
         theme="streamlit",
         config=config(with_sentence(file_name(view, heads))),

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from attnviz.analysis.display_tokens import LEAST_LEFT
-from attnviz.app import caches
-from attnviz.app.caches import View, cached, of_view
 from attnviz.app.components import store
+from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
+from attnviz.app.explore.views import View, of_view
+from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
 MOST_TOKENS = 128
@@ -35,7 +36,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 def _pixels(view: View, heads: Heads) -> str:
     """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
-    levels = caches.drawn(view).levels
+    levels = views.drawn(view).levels
     whole = max(levels.shape[2:]) <= MOST_TOKENS and levels.size <= MOST_BYTES
     return store.send(
         "pixels", _packed(view, () if whole else tuple((heads.layer, head) for head in heads.all))
@@ -45,12 +46,12 @@ def _pixels(view: View, heads: Heads) -> str:
 @cached(of_view)
 def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
     """The pictures of these heads (layer and head from 1), with thumbnails of all; of none: of all heads."""
-    picture = caches.drawn(view)
+    picture = views.drawn(view)
     levels = picture.levels
     sent = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in sent])}
     if heads:  # from the pictures of all heads, the atlas makes its thumbnails itself
-        arrays["thumbnails"] = caches.small(view)
+        arrays["thumbnails"] = views.small(view)
     facts = {
         "heads": [[layer + 1, head + 1] for layer, head in sent],
         "high": [float(picture.high[layer, head]) for layer, head in sent],
@@ -61,12 +62,12 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 def _exact(view: View, heads: Heads) -> str:
     """The numbers of the open heads, to the last bit, and how much of each of their rows is shown."""
     # The browser knows a cell that the mask forbids by its being no number.
-    numbers = caches.readable(view, heads.layer, heads.all)
-    left = caches.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]
+    numbers = views.readable(view, heads.layer, heads.all)
+    left = views.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(
         "exact",
         {"values": numbers, "left": left},
         heads=[[heads.layer, head] for head in heads.all],
-        hidden=caches.hidden(view),
+        hidden=views.hidden(view),
         least_left=LEAST_LEFT,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, markdown
+from attnviz.app import markdown, traces
 from attnviz.app.explore.sentences import Sentences
 from attnviz.app.page import stop
 from attnviz.app.state.choices import SHOW
@@ -37,12 +37,12 @@ class ExploreSelection:
     @property
     def trace(self) -> Trace:
         """The forward pass over `given`; the cache holds it, and not a visit."""
-        return caches.trace(self.model, self.given)
+        return traces.trace(self.model, self.given)
 
     @property
     def changed_trace(self) -> Trace | None:
         """The forward pass over `changed`."""
-        return caches.trace(self.model, self.changed) if self.changed else None
+        return traces.trace(self.model, self.changed) if self.changed else None
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSelection:
@@ -52,7 +52,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     """
     model, given, other = sentences.model, sentences.given, sentences.other
     try:
-        caches.trace(model, given)
+        traces.trace(model, given)
     except AttnvizError as error:
         stop(error)
     if other is None or not _readable(model, other):
@@ -84,7 +84,7 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
 def _readable(model: str, other: ModelInput) -> bool:
     """Whether the model can read the sentence to compare with; if not, say why."""
     try:
-        caches.trace(model, other)
+        traces.trace(model, other)
     except AttnvizError as error:
         asked = markdown.code(other.text[:60])
         st.warning(f"The sentence to compare with, {asked}: {markdown.plain(str(error))}")

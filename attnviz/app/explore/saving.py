@@ -8,14 +8,15 @@ from dataclasses import replace
 import streamlit as st
 
 from attnviz.analysis.table import head_table
-from attnviz.app import caches, markdown
-from attnviz.app.caches import View
+from attnviz.app import markdown, traces
 from attnviz.app.classroom import bar
-from attnviz.app.explore import attention
+from attnviz.app.explore import attention, views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.one_head import explanation, file_name
+from attnviz.app.explore.views import View
 from attnviz.app.heads import offers
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, npz_of, save_file, with_sentence
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, KIND, LAYER, MODEL, QUERY, TEXT
@@ -29,7 +30,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the ways on, and the files."""
     _more_about(view, heads, tokens)
     query = tokens.pair.query if tokens.pair else None
-    alone = caches.trace(view.model, view.given).blocks[0].weights_alone
+    alone = traces.trace(view.model, view.given).blocks[0].weights_alone
     saving = st.popover("Save", key="save", on_change="rerun")
     if not saving.open:
         return
@@ -42,8 +43,8 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
         )
         save_file(
             "All heads (NPZ)",
-            lambda: npz_of(caches.trace(view.model, view.given)),
-            f"{with_sentence(file_name_of(caches.called(view.model)))}.npz",
+            lambda: npz_of(traces.trace(view.model, view.given)),
+            f"{with_sentence(file_name_of(lookup.called(view.model)))}.npz",
             f"Every {'weight' if alone else 'query, key, value and weight'} of "
             f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
             "rescaled: for Python, numpy.load.",
@@ -63,7 +64,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
     save_file(
         "Report (HTML)",
         lambda: report_of(view, heads, query, polls),
-        f"{with_sentence(file_name_of(caches.called(view.model)))}.html",
+        f"{with_sentence(file_name_of(lookup.called(view.model)))}.html",
         "One file with every head to point at, to mail, to keep or to print: it needs neither this "
         "server nor a network.",
     )
@@ -71,11 +72,11 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
 
 def csv_of(view: View, heads: Heads) -> str:
     """The shown numbers of the open head."""
-    queries, keys = caches.groups(view)
-    [numbers] = caches.readable(view, heads.layer, [heads.head])
-    left = caches.left(view)[heads.layer - 1, heads.head - 1] if caches.hidden(view) else None
+    queries, keys = views.groups(view)
+    [numbers] = views.readable(view, heads.layer, [heads.head])
+    left = views.left(view)[heads.layer - 1, heads.head - 1] if views.hidden(view) else None
     given = view.changed or view.given
-    read = caches.trace(view.model, given)
+    read = traces.trace(view.model, given)
     return head_table(
         numbers,
         queries,
@@ -83,8 +84,8 @@ def csv_of(view: View, heads: Heads) -> str:
         text=read.text,
         second=read.second,
         target=read.target,
-        compared_with=caches.trace(view.model, view.given).text if view.changed else None,
-        model=caches.called(view.model),
+        compared_with=traces.trace(view.model, view.given).text if view.changed else None,
+        model=lookup.called(view.model),
         attention=attention.of(view.model, view.kind).strip() or None,
         layer=heads.layer - 1,
         head=heads.head - 1,
@@ -93,7 +94,7 @@ def csv_of(view: View, heads: Heads) -> str:
         written=read.text[len(given.text) :] if read.written and read.target is None else None,
         drawn=_in_words(given.writing) if given.writing else None,
         left=left,
-        hidden=caches.hidden(view),
+        hidden=views.hidden(view),
     )
 
 
@@ -111,7 +112,7 @@ def report_of(view: View, heads: Heads, query: int | None, polls: Sequence[PollR
     """
     from attnviz.export.report.page import InitialView, report
 
-    followed = None if query is None else caches.groups(view)[0][query].positions[0]
+    followed = None if query is None else views.groups(view)[0][query].positions[0]
     opening = InitialView(
         kind=view.kind, layer=heads.layer - 1, head=heads.head - 1, query=followed, hide_special=view.hide
     )
@@ -120,7 +121,7 @@ def report_of(view: View, heads: Heads, query: int | None, polls: Sequence[PollR
 
 def _traces(view: View) -> list[Trace]:
     """What is on show: in a change, both readings."""
-    return [caches.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
+    return [traces.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
 
 
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
 from attnviz.app.about import reading_a_picture
 from attnviz.app.controls import (
     ONE_CHANGED,
@@ -21,6 +21,7 @@ from attnviz.app.controls import (
     reading_model,
 )
 from attnviz.app.examples import Example, example_of, examples_of
+from attnviz.app.models import lookup
 from attnviz.app.page import stop
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Text
@@ -114,7 +115,7 @@ def more(chosen: Sentences) -> None:
     offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
     pressed = current.name if current else None
     buttons("Examples", offered, "example", _open, pressed)
-    build_sentence(caches.entry(chosen.model), lambda text: _show(Example("", text, "", "", "")))
+    build_sentence(lookup.entry(chosen.model), lambda text: _show(Example("", text, "", "", "")))
     describe(chosen.model)
     offer_own_model()
     st.button("Show the tour", key="tour", icon=":material/tour:", type="tertiary")  # tour.js hears of it

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from attnviz.app import caches, question
-from attnviz.app.caches import View
+from attnviz.app import question, traces
 from attnviz.app.examples import Example, example_named, introduction
-from attnviz.app.explore import attention, sentences
+from attnviz.app.explore import attention, sentences, views
 from attnviz.app.explore.choices import open_heads
 from attnviz.app.explore.reading import CHANGE
+from attnviz.app.explore.views import View
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OTHER, SHOW, STAGE, TEXT
 from attnviz.capture.model import ModelInput
@@ -103,7 +103,7 @@ def _open(task: Task, model: str) -> None:
         TEXT.set(example.text)
         OTHER.set(example.other)
         SHOW.set(task.word)
-        STAGE.set(caches.WEIGHTS)
+        STAGE.set(views.WEIGHTS)
         attention.open_kind(model, _KIND)
         open_heads(layer, [head])
         st.rerun()  # what is above this part of the page has changed, too
@@ -120,7 +120,7 @@ def _outcome(task: Task, guess: str, model: str) -> str:
 def _weights(task: Task, model: str) -> dict[str, float]:
     """How much "it" looks at each answer."""
     given, (layer, head) = ModelInput(task.example(model).other), _follows(model)
-    labels = caches.shown(model, given, _KIND, False, False)[0].labels
-    numbers = caches.weights(model, given, _KIND, False, False)[layer - 1, head - 1]
+    labels = traces.shown(model, given, _KIND, False, False)[0].labels
+    numbers = traces.weights(model, given, _KIND, False, False)[layer - 1, head - 1]
     row = numbers[labels.index(_QUERY)]
     return {answer: float(row[labels.index(answer)]) for answer in task.answers}

@@ -8,11 +8,13 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import WeightArithmetic, why
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.app import caches, markdown
-from attnviz.app.caches import SENTENCES, View
+from attnviz.app import markdown, traces
 from attnviz.app.components.arithmetic import arithmetic
+from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Pair, Tokens
+from attnviz.app.explore.views import SENTENCES, View
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.text import isolated
@@ -34,11 +36,11 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
 
 
 def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: ModelInput) -> None:
-    shown = caches.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
+    shown = traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
     queries, keys = shown[0], shown[-1]
-    block = caches.trace(view.model, given).block(view.kind, heads.layer - 1)
-    query = caches.own_place(view, given, pair.query, "query")
-    key = caches.own_place(view, given, pair.key, "key")
+    block = traces.trace(view.model, given).block(view.kind, heads.layer - 1)
+    query = views.own_place(view, given, pair.query, "query")
+    key = views.own_place(view, given, pair.key, "key")
     if query is None or key is None:
         st.markdown(f"“{markdown.plain(given.text)}” has no such pair of tokens.")
         return
@@ -51,11 +53,11 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
     def pick(position: int) -> None:
         index = keys.index_of(position)
         for column in range(len(tokens.keys)):
-            if index is not None and caches.own_place(view, given, column, "key") == index:
+            if index is not None and views.own_place(view, given, column, "key") == index:
                 tokens.choose_key(column)
 
     note = f"Head {heads.name}" + (f", in “{isolated(given.text)}”" if view.changed else "")
-    if (dtype := caches.entry(view.model).dtype) != "float32":
+    if (dtype := lookup.entry(view.model).dtype) != "float32":
         note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
     content = message(worked, block, keys) | {
         "query_word": queries.labels[query]

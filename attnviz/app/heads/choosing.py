@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.display_tokens import DisplayToken
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.examples import examples_of, introduction
 from attnviz.app.page import bar
 from attnviz.app.state.choices import OTHER, TEXT
@@ -61,7 +61,7 @@ class QueryInHead(HeadSelection):
     @property
     def block(self) -> Block:
         """The layer's attention, as the model has it."""
-        return caches.trace(self.entry.name, self.given).block(self.kind, self.layer)
+        return traces.trace(self.entry.name, self.given).block(self.kind, self.layer)
 
 
 def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
@@ -129,5 +129,5 @@ def groups(
     entry: Entry, given: ModelInput, of_kind: Kind
 ) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
     """The tokens of what the model reads, with what they are called: queries and keys."""
-    shown = caches.shown(entry.name, given, of_kind, False, False)
+    shown = traces.shown(entry.name, given, of_kind, False, False)
     return shown[0].groups, shown[-1].groups

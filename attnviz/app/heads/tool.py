@@ -7,12 +7,13 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from attnviz.app import caches, controls, head_names, question
+from attnviz.app import controls, question
 from attnviz.app.heads import offers
 from attnviz.app.heads.contents import TOOLS
+from attnviz.app.models import lookup
 from attnviz.app.page import page
 from attnviz.app.state import link
-from attnviz.app.state.choices import AGAINST, HEAD, KIND, LAYER, MODEL, QUERY, TEXT
+from attnviz.app.state.choices import AGAINST, HEAD, KIND, LAYER, MODEL, QUERY, TEXT, of_page
 from attnviz.experiments.sentences import self_attention
 
 
@@ -53,6 +54,7 @@ def _offer(name: str) -> None:
     """Draw the ways on from what this tool found about the open head."""
     layer, head, model = LAYER.get(1), HEAD.get(1), MODEL.get("")
     if name in offers.NEXT and layer and head:
-        kind = head_names.kind() or self_attention(caches.entry(model))
+        chosen = KIND.get(None) if KIND.name in of_page(link.page()) else None
+        kind = chosen or self_attention(lookup.entry(model))
         with st.container(horizontal=True, key="offers"):
             offers.draw(name, kind, layer - 1, head - 1, link.along(MODEL, TEXT, KIND, LAYER, HEAD, QUERY))

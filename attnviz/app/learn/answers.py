@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 
 from attnviz.analysis.sentence import looks
-from attnviz.app import caches, markdown
+from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, english
 from attnviz.app.learn.computed import MODEL, computed, masks, positions, translated
@@ -155,7 +155,7 @@ def write() -> str:
 
     def written(temperature: float, seed: int) -> str:
         how = Writing(_WRITTEN, temperature=temperature, seed=seed)
-        text = caches.trace(catalogue.STORYTELLER, ModelInput(begun, writing=how)).text
+        text = traces.trace(catalogue.STORYTELLER, ModelInput(begun, writing=how)).text
         return f"*{text.removeprefix(begun).strip()}*"
 
     return (

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.app import controls, head_names, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.computed import MODEL
 from attnviz.app.page import stop
@@ -94,7 +94,6 @@ def sentence(
     except AttnvizError as error:
         after = known_words if isinstance(error, UnknownWords) else None
         stop(error, then=after)
-    head_names.read(model, text)
     if model == MODEL and (note := unfamiliar(MODEL, DisplayTokens(read, text).groups)):
         st.warning(note, icon=":material/explore_off:")
     return text

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from attnviz.app.caches import cached
+from attnviz.app.server.cache import cached
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:

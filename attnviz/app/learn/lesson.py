@@ -20,6 +20,7 @@ from attnviz.app.folded import Section, folded
 from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.app.page import bar, page
 from attnviz.app.question import Question
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TEACHER, TEXT
 from attnviz.models import catalogue
@@ -187,7 +188,7 @@ def the_code(*functions: tuple[str, ...]) -> None:
 
 def not_shown(points: str) -> None:
     """Draw what one could wrongly conclude from the picture: a Markdown list."""
-    st.markdown(points)
+    cited_markdown(points)
 
 
 @cache
@@ -294,4 +295,4 @@ _GLOSSARY = f"""
 def _glossary() -> None:
     """Draw a button that opens the list."""
     with st.popover("Glossary"):
-        st.markdown(_GLOSSARY)
+        cited_markdown(_GLOSSARY)

@@ -8,13 +8,12 @@ from functools import partial
 import streamlit as st
 
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import JOBS, Job, Lane, State
 from attnviz.app.learn import training
 from attnviz.app.learn.training import Learned, Training
+from attnviz.app.server.jobs import JOBS, Job, State
 from attnviz.app.state import memory
 from attnviz.experiments.progress import Progress
 
-_TRAINING = Lane(1)
 _KEY = "live training"
 _MINE = "the training that this visitor started"
 
@@ -31,12 +30,6 @@ def train_live(
         titles: of what can be trained, by the names of the variants.
         draw: draws what was learned so far, as soon as there is a snapshot.
     """
-    if training.switched_off():
-        st.info(
-            "Live training is switched off on this server. Start attnviz on your own machine to train there.",
-            icon=":material/power_off:",
-        )
-        return
     st.markdown(
         "The model starts from random numbers and learns while you watch. The training runs on this server, "
         "and stops some seconds after you close this or leave the page. The **seed** chooses the random "
@@ -65,7 +58,7 @@ def train_live(
 
 
 def _start(settings: Training) -> None:
-    job = Job(partial(training.train, settings), lane=_TRAINING, resumes=False)
+    job = Job(partial(training.train, settings), resumes=False)
     # Or another visitor was quicker: the page then says so.
     if JOBS.begin(_KEY, job, memory.visitor()) is job:
         memory.put(_MINE, job)
@@ -81,7 +74,7 @@ def _words(
     what = {
         "finished": "Done",
         "stopped": "Stopped",
-        "left alone": "Stopped, because nobody was watching",
+        "unwatched": "Stopped, because nobody was watching",
     }.get(state, "Learning" if latest.done else "Starting")
     far = f"{latest.done:,} of {latest.total:,} steps in {seconds:.0f} s"
     if job.running and latest.done:

@@ -10,7 +10,7 @@ import streamlit as st
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.distance import total_variation
 from attnviz.analysis.sentence import names_of
-from attnviz.app import caches, markdown
+from attnviz.app import markdown, traces
 from attnviz.app.components.component import widget
 from attnviz.app.learn.choosing import HeadSelection
 from attnviz.app.learn.computed import MODEL
@@ -31,7 +31,7 @@ _COMPARED = "what was spent, and what the head gave instead"
 def draw(chosen: HeadSelection) -> None:
     """Draw a slider for each word; once all is spent, the head's own weights beside them."""
     given = ModelInput(chosen.text)
-    (words, *_) = caches.shown(MODEL, given, "encoder", True, False)
+    (words, *_) = traces.shown(MODEL, given, "encoder", True, False)
     groups, looker = words.groups, chosen.groups[chosen.query]
     at = next((place for place, group in enumerate(groups) if group.number == looker.number), None)
     if at is None or len(groups) > MOST_WORDS:
@@ -41,7 +41,7 @@ def draw(chosen: HeadSelection) -> None:
             else f"This sentence has {len(groups)} tokens. Shorten it to {MOST_WORDS}: each has a slider."
         )
         return
-    row = caches.weights(MODEL, given, "encoder", True, False)[chosen.layer, chosen.head, at]
+    row = traces.weights(MODEL, given, "encoder", True, False)[chosen.layer, chosen.head, at]
     spent = _spent((chosen.text, chosen.query), len(row))
     done = sum(spent) == WHOLE
     st.markdown(

@@ -14,11 +14,7 @@ from typing import IO
 
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
-from attnviz.models import allowed
 from attnviz.trained.snapshots import Snapshot, understood
-
-SETTING = "ATTNVIZ_LIVE_TRAINING"
-"""The environment variable with which who runs a server switches live training on or off: "on", "off"."""
 
 # One core: the others are for the server's other visitors, and so small a model would gain nothing by them.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
@@ -109,9 +105,3 @@ def _next(lines: SimpleQueue[str | None]) -> str | None:
         return lines.get(timeout=_LISTEN_SECONDS)
     except Empty:
         return ""
-
-
-def switched_off() -> bool:
-    """Whether the visitor cannot train a model here: by the setting, or as they may open no models."""
-    setting = os.environ.get(SETTING, "").strip().lower()
-    return setting in {"off", "0", "no", "false"} if setting else not allowed.may_open()

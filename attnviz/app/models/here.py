@@ -7,8 +7,8 @@ import logging
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.caches import looked_up
 from attnviz.app.models import facts
+from attnviz.app.models.lookup import looked_up
 from attnviz.app.state.choices import MODEL
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError

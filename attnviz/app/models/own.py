@@ -9,11 +9,12 @@ from math import inf
 
 import streamlit as st
 
-from attnviz.app import markdown, warm_up
+from attnviz.app import markdown
 from attnviz.app.job_view import show_job
-from attnviz.app.jobs import JOBS, RUNNING, Job, Lane, State, Visitor
 from attnviz.app.models import facts
 from attnviz.app.models.here import explore_with
+from attnviz.app.server import warm_up
+from attnviz.app.server.jobs import JOBS, RUNNING, Job, State, Visitor
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading
@@ -32,7 +33,6 @@ _HELP = (
 )
 _SEEN = "what was seen of the visitor's own model"
 _MINE = "the model that this visitor opens"
-_OPENING = Lane(8)  # `loading` lets one download and one load in at a time
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def begin_opening(name: str, visitor: Visitor) -> Job[str]:
     It goes on when the page that started it is closed, and stops early only when all who wanted it have said
     so.
     """
-    job: Job[str] = Job(lambda: _steps(name, job.report), lane=_OPENING, patience=inf, resumes=False)
+    job: Job[str] = Job(lambda: _steps(name, job.report), unwatched_seconds=inf, resumes=False)
     return JOBS.begin(("_opening", name), job, visitor)
 
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.analysis.distance import jensen_shannon
-from attnviz.app import caches
+from attnviz.app import traces
 from attnviz.app.examples import EXAMPLES, NEUTRAL, OPENING, TRANSLATED, UNFINISHED
 from attnviz.app.heads.compare import compared
 from attnviz.app.heads.compare.choices import remark_on
@@ -229,7 +229,7 @@ def test_a_model_finds_each_head_again_in_its_twin() -> None:
 
 
 def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "MOST_WEIGHTS", 72 * 15 * 15)
+    monkeypatch.setattr(traces, "MAX_WEIGHTS", 72 * 15 * 15)
     other = "The old dog did not cross the road as it was tired."
     app = try_page("compare", text=OPENING.text, other=other)
     assert "16 × 16 words in 72 heads" in app.error[0].value

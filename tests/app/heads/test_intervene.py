@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app import caches
 from attnviz.app.heads.intervene.redundant import REPLACED, SILENT, exceptions, replaces, without_effect
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.ablation import Numbers, ablate, angles
 from attnviz.interventions.edit import Edit
@@ -251,7 +251,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
 
 
 def test_a_server_without_the_translator_does_not_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "usable", lambda: (resolve.entry("minilm"),))
+    monkeypatch.setattr(lookup, "usable", lambda: (resolve.entry("minilm"),))
     app = visit("intervene", text=TIRED, edits="encoder 4-2")
     assert "No word changes here" in words(app)
     assert "see words change" not in [button.key for button in app.button]

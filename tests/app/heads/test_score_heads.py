@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.score import results
-from attnviz.app.jobs import Jobs
+from attnviz.app.server.jobs import Jobs
 from attnviz.experiments import head_tests
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.pairs import EXAMPLE

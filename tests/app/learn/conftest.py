@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from attnviz.app.jobs import Jobs
 from attnviz.app.learn import live_training
 from attnviz.app.learn.training import Training
+from attnviz.app.server.jobs import Jobs
+from tests.app.shown import stop
 
 FOREVER = "import time\nwhile True: time.sleep(0.05)"
 
@@ -18,7 +19,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     jobs = Jobs()
     monkeypatch.setattr(live_training, "JOBS", jobs)
     yield jobs
-    jobs.close()
+    stop(jobs)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app import caches, cards, question
+from attnviz.app import cards, question
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.learn import contents, english, lesson, plan
@@ -22,9 +22,8 @@ from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.learn.write import sections as write
-from attnviz.app.references import linked
+from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
-from attnviz.models import catalogue
 from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
@@ -227,7 +226,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
     visit(name)  # the model is loaded now, and what is lazily imported
     for choices in CHOICES.get(name, [{}]):
         shown: list[tuple[str, str]] = []
-        caches.clear()
+        cache.clear()
 
         def note(module: str, function: str, shown: list[tuple[str, str]] = shown) -> str:
             shown.append((module, function))
@@ -251,13 +250,6 @@ def test_the_source_of_a_method_is_shown_dedented_and_of_nothing_that_does_not_e
     assert source.startswith("@classmethod\ndef from_folder(")
     with pytest.raises(LookupError):
         source_of("attnviz.transformer.masks", "no_such_mask")
-
-
-def test_it_is_said_that_the_bundled_bert_is_a_language_model_no_more() -> None:
-    # In the text of the first page, and in the list of words of every page.
-    assert words(visit("weighted_average")).count(linked(catalogue.MINILM_LEARNED)) == 2
-    assert words(visit("translate")).count(linked(catalogue.MINILM_LEARNED)) == 1
-    assert catalogue.MINILM_LEARNED in catalogue.entry("minilm").description
 
 
 def test_a_guess_is_judged_by_what_is_right() -> None:

@@ -6,12 +6,11 @@ from collections.abc import Generator
 
 import pytest
 
-from attnviz.app.jobs import Job
 from attnviz.app.learn import training as compute
-from attnviz.app.learn.training import Learned, Training, switched_off, train
+from attnviz.app.learn.training import Learned, Training, train
+from attnviz.app.server.jobs import Job
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
-from attnviz.models import allowed
 from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
 from tests.trained.made_up import of_translator
@@ -75,9 +74,9 @@ def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatc
 
 def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     play(monkeypatch, then=FOREVER)
-    job = Job(lambda: train(TRAINING), patience=0.3, resumes=False)
+    job = Job(lambda: train(TRAINING), unwatched_seconds=0.3, resumes=False)
     job.start()
-    assert job.wait(30) == "left alone"
+    assert job.wait(30) == "unwatched"
     assert Started.latest.poll() is not None
 
 
@@ -86,23 +85,3 @@ def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPa
     then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
     with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
         list(play(monkeypatch, then=then))
-
-
-@pytest.mark.parametrize(
-    ("value", "models", "off"),
-    [
-        ("off", "", True),
-        (" OFF ", "", True),
-        ("0", "", True),
-        ("on", "", False),
-        ("", "", False),
-        ("", "minilm", True),
-        ("on", "minilm", False),
-    ],
-)
-def test_an_operator_switches_it_off_and_who_lists_models_must_switch_it_on(
-    monkeypatch: pytest.MonkeyPatch, value: str, models: str, off: bool
-) -> None:
-    monkeypatch.setenv(compute.SETTING, value)
-    monkeypatch.setenv(allowed.SETTING, models)
-    assert switched_off() is off

@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.jobs import Job, Jobs
 from attnviz.app.learn import film
-from attnviz.app.learn import training as compute
 from attnviz.app.learn.training import Learned, Training
 from attnviz.app.learn.watch_it_learn.sections import quarters, title_of
+from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import line, stored
 from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
-from tests.app.shown import buttons, charts, clean, press, sent, try_page, until, visit, words
+from tests.app.shown import buttons, charts, clean, press, sent, stop, try_page, until, visit, words
 from tests.trained.made_up import of_storyteller, of_translator
 
 PAGE = "watch_it_learn"
@@ -131,7 +130,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     ]
     assert f"{title_of('candidates')}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
     press(app, "Stop")
-    assert job.wait(10) == "stopped"
+    assert job.wait(10) == "unwatched"
     app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in buttons(app)
@@ -159,11 +158,11 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     assert "Another visitor is training" in other.info[0].value
     assert not {"Start training", "Stop"} & set(buttons(other))
     assert "50 of 2,000 steps" in other.get("progress")[0].proto.text
-    watched = job._watched
+    seen = dict(job._seen)
     other.run()
-    assert job._watched == watched  # only who started it keeps it going
-    job.end(10)
-    assert job.state == "stopped"
+    assert job._seen == seen  # only who started it keeps it running
+    stop(jobs)
+    assert job.state == "unwatched"
     other.run()
     assert "Start training" in buttons(other)
 
@@ -178,13 +177,6 @@ def test_a_fault_of_the_training_is_told(monkeypatch: pytest.MonkeyPatch, jobs: 
     app.run()
     assert not app.exception
     assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value
-
-
-def test_who_runs_the_server_can_switch_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(compute.SETTING, "off")
-    app = visit(PAGE)
-    assert "switched off" in app.info[0].value
-    assert "Start training" not in buttons(app)
 
 
 def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

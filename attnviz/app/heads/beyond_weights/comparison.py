@@ -8,13 +8,15 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
-from attnviz.app import caches, markdown, warm_up
+from attnviz.app import markdown
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, span
 from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
+from attnviz.app.server import warm_up
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN, QUERY
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
@@ -51,7 +53,7 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
         warm_up.model(entry.name)
         yield from measured(entry.name, text, kind, place)
 
-    key = "beyond weights", entry.name, caches.fingerprint(entry.name), text, kind, place
+    key = "beyond weights", entry.name, lookup.fingerprint(entry.name), text, kind, place
     return JOBS.find(key, steps)
 
 

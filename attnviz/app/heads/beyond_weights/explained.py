@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import MEASURE
 from attnviz.capture.model import WAYS
 from attnviz.experiments.beyond_weights import (
@@ -168,4 +169,4 @@ def draw() -> None:
     for formula in explained.formulas:
         st.latex(formula)
     st.markdown(f"**Where it can mislead.** {explained.misleads}")
-    st.caption(explained.paper)
+    cited_markdown(f":small[{explained.paper}]")

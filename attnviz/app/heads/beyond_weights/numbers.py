@@ -9,10 +9,10 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import Cells, facts_text, numbered
-from attnviz.app import caches
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.models import lookup
 from attnviz.app.saving import picture_file, save_file
 from attnviz.app.state.choices import MEASURE
 from attnviz.experiments import beyond_weights
@@ -75,7 +75,7 @@ def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
     """
     followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
     facts = {
-        "model": caches.called(chosen.entry.name),
+        "model": lookup.called(chosen.entry.name),
         "text": visible_text(chosen.given.text),
         "token that is asked about": numbered(chosen.queries[chosen.query]),
         "what is followed": visible_text(followed),

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
 from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
+from attnviz.app.references import cited_markdown
+from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
@@ -34,7 +36,7 @@ class Shares:
     d_model: int
 
 
-@caches.cached(caches.named, spinner="Taking the output apart …")
+@cache.cached(cache.named, spinner="Taking the output apart …")
 def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
     """The shares of one output, of the encoder or of a decoder without one; errors as in `decomposition`."""
     with loading.gate:  # our own models come without transformers
@@ -66,7 +68,7 @@ def draw(chosen: TokenSelection) -> None:
             _OF,
             (chosen.layer, chosen.head),
         )
-    st.markdown(f":small[{_how_exact(found)}]")
+    cited_markdown(f":small[{_how_exact(found)}]")
 
 
 def _sums(found: Shares) -> str:

@@ -9,9 +9,11 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
 from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point, written
 from attnviz.app.heads.compare.compared import Comparison, aligned, first_token
+from attnviz.app.models import lookup
+from attnviz.app.server import cache
 from attnviz.app.state import link
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TURNED
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.capture.between import Between
 
 
-@caches.cached(caches.named, spinner="Reading every step between the two words …")
+@cache.cached(cache.named, spinner="Reading every step between the two words …")
 def _between(model: str, first: str, second: str, query: int) -> Between:
     with loading.gate:
         from attnviz.capture.between import between
@@ -42,7 +44,7 @@ def draw(compared: Comparison) -> None:
     layer, head = LAYER.get(1) - 1, HEAD.get(1) - 1
     chosen = next(at for at in grid.shared if option(grid.queries[at]) == QUERY.get(""))
     query = first_token(compared, chosen)
-    entry = caches.entry(first.model)
+    entry = lookup.entry(first.model)
     if first.kind != entry.kinds[0]:
         st.info("Choose the encoder's attention: it is the English word that turns.")
         return

@@ -11,11 +11,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.distance import MEASURES
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare.compared import Aligned, ChangeMeasure, ComparedSide, Comparison
+from attnviz.app.models import lookup
 from attnviz.app.page import bar
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Choice, option
@@ -195,7 +196,7 @@ def _against(entry: Entry, text: str) -> Entry | None:
 
     As long as the visitor has not chosen one, it is one that can read the text.
     """
-    others = [other for other in caches.usable() if other.reads and other.name != entry.name]
+    others = [other for other in lookup.usable() if other.reads and other.name != entry.name]
     if not others:
         return None
     names = [other.name for other in others]
@@ -204,7 +205,7 @@ def _against(entry: Entry, text: str) -> Entry | None:
     if said not in names or (said != another and said == memory.get(_BEGAN)):
         AGAINST.set(another)
     memory.put(_BEGAN, another)
-    return caches.entry(AGAINST.select("Second model", names, another))
+    return lookup.entry(AGAINST.select("Second model", names, another))
 
 
 def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:

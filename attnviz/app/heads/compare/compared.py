@@ -21,8 +21,9 @@ from attnviz.analysis.aligned import (
 )
 from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_mask, shown_weights
 from attnviz.analysis.distance import MEASURES, changes, from_one_head, largest_difference, rows_on
-from attnviz.app import caches
-from attnviz.app.caches import cached
+from attnviz.app import traces
+from attnviz.app.models import lookup
+from attnviz.app.server.cache import cached
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, Kind
@@ -114,12 +115,12 @@ def aligned(compared: Comparison) -> Aligned:
     align = aligned_tokenizers if compared.two_models else aligned_sentences
     between = " / " if compared.two_models else " → "
     both = grid(first, second, align, between)
-    heads = max(caches.entry(read.model).heads for read in (compared.first, compared.second))
+    heads = max(lookup.entry(read.model).heads for read in (compared.first, compared.second))
     layers = max(len(_blocks(read)) for read in (compared.first, compared.second))
-    if (cells := len(both.rows) * len(both.columns) * heads * layers) > caches.MOST_WEIGHTS:
+    if (cells := len(both.rows) * len(both.columns) * heads * layers) > traces.MAX_WEIGHTS:
         raise AttnvizError(
             f"Side by side, the two have {len(both.rows)} × {len(both.columns)} words in {heads * layers} "
-            f"heads: {cells:,} weights, more than this page can show ({caches.MOST_WEIGHTS:,}). Shorten them."
+            f"heads: {cells:,} weights, more than this page can show ({traces.MAX_WEIGHTS:,}). Shorten them."
         )
     shared = overlap(both.columns, first[-1].groups, second[-1].groups)
     return Aligned(**vars(both), overlap=shared)
@@ -129,7 +130,7 @@ def weights(compared: Comparison, side: Side) -> Floats:
     """One side's weights between its words, [layer, head, query, key]."""
     read = compared.of(side)
     if not compared.two_models:
-        return caches.weights(read.model, read.given, read.kind, compared.hide, True)
+        return traces.weights(read.model, read.given, read.kind, compared.hide, True)
     return _in_common_words(compared, side)
 
 
@@ -206,7 +207,7 @@ def _both(compared: Comparison) -> tuple[Floats, Floats, tuple[Place, ...], tupl
 
 
 def _blocks(read: ComparedSide) -> tuple[Block, ...]:
-    return caches.trace(read.model, read.given).of_kind(read.kind)
+    return traces.trace(read.model, read.given).of_kind(read.kind)
 
 
 def first_token(compared: Comparison, row: int) -> int:
@@ -220,7 +221,7 @@ def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     """The words of one side: of queries and keys, or once for both."""
     read = compared.of(side)
     if not compared.two_models:
-        return caches.shown(read.model, read.given, read.kind, compared.hide, True)
+        return traces.shown(read.model, read.given, read.kind, compared.hide, True)
     return (_of_two_tokenizers(compared)[0 if side == "first" else 1],)
 
 
@@ -239,5 +240,5 @@ def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayToke
 @cached(_models)
 def _in_common_words(compared: Comparison, side: Side) -> Floats:
     read = compared.of(side)
-    stack = caches.trace(read.model, read.given).stack(read.kind)
+    stack = traces.trace(read.model, read.given).stack(read.kind)
     return shown_weights(stack, *_shown(compared, side))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from attnviz.app import caches
+from attnviz.app import traces
 from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
+from attnviz.app.models import lookup
+from attnviz.app.references import cited_markdown
 
 _SENTENCES = (
     "**Which word stands where.** The two sentences are aligned by words: as many same words as "
@@ -63,12 +63,12 @@ _ALIKE = (
 
 def _looks_back_only(compared: Comparison) -> bool:
     """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
-    return not compared.two_models and caches.entry(compared.first.model).kinds == ("decoder",)
+    return not compared.two_models and lookup.entry(compared.first.model).kinds == ("decoder",)
 
 
 def _have_sinks(compared: Comparison) -> bool:
     return any(
-        caches.shown(read.model, read.given, read.kind, False, False)[-1].sink
+        traces.shown(read.model, read.given, read.kind, False, False)[-1].sink
         for read in (compared.first, compared.second)
     )
 
@@ -90,9 +90,9 @@ def draw(compared: Comparison, how: ChangeMeasure) -> None:
         *([_CAUSAL] if _looks_back_only(compared) else []),
         *([_ALIKE] if compared.two_models else []),
     )
-    st.markdown("\n\n".join(rules))
+    cited_markdown("\n\n".join(rules))
 
 
 def limits() -> None:
     """Say what one cannot conclude."""
-    st.markdown(_LIMITS)
+    cited_markdown(_LIMITS)

@@ -9,10 +9,10 @@ import numpy as np
 from attnviz.analysis.aligned import Place
 from attnviz.analysis.display_tokens import DisplayToken, aside, faint, faint_rows
 from attnviz.analysis.picture import Levels, diverging, sequential
-from attnviz.app import caches
 from attnviz.app.components import store
 from attnviz.app.heads.compare.aligned_matrices import Row, aligned_matrices
 from attnviz.app.heads.compare.compared import Aligned, Comparison, Placed
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import HEAD, LAYER, QUERY
 from attnviz.text import isolated
@@ -84,7 +84,7 @@ def _caption(compared: Comparison) -> str:
         f"“{isolated(text if len(text) <= _CAPTION else text[:_CAPTION] + '…')}”"
         for text in (compared.first.given.text, compared.second.given.text)
     )
-    return first if compared.two_models else f"{first} → {second} · {caches.called(compared.first.model)}"
+    return first if compared.two_models else f"{first} → {second} · {lookup.called(compared.first.model)}"
 
 
 def _filename(compared: Comparison) -> str:

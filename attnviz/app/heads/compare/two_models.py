@@ -9,13 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.distance import ranked
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.choices import choose_word
 from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison, aligned, away_from, placed, twins
 from attnviz.app.heads.compare.telling import row_moves, written
+from attnviz.app.models import lookup
 from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name, ordinal
@@ -39,8 +40,8 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
     """
     aligned(compared)  # what cannot be compared is told before anything is drawn
     reads = compared.first, compared.second
-    entries = [caches.entry(read.model) for read in reads]
-    names = [caches.called(entry.name) for entry in entries]
+    entries = [lookup.entry(read.model) for read in reads]
+    names = [lookup.called(entry.name) for entry in entries]
     codes = [markdown.code(name) for name in names]
     left, right = st.columns(2, gap="medium")
     chosen = [side.container() for side in (left, right)]
@@ -111,7 +112,7 @@ def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
     """Say which attention is compared of a model that has several kinds."""
     for read, entry in zip((compared.first, compared.second), entries, strict=True):
         if len(entry.kinds) > 1:
-            name = markdown.code(caches.called(entry.name))
+            name = markdown.code(lookup.called(entry.name))
             st.markdown(
                 f":small[Of {name}, the *{read.kind}* attention is compared: the only one of its "
                 f"{len(entry.kinds)} kinds in which this text alone is read.]"

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.analysis.aligned import Overlap
 from attnviz.analysis.distance import ranked
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
@@ -26,6 +26,7 @@ from attnviz.app.heads.compare.compared import (
     placed,
 )
 from attnviz.app.heads.compare.telling import row_moves, written
+from attnviz.app.models import lookup
 from attnviz.app.state.choices import PER_HEAD
 from attnviz.text import head_name, ordinal
 from attnviz.trace import Floats
@@ -53,7 +54,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
         compared, how = choices.how(compared)
     grid = aligned(compared)
     with places[0]:
-        head = choosing.head(caches.entry(compared.first.model), compared.first.kind)
+        head = choosing.head(lookup.entry(compared.first.model), compared.first.kind)
     with places[1]:
         word = choose_word(compared, grid)
     rows = moved(compared, how.measure, how.rescale)

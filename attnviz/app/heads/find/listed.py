@@ -8,10 +8,11 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.words import Span
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
 from attnviz.app.heads import onward
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.neighbours import TextVectors, Vector, read_corpus
@@ -30,7 +31,7 @@ _MARKS: dict[Vector, str] = {
 def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None]:
     """Return the job that reads a text for all heads of the open layer."""
     name, layer = chosen.entry.name, chosen.layer
-    key = "vectors", name, caches.fingerprint(name), corpus.key, str(layer)
+    key = "vectors", name, lookup.fingerprint(name), corpus.key, str(layer)
     return JOBS.find(key, lambda: read_corpus(corpus, name, layer, MAX_BYTES))
 
 

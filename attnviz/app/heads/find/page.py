@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.heads import choosing, texts
 from attnviz.app.heads.find import listed
 from attnviz.app.job_view import counted, show_job
@@ -56,7 +56,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
-    caches.need_vectors(caches.trace(entry.name, given))
+    traces.need_vectors(traces.trace(entry.name, given))
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)

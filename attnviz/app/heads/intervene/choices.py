@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene.redundant import exceptions, replaces, without_effect
@@ -56,7 +56,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     """
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
-    caches.need_vectors(caches.trace(entry.name, given))
+    traces.need_vectors(traces.trace(entry.name, given))
     buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, telling = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
@@ -247,7 +247,7 @@ def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
         [[edit]],
         {(kind, layer): entry.heads for kind in entry.kinds for layer in range(entry.layers_of(kind))},
     )
-    block = caches.trace(entry.name, given).block(edit.kind, edit.layer)
+    block = traces.trace(entry.name, given).block(edit.kind, edit.layer)
     queries, keys = block.mask.shape
     sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (keys, queries)}
     refuse_misfits([edit], *sizes[edit.kind])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from attnviz.app import caches
-from attnviz.app.caches import cached, named
+from attnviz.app import traces
 from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.server.cache import cached, named
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments import engine
@@ -60,7 +60,7 @@ def weights(chosen: Intervention) -> Floats | None:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    same = ModelInput(chosen.given.text, target=caches.trace(chosen.entry.name, chosen.given).target)
+    same = ModelInput(chosen.given.text, target=traces.trace(chosen.entry.name, chosen.given).target)
     found = _weights(chosen.entry.name, same, chosen.written, chosen.kind, chosen.layer)
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.examples import introduction
 from attnviz.app.heads.intervene import computed, outputs, picture, words
 from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.models import lookup
 from attnviz.app.state.choices import EDITS, KIND, MODEL, TEXT
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
@@ -79,7 +80,7 @@ def limits() -> None:
 
 def _no_words(chosen: Intervention) -> None:
     """Say why, and offer to open the translator without its taught head."""
-    mask = caches.mask_token(chosen.entry.name)
+    mask = lookup.mask_token(chosen.entry.name)
     if mask is not None:
         st.markdown(
             f":small[This model can say what stands behind a mask: type {markdown.code(mask)} in place of a "
@@ -90,7 +91,7 @@ def _no_words(chosen: Intervention) -> None:
         "No word changes here: this model was saved without a part that expects words. Its outputs can "
         "move, the vectors that whatever comes after it would read."
     )
-    translator = next((entry for entry in caches.usable() if entry.engine == "translator"), None)
+    translator = next((entry for entry in lookup.usable() if entry.engine == "translator"), None)
     if translator is not None:
         st.button(
             "See a head change words: open the translator",

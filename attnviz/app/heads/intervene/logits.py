@@ -9,11 +9,12 @@ import streamlit as st
 
 from attnviz.analysis.decomposition import Contributions, contributions
 from attnviz.app import markdown
-from attnviz.app.caches import cached, named
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.heads import choosing, part_pictures
 from attnviz.app.heads.intervene import words
 from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -85,7 +86,7 @@ def draw(chosen: Intervention, place: int) -> None:
     first, second = (markdown.code(likely.labels[at]) for at in (one, other))
     whole = found.total + bias
     where = words.where(chosen, place)
-    st.markdown(
+    cited_markdown(
         f"{where[0].upper()}{where[1:]}, {first} has a logit that is **{decimal(abs(whole))}** "
         f"{'higher' if whole >= 0 else 'lower'} than that of {second}. The difference is a sum of what the "
         "model’s parts add: direct logit attribution (Elhage et al. 2021). All norms are taken as they were. "
@@ -129,7 +130,7 @@ def _lens(likely: _Likely, one: int) -> None:
             for layer, (best, share) in enumerate(zip(likely.best, likely.after[:, one], strict=True))
         ],
     )
-    st.markdown(
+    cited_markdown(
         ":small[The vector of this place is read out early, by the model’s own last norm and matrix (logit "
         "lens, Nostalgebraist 2020). The last row is the model’s own. No layer was trained to be read so.]"
     )

@@ -11,16 +11,18 @@ import streamlit as st
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.sentence import name_of
 from attnviz.analysis.table import Cell, facts_text
-from attnviz.app import caches, controls, markdown
-from attnviz.app.caches import cached, named
+from attnviz.app import controls, markdown, traces
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.examples import examples_of
 from attnviz.app.heads.intervene import ranking, words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
+from attnviz.app.references import cited_markdown
 from attnviz.app.saving import file_name_of, save_file, with_sentence
+from attnviz.app.server.cache import cached, named
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import memory
 from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
 from attnviz.capture import loading
@@ -59,7 +61,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
         chosen: the model, the first sentence and the open head.
         place: where the model is asked what it expects; None: the output of the chosen token is looked at.
     """
-    st.markdown(
+    cited_markdown(
         "Two similar sentences are read. Then one of them is read again, with **one head’s "
         "output**, at every token, taken from the other; all else is computed as ever (activation patching: "
         "Vig et al. 2020; Heimersheim & Nanda 2024). What does that bring over? The changes that are chosen "
@@ -161,16 +163,16 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
         AttnvizError: the second sentence cannot be read, or the two cannot be compared.
     """
     name, given = chosen.entry.name, chosen.given
-    written = caches.trace(name, given)
+    written = traces.trace(name, given)
     first = with_target(given, written)
     second = replace(first, text=other)
-    if _ids(caches.trace(name, first)) != _ids(written):
+    if _ids(traces.trace(name, first)) != _ids(written):
         raise AttnvizError(
             "What the model writes for the first sentence is cut into other tokens when it is read again, so "
             "nothing can be said of its places. Choose another sentence."
         )
     at = chosen.query if place is None else place
-    refuse_unaligned(caches.trace(name, first), caches.trace(name, second), at)
+    refuse_unaligned(traces.trace(name, first), traces.trace(name, second), at)
     where = chosen.token if place is None else words.where(chosen, place)
     if swap:
         return _Patch(second, first.text, ("The second sentence", "the first"), at, where)
@@ -184,7 +186,7 @@ def _ids(trace: Trace) -> list[int]:
 
 def _job(chosen: Intervention, asked: _Patch, rows_of: Edit | None = None) -> Job[Patching]:
     name, (clean, corrupted, place) = chosen.entry.name, (asked.clean, asked.corrupted, asked.place)
-    key = ("patching", name, caches.fingerprint(name), clean, corrupted, place, rows_of)
+    key = ("patching", name, lookup.fingerprint(name), clean, corrupted, place, rows_of)
     return JOBS.find(key, lambda: patch(name, clean, corrupted, place, rows_of))
 
 
@@ -216,7 +218,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     )
     listed = {f"{names[at]} · {signed_share(found.shares[at])}": found.patched[at] for at in order[:_SHOWN]}
     controls.buttons("The strongest", listed, "patched most", ranking.open_edit)
-    model = caches.called(chosen.entry.name)
+    model = lookup.called(chosen.entry.name)
     save_file(
         "Save as CSV",
         lambda: csv_of(model, asked.clean, asked.corrupted, asked.place, found),

@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.sentence import looks
-from attnviz.app import caches, markdown
+from attnviz.app import markdown
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of
 from attnviz.app.state.choices import QUERY
 from attnviz.app.weights_picture import weights_picture
@@ -67,7 +68,7 @@ def _picture(which: str, chosen: Intervention, weights: Floats, heading: str) ->
         heads=[chosen.head + 1],
         heading=heading,
         note=_NOTE,
-        caption=f"“{isolated(chosen.given.text)}” · {caches.called(chosen.entry.name)} · {heading}",
-        filename=f"{file_name_of(caches.called(chosen.entry.name))}-head{chosen.name}-{which}",
+        caption=f"“{isolated(chosen.given.text)}” · {lookup.called(chosen.entry.name)} · {heading}",
+        filename=f"{file_name_of(lookup.called(chosen.entry.name))}-head{chosen.name}-{which}",
         on_pick=lambda query, _: None if query is None else QUERY.pick(chosen.queries[query]),
     )

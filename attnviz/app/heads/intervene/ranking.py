@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attnviz.app import caches, controls
+from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
+from attnviz.app.references import cited_markdown
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND, RANKED_BY
 from attnviz.experiments.ablation import Ablation, Numbers, OutcomeDistances, ablate, angles
 from attnviz.experiments.progress import Progress
@@ -32,7 +34,7 @@ _TITLES = {
 
 def draw(chosen: Intervention, place: int | None) -> None:
     """Draw the ranking, as far as it is computed."""
-    st.markdown(
+    cited_markdown(
         "Every head is silenced alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
     )
@@ -49,7 +51,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
-    key = ("ablation", name, caches.fingerprint(name), given, place)
+    key = ("ablation", name, lookup.fingerprint(name), given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
 
 

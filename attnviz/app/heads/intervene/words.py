@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.components.share_table import share_table
 from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
@@ -73,7 +73,7 @@ def distances(found: Effect) -> None:
 
 def written(chosen: Intervention) -> None:
     """Say what an encoder–decoder writes before and with the changes."""
-    before = caches.trace(chosen.entry.name, chosen.given).target or ""
+    before = traces.trace(chosen.entry.name, chosen.given).target or ""
     after = computed.target(chosen.entry.name, chosen.given, chosen.written)
     if before == after:
         st.markdown(f"What it writes stays the same: {markdown.code(before)}.")

@@ -10,13 +10,14 @@ import streamlit as st
 
 from attnviz.analysis.intervals import CONFIDENCE
 from attnviz.analysis.table import facts_text
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
 from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import texts
 from attnviz.app.heads.score.choices import TestedHead
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.jobs import JOBS, Job
+from attnviz.app.models import lookup
 from attnviz.app.saving import file_name_of, save_file
+from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import link
 from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 from attnviz.experiments.head_tests import beside
@@ -63,7 +64,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
     chosen.test.source.examples(corpus)  # here, as the job could only say so with a button to try again
-    key = "score heads", chosen.test.source.name, name, caches.fingerprint(name), corpus.key
+    key = "score heads", chosen.test.source.name, name, lookup.fingerprint(name), corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
 
@@ -166,7 +167,7 @@ def csv_of(chosen: TestedHead, scores: Scores) -> str:
 def file_name(chosen: TestedHead) -> str:
     """Return the name of the CSV file."""
     test = chosen.test.name.replace(" ", "-")
-    return f"{file_name_of(caches.called(chosen.entry.name))}-scores-{test}.csv"
+    return f"{file_name_of(lookup.called(chosen.entry.name))}-scores-{test}.csv"
 
 
 def number(score: float, unit: Unit) -> str:

@@ -18,6 +18,7 @@ from attnviz.app.learn.block.stream import stream
 from attnviz.app.learn.computed import block as compute
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.lesson import guess
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
 
@@ -127,7 +128,7 @@ def text(chosen: TokenInLayer) -> None:
         r"\begin{aligned}y &= \operatorname{LayerNorm}\big(x + \operatorname{MultiHead}(x)\big) \\"
         r"z &= \operatorname{LayerNorm}\big(y + \operatorname{FFN}(y)\big)\end{aligned}"
     )
-    st.markdown(
+    cited_markdown(
         "**Attention** moves information between tokens. The **feed-forward network** works on what has "
         f"arrived, on each token alone, with {share:.0f}\u00a0% of the layer's learned numbers. **Adding** "
         "keeps what is old, if the update is small. The **norm** keeps the numbers of a token within "
@@ -140,7 +141,7 @@ def parts(chosen: TokenInLayer) -> None:
     """Explain every part of the layer, with the numbers of the picture."""
     walk = chosen.walk
     size, wide = len(walk.came_in.values), len(walk.expanded.values)
-    st.markdown(
+    cited_markdown(
         "**Why add?** An update does not replace the vector: to keep what is old, it only has to be small "
         f"(He et al. 2016). The old vector has length {decimal(walk.came_in.length)}, attention's update "
         f"{decimal(walk.attention.length)}. The cosine between $x$ and the sum is "
@@ -154,7 +155,7 @@ def parts(chosen: TokenInLayer) -> None:
     st.latex(
         r"\operatorname{LayerNorm}(s) = \frac{s - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta"
     )
-    st.markdown(
+    cited_markdown(
         f"In the first norm of this layer $\\mu$ = {decimal(walk.first_norm.mean, 3)} and $\\sigma^2$ = "
         f"{decimal(walk.first_norm.variance, 3)}; $\\varepsilon = {_scientific(walk.first_norm.epsilon)}$ "
         "only keeps the root away from 0. Adding first and norming then, as Vaswani et al. (2017) and BERT "
@@ -164,7 +165,7 @@ def parts(chosen: TokenInLayer) -> None:
     )
     # The space at the end makes room for the last index, which would stand two pixels over the edge.
     st.latex(r"\operatorname{FFN}(y) = \operatorname{GELU}(y W_1 + b_1)\, W_2 + b_2\,")
-    st.markdown(
+    cited_markdown(
         "Vaswani et al. took **ReLU**, $\\max(0, h)$: a neuron below 0 is switched off. BERT uses its smooth "
         "cousin $\\operatorname{GELU}(h) = h \\cdot \\Phi(h)$, where $\\Phi(h)$ is the chance that a "
         "standard normal number is below $h$ (Hendrycks & Gimpel 2016).\n\n"

@@ -9,7 +9,7 @@ from typing import cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.app import head_names, markdown
+from attnviz.app import markdown
 from attnviz.app.components.arrow import NOTHING, Change, Interference
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
@@ -133,7 +133,6 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
     memory.put(_ABOUT, text)
     with middle:
         model = choose_variant()
-    head_names.read(model, text)
     return text, model, right
 
 

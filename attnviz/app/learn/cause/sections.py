@@ -14,6 +14,7 @@ from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.measured import never_certain
+from attnviz.app.references import cited_markdown
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
@@ -141,7 +142,7 @@ _LIMITS = """
 def limits(chosen: ArrowSelection) -> None:
     """Say what one could wrongly conclude, and why no word is quite certain."""
     not_shown(_LIMITS)
-    st.markdown(never_certain(chosen.model))
+    cited_markdown(never_certain(chosen.model))
 
 
 # Words

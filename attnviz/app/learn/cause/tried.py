@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import streamlit as st
 
-from attnviz.app import head_names, markdown
+from attnviz.app import markdown
 from attnviz.app.components.component import widget
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.sections import in_words, picture_of
@@ -61,7 +61,7 @@ def beside(chosen: ArrowSelection) -> None:
         "same change."
     )
     for column, model in zip(st.columns(2, gap="medium"), BESIDE, strict=True):
-        with column.container(border=True, height="stretch"), head_names.of(model, chosen.text):
+        with column.container(border=True, height="stretch"):
             st.subheader(catalogue.entry(model).title, anchor=False)
             st.caption(catalogue.entry(model).description)
             try:
@@ -99,8 +99,7 @@ def _where_it_reads(chosen: ArrowSelection, model: str) -> None:
         for layer, of_layer in enumerate(found.read)
         for head, row in enumerate(of_layer)
     ]
-    with head_names.of(model, chosen.text, "cross"):
-        st.markdown(f"Unchanged, for `{found.written}` its cross-attention reads most: {', '.join(heads)}.")
+    st.markdown(f"Unchanged, for `{found.written}` its cross-attention reads most: {', '.join(heads)}.")
     st.markdown(_strongest(found))
 
 
@@ -164,13 +163,12 @@ def _nobody_built(runs: Sequence[HeldOut]) -> None:
     others = [run for run in runs if not run.shipped and run.variant == UNTOLD]
     found, right = ([percent(getattr(run, what)) for run in others] for what in ("found", "pronoun"))
     model = f"{catalogue.TRANSLATOR}-{UNTOLD}"
-    with head_names.of(model, ""):
-        st.markdown(
-            f"**And nobody built this one:** *{ours.title}* was trained on translations alone. "
-            f"{_in_numbers(ours)} Trained from other seeds, it has another way: its best "
-            f"head finds the noun, in the worse of the two readings, in {' and '.join(found)}; the pronoun "
-            f"is right in {' and '.join(right)}."
-        )
+    st.markdown(
+        f"**And nobody built this one:** *{ours.title}* was trained on translations alone. "
+        f"{_in_numbers(ours)} Trained from other seeds, it has another way: its best "
+        f"head finds the noun, in the worse of the two readings, in {' and '.join(found)}; the pronoun "
+        f"is right in {' and '.join(right)}."
+    )
     st.button(
         f"Drag the arrow of its head {ours.head}, above",
         key=f"open {model}",

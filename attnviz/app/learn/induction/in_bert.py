@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.app import head_names
-from attnviz.app.caches import cached, named
 from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.computed import COMPUTING
 from attnviz.app.learn.computed import induction as compute
+from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
@@ -20,7 +20,7 @@ _in_model = cached(named, COMPUTING)(compute.in_model)
 
 def draw() -> None:
     """Draw the prefix-matching score of each head of the bundled BERT, and say what is highest."""
-    st.markdown(
+    cited_markdown(
         "BERT fills gaps (Devlin et al. 2019); it never says which word is next. So no copying is measured, "
         "only where its heads look in words that are said twice."
     )
@@ -43,13 +43,12 @@ def draw() -> None:
         else f"**None** reaches {percent(ROLE)}."
     )
     same = _highest(found.same_token)
-    with head_names.of(catalogue.FROM_SCRATCH, ""):
-        st.markdown(
-            f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "
-            f"would be {percent(found.even)}. {verdict} To look at the *same* token, where it stood first, "
-            f"is another thing: there, {head_name(*same)} gives the most, "
-            f"{percent(float(found.same_token[same]))}."
-        )
+    st.markdown(
+        f"The highest is {head_name(layer, head)} with **{percent(float(values.max()))}**; equal shares "
+        f"would be {percent(found.even)}. {verdict} To look at the *same* token, where it stood first, "
+        f"is another thing: there, {head_name(*same)} gives the most, "
+        f"{percent(float(found.same_token[same]))}."
+    )
 
 
 def _highest(scores: Floats) -> tuple[int, int]:

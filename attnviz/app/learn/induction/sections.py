@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import streamlit as st
 
-from attnviz.app import head_names, markdown
+from attnviz.app import markdown
 from attnviz.app.components.token_bars import token_bars
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import induction as compute
@@ -18,6 +18,7 @@ from attnviz.app.learn.induction.repeated_words import Next, Role, ShownHead, re
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.story import known_words, size
 from attnviz.app.page import stop
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import memory
 from attnviz.app.state.choices import REPEATED, REPEATED_WORD, SILENCED
 from attnviz.errors import AttnvizError, quoted
@@ -106,7 +107,6 @@ def choose() -> RepeatedWord:
         with st.container():
             chosen = REPEATED_WORD.select("Said again", options, options[len(options) // 2])
         model = size()
-    head_names.read(model, " ".join(words * 2))
     return RepeatedWord(words, options.index(chosen), model)
 
 
@@ -251,7 +251,7 @@ def text(chosen: RepeatedWord) -> None:
             (found.induction_heads, found.prefix_matching),
         )
     )
-    st.markdown(
+    cited_markdown(
         "Which random word is next? Only the first time can tell. That takes two looks, in two layers:\n\n"
         f"1. **Previous-word heads** ({back}) look one word back. So each word's vector also tells which "
         "word stood before it.\n"
@@ -306,7 +306,7 @@ def paths(chosen: RepeatedWord) -> None:
     whole = chosen.measured()
     groups = whole.previous_word_heads, _control(chosen.heads, whole), whole.induction_heads
     back, control, match = (joined(_names(heads)) for heads in groups)
-    st.markdown(
+    cited_markdown(
         f"Each head makes a :blue[query], a :red[key] and a :green[value] of every word. Here, **one of the "
         f"three**, in the induction heads ({match}) alone, is computed as if the previous-word heads "
         f"({back}) were silenced. All else stays as it is (path patching, Wang et al. 2023)."
@@ -342,7 +342,7 @@ def paths(chosen: RepeatedWord) -> None:
             "stood *before* it, and the query of the word said again finds it there. Such a way from head "
             "to head is called K-composition (Elhage et al. 2021)."
         )
-    st.markdown(told)
+    cited_markdown(told)
 
 
 def _control(heads: Heads, whole: Copying) -> Heads:

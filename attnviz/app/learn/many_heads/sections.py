@@ -15,6 +15,7 @@ from attnviz.app.learn.computed import many_heads as compute
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.many_heads import sizes
 from attnviz.app.learn.many_heads.sizes import table
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import FILTER, HEAD, HEADS_OF_384, LAYER, TEXT
 from attnviz.models import catalogue
 from attnviz.text import percent
@@ -143,7 +144,7 @@ def four_steps(chosen: HeadSelection, heads: int) -> None:
         r"\frac{\textcolor{blue}{Q_i}\,\textcolor{red}{K_i}^{\top}}{\sqrt{d_{\text{head}}}}\right)}"
         r"\textcolor{green}{V_i}"
     )
-    st.markdown(
+    cited_markdown(
         "The bias $b_O$ is added as well; all shares, the bias' too, sum to 100 %. The price of many heads: "
         f"each compares only {_MODEL.d_head} numbers, not {_MODEL.d_model}. And not all are needed: from "
         "trained translators most encoder heads could be taken away at little cost (Voita et al. 2019), from "
@@ -155,7 +156,7 @@ def habit(chosen: HeadSelection) -> None:
     """Draw what the chosen head does by the rules of Explore, with the even head beside it."""
     here = chosen.layer, chosen.head
     found = _habits(chosen.text)
-    st.markdown(
+    cited_markdown(
         "Heads specialise (Clark et al. 2019, Voita et al. 2019). Each rule measures this sentence; *even* "
         "is what a head scores that gives every token the same weight."
     )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import many_heads as compute
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import TOKENS_COUNTED
 from attnviz.models import catalogue
 
@@ -75,7 +76,7 @@ def models() -> None:
                 for s in known
             ],
         )
-    st.markdown("\n".join(f"- :small[{_whole(size)}]" for size in known))
+    cited_markdown("\n".join(f"- :small[{_whole(size)}]" for size in known))
     left, right = st.columns(2, gap="large")
     with left:
         st.subheader("Multiply-adds, in millions", anchor=False)

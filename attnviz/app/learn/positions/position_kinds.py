@@ -15,6 +15,7 @@ from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.positions.encoding import encoding
 from attnviz.app.markdown import token
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, QUERY, SLOPE, SLOPES, TURNING_PAIR
 from attnviz.app.weights_picture import weights_picture
 from attnviz.text import decimal, head_name, isolated
@@ -60,7 +61,7 @@ def draw(text: str, word: int) -> None:
         text, word, groups
     )
     st.subheader("Side by side", anchor=False)
-    st.markdown(_SIDE_BY_SIDE)
+    cited_markdown(_SIDE_BY_SIDE)
 
 
 def code() -> tuple[tuple[str, ...], ...]:
@@ -93,7 +94,7 @@ def _sinusoidal(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             f"turn takes {turn:,.1f} positions; of the last pair, {slowest:,.0f}."
         )
         here, near, far = (float(found.by_distance[distance]) for distance in (0, 1, 10))
-        st.markdown(
+        cited_markdown(
             f"**It knows distances.** The dot product of two positions' vectors is **{here:.1f}** at "
             f"distance 0, **{near:.1f}** at 1, **{far:.1f}** at 10, wherever they stand, and the same "
             "before and behind. $W_Q$ and $W_K$, which come between, can undo it (Yan et al. 2019), or learn "
@@ -163,7 +164,7 @@ def _learned(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     with told:
         st.subheader("A table, learned like everything else", anchor=False)
         limit = len(found.lengths)
-        st.markdown(
+        cited_markdown(
             f"BERT has a table with one vector for each of {limit} places, found by training (Devlin et al. "
             "2019). These are the vectors that the shuffle above leaves out."
         )
@@ -220,7 +221,7 @@ def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("Turn the query and the key", anchor=False)
-        st.markdown(
+        cited_markdown(
             "Nothing is added to the words. Each pair of numbers in a :blue[query] and a :red[key] is turned "
             "by an angle that grows with its place (Su et al. 2021). $R_m$ is the turn of place $m$. "
             ":green[Values] stay as they are."
@@ -337,7 +338,7 @@ def _alibi(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
     told, drawn = st.columns(2, gap="large")
     with told:
         st.subheader("Far away counts less", anchor=False)
-        st.markdown(
+        cited_markdown(
             "Each score is lowered by the distance, in each head at its own rate, the slope $m_h$ of head "
             "$h$ of $H$ (Press et al. 2022). Made for decoders: the key $j$ never comes after the query $i$. "
             "Texts may be longer than those in training."

@@ -13,7 +13,6 @@ import streamlit as st
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
-from attnviz.app.caches import cached, named
 from attnviz.app.components import store
 from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import COMPUTING, MODEL
@@ -22,6 +21,8 @@ from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
+from attnviz.app.references import cited_markdown
+from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
@@ -258,7 +259,7 @@ def text(chosen: QueryAtWork) -> None:
 def why_three(chosen: QueryAtWork) -> None:
     """Why a query, a key and a value, and not one vector; and what comes out."""
     done = chosen.walk
-    st.markdown(
+    cited_markdown(
         f"{_why_three(chosen)}\n\n"
         f"What comes out are {done.d_head} numbers. The layer’s {done.d_model // done.d_head} heads each "
         f"have matrices of their own; side by side, their outputs are {done.d_model} numbers again. In the "

@@ -15,6 +15,7 @@ from attnviz.app.learn.choosing import head_selection
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import scale as compute
 from attnviz.app.learn.lesson import guess
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import choices
 from attnviz.app.state.choices import VECTORS_SEED
 from attnviz.app.weights_picture import shown_tokens
@@ -189,7 +190,7 @@ def learning(drawn: Draw) -> None:
             r"-\textcolor{violet}{w}^\top\,\textcolor{violet}{w}\bigr)\,"
             r"\frac{\textcolor{red}{K}}{\sqrt{d}}"
         )
-        st.markdown(
+        cited_markdown(
             "Where one weight is 1 and all others are 0, every cell is 0: the query learns nothing. The size "
             "drawn is the root of the sum of all squared cells. (Without the division, $\\sqrt d$ is left "
             "out; $\\operatorname{diag}(w)$ has $w$ on the diagonal, and 0 elsewhere.)\n\n"

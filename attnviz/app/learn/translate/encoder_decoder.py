@@ -9,10 +9,11 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
-from attnviz.app import head_names, markdown
+from attnviz.app import markdown
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.measured import never_certain, shipped, variant_of
+from attnviz.app.references import cited_markdown
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
@@ -65,7 +66,7 @@ def steps(chosen: ShownTranslation) -> None:
         f"{len(FRENCH)} vectors of a table $E$. The most probable one, {word}, is written:"
     )
     st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top\bigr)")
-    st.markdown(never_certain(chosen.model))
+    cited_markdown(never_certain(chosen.model))
 
 
 def _read_by_layer(chosen: ShownTranslation) -> str:
@@ -94,7 +95,7 @@ def made_of(chosen: ShownTranslation) -> None:
     rows = [f"| {part.name} | {part.parameters:,} | {percent(part.parameters / total)} |" for part in parts]
     table, words = st.columns(2, gap="large")
     table.markdown("\n".join(["| part | numbers | share |", "|:--|--:|--:|", *rows]))
-    words.markdown(
+    explained = (
         f"**{total:,} numbers** in all. The encoder has {_layers(entry.layers)}, the decoder "
         f"{_layers(entry.decoder_layers)}; every attention has {entry.heads} heads, whose queries, keys and "
         f"values have {entry.d_head} numbers.\n\n"
@@ -102,6 +103,8 @@ def made_of(chosen: ShownTranslation) -> None:
         f"{entry.d_model} (Vaswani et al. 2017, table 3).\n\n"
         "They began at random (but for Add & Norm), and were changed in small steps."
     )
+    with words:
+        cited_markdown(explained)
 
 
 def _layers(count: int) -> str:
@@ -151,5 +154,4 @@ def _table(
         for head, weights in enumerate(block.weights):
             read = looks(weights, query, queries.groups, keys.groups, _LISTED).keys
             lines.append(f"| {head_name(block.layer, head)} | {markdown.shares(read, bold=False)} |")
-    with head_names.of(chosen.model, chosen.text, kind):
-        st.markdown("\n".join(lines))
+    st.markdown("\n".join(lines))

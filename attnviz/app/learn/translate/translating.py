@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.app import head_names, markdown
+from attnviz.app import markdown
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
@@ -109,7 +109,6 @@ def choose() -> ShownTranslation:
         text = english()
     with variant:
         model = choose_variant()
-    head_names.read(model, text)
     try:
         found = _translate(model, text)
     except AttnvizError as error:

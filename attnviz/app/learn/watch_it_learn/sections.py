@@ -22,6 +22,7 @@ from attnviz.app.learn.watch_it_learn.in_training import (
     weights,
 )
 from attnviz.app.page import stop
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import LEARNER, LEARNING_VIEW, PROBE, TRAINING_STEP, WATCHED_HEAD
 from attnviz.errors import AttnvizError
 from attnviz.text import percent
@@ -197,7 +198,9 @@ def one_step(chosen: ShownTraining) -> None:
     st.latex(
         r"L=-\frac1n\sum_{i=1}^{n}\ln p_i\qquad\theta\leftarrow\theta-\eta\,\frac{\partial L}{\partial\theta}"
     )
-    st.markdown("(Adam, Kingma & Ba 2015, fits η to each θ, and takes an average of the latest gradients.)")
+    cited_markdown(
+        "(Adam, Kingma & Ba 2015, fits η to each θ, and takes an average of the latest gradients.)"
+    )
     if not chosen.is_storyteller:
         st.markdown(_taught(VARIANTS[chosen.variant]))
 

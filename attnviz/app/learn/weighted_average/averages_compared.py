@@ -15,6 +15,7 @@ from attnviz.app import markdown
 from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import weighted_average as compute
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import QUERY
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
@@ -205,7 +206,7 @@ def scorings(chosen: WeighedToken) -> None:
                 f":small[{CERTAIN[scoring]}]"
             )
     numbers = _random_numbers(chosen.found.vectors.shape[1], chosen.draw)
-    st.markdown(
+    cited_markdown(
         "The dot product is in Luong et al. 2015, scaled in Vaswani et al. 2017, the cosine in Graves et al. "
         "2014. Additive scoring (Bahdanau et al. 2015) has two matrices, $W$ and $U$, and a vector $v$ (not "
         "the value), which a model would learn. "

@@ -24,6 +24,7 @@ from attnviz.app.learn.weighted_average.averages_compared import (
     LEFT_OUT,
     WeighedToken,
 )
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import DRAW, SCORING, SOFTMAX_TEMPERATURE
 from attnviz.capture import loading
 from attnviz.models import catalogue
@@ -159,7 +160,7 @@ def formula(chosen: WeighedToken) -> None:
     left, right = st.columns(2)
     left.latex(f"s_{{ij}} = {FORMULAS[chosen.scoring]}")
     right.latex(r"\textcolor{violet}{w_{ij}} = \frac{e^{s_{ij} / T}}{\sum_k e^{s_{ik} / T}}")
-    st.markdown(
+    cited_markdown(
         f"{_worked_out(chosen)}\n\n"
         f"The vectors are from the table of the bundled **BERT** (Devlin et al. 2019): a small one, "
         f"all-MiniLM-L6-v2, {catalogue.MINILM_LEARNED}."

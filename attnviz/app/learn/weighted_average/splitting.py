@@ -12,6 +12,7 @@ from attnviz.app import markdown
 from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import weighted_average as compute
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import SPLIT
 from attnviz.text import isolated
 
@@ -66,7 +67,7 @@ def draw(typed: str) -> None:
         f"Back from the ids: {markdown.code(back)}"
         + (", exactly what was typed." if same else ", not quite what was typed.")
     )
-    st.markdown(_ABOUT_SPLITS[kind].replace("EXAMPLE", _example()))
+    cited_markdown(_ABOUT_SPLITS[kind].replace("EXAMPLE", _example()))
 
 
 def _example() -> str:

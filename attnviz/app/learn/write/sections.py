@@ -8,13 +8,14 @@ from functools import cached_property
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown, traces
 from attnviz.app.explore.continuation import pieces
 from attnviz.app.explore.expected import alters, bars, in_words
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.learn import story
 from attnviz.app.learn.lesson import guess, not_shown
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import link
 from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
@@ -62,12 +63,12 @@ class Story:
     @cached_property
     def trace(self) -> Trace:
         """Its attention."""
-        return caches.trace(self.model, self.given)
+        return traces.trace(self.model, self.given)
 
     @cached_property
     def expected(self) -> tuple[Prediction, ...]:
         """What it expected after each token."""
-        return caches.predictions(self.model, self.given)
+        return traces.predictions(self.model, self.given)
 
     @cached_property
     def tokens(self) -> DisplayTokens:
@@ -101,7 +102,7 @@ def choose() -> tuple[str, str]:
 
 def question(text: str, model: str = STORYTELLER) -> None:
     """Ask which word the model holds for the likeliest."""
-    likeliest = caches.predictions(model, ModelInput(text))[-1].candidates[:_OPTIONS]
+    likeliest = traces.predictions(model, ModelInput(text))[-1].candidates[:_OPTIONS]
     best = likeliest[0].text
     guess(
         f"It has read {markdown.code(text)}. Which of these words is the likeliest to come next?",
@@ -178,7 +179,7 @@ def text() -> None:
         "put behind the text, and everything begins again."
     )
     st.latex(r"p=\operatorname{softmax}\bigl(z\,E^\top/\,T\bigr)")
-    st.markdown(
+    cited_markdown(
         "- **Temperature** $T$: 0 takes the likeliest word; 1 draws by the probabilities; more makes "
         "unlikely words likelier.\n"
         "- **Top k**: draws only among the k likeliest (Fan et al. 2018); 0 is off.\n"

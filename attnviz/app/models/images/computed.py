@@ -10,8 +10,8 @@ import numpy as np
 from PIL import Image
 
 from attnviz.analysis.picture import Picture, sequential
-from attnviz.app.caches import cached, named
 from attnviz.app.models.images.samples import sample
+from attnviz.app.server.cache import cached, named
 from attnviz.capture import loading
 from attnviz.trace import Floats, Trace
 

@@ -11,6 +11,7 @@ from attnviz.app.components.store import publish
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.patches import patches
 from attnviz.app.models.images.selection import ImageSelection
+from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import PATCH
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Trace
@@ -31,7 +32,7 @@ def describe_model(chosen: ImageSelection) -> None:
             f" Its **{plural(registers, 'register')}** are tokens that stand for nothing: without any, large "
             "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
         )
-    st.markdown(f":small[{told}]")
+    cited_markdown(f":small[{told}]")
 
 
 def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:

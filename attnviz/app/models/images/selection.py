@@ -8,7 +8,8 @@ from typing import NoReturn
 import streamlit as st
 from streamlit.runtime.scriptrunner import StopException
 
-from attnviz.app import caches, controls, markdown
+from attnviz.app import controls, markdown
+from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import SAMPLES
 from attnviz.app.page import draw_copy_link, stop
@@ -67,7 +68,7 @@ class ImageSelection:
 
 def choose() -> ImageSelection:
     """Draw the choice of an example and a model; stop where there is no model, or its files have gone."""
-    entries = {entry.name: entry for entry in caches.usable() if entry.sees}
+    entries = {entry.name: entry for entry in lookup.usable() if entry.sees}
     if not entries:
         _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
@@ -147,7 +148,7 @@ def save(chosen: ImageSelection, trace: Trace) -> None:
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(trace),
-            f"{file_name_of(f'{caches.called(trace.model)}-{chosen.example}')}.npz",
+            f"{file_name_of(f'{lookup.called(trace.model)}-{chosen.example}')}.npz",
             "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
             "numpy.load.",
         )

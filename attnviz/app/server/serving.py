@@ -18,11 +18,21 @@ from starlette.routing import Route
 from streamlit.runtime import get_instance
 from streamlit.web import cli
 
-from attnviz.app import address, assets, caches, door, index_page, logs, metrics, patches, visitor, warm_up
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import from_setting
 from attnviz.app.home import APP
-from attnviz.app.jobs import COMPUTING, JOBS
+from attnviz.app.server import (
+    assets,
+    cache,
+    index_page,
+    logs,
+    metrics,
+    patches,
+    security_headers,
+    visitor,
+    warm_up,
+)
+from attnviz.app.server.jobs import JOBS
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 
@@ -58,15 +68,14 @@ def _options() -> dict[str, Any]:
     allowed.restrict(visitor.is_local)
     allowed.names()
     limits.most_bytes()
-    address.from_setting()
-    door.frame_ancestors()
+    security_headers.frame_ancestors()
     rooms = Rooms(from_setting())
     patches.apply()
     metrics.start(
         {
             "visitors": ("Visits that are open.", _visits),
-            "jobs_waiting": ("Long computations whose next step waits for its turn.", COMPUTING.waiting),
-            "cache_bytes": ("What is kept of what pages compute.", caches.held_bytes),
+            "jobs_waiting": ("Long computations that wait for their turn.", JOBS.queued),
+            "cache_bytes": ("What is kept of what pages compute.", cache.size),
         }
     )
     _end_soon_after_signals()
@@ -76,7 +85,6 @@ def _options() -> dict[str, Any]:
     async def lifespan(app: object) -> AsyncIterator[None]:
         async with rooms.lifespan(app):
             yield
-        JOBS.close(seconds=1)
         _end()
 
     routes = [
@@ -89,7 +97,7 @@ def _options() -> dict[str, Any]:
     return {
         "routes": routes,
         "lifespan": lifespan,
-        "middleware": [Middleware(door.Door), Middleware(assets.Assets)],
+        "middleware": [Middleware(security_headers.SecurityHeaders), Middleware(assets.Assets)],
     }
 
 

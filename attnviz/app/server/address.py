@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -10,40 +9,30 @@ from urllib.parse import urlsplit
 import segno
 import streamlit as st
 
-from attnviz.errors import WrongSetting
-
-SETTING = "ATTNVIZ_ADDRESS"
-"""The environment variable with the address, where the server cannot know it."""
+from attnviz.app.server import visitor
 
 
 def for_others() -> str | None:
-    """The app's address for other devices, without a page: "http://192.168.0.7:8501"; None where unknown.
+    """Return the app's address for other devices, without a page: "http://192.168.0.7:8501".
 
-    Raises:
-        WrongSetting: the operator has set something that is no address.
+    None where it is unknown: the visitor's browser has a loopback address, and the server answers this
+    machine alone, has no network, or runs in a container or behind a proxy.
     """
     here = st.context.url
-    return from_setting() or (_reached(here, st.get_option("server.address")) if here else None)
+    return _reached(here, st.get_option("server.address"), visitor.is_local()) if here else None
 
 
-def from_setting() -> str:
-    """The address that the operator has set; "" for none.
+def _reached(here: str, host: str | None, local: bool) -> str | None:
+    """Return the same for a page's address in the browser.
 
-    Raises:
-        WrongSetting: it is no address.
+    Args:
+        here: the page's address.
+        host: the address at which the server listens; None: all.
+        local: whether browser and server run on the same machine.
     """
-    setting = os.environ.get(SETTING, "").strip().rstrip("/")
-    parts = urlsplit(setting)
-    if setting and (parts.scheme not in {"http", "https"} or not parts.hostname):
-        raise WrongSetting(f"{SETTING} should be an address, for example {SETTING}=http://192.168.0.7:8501.")
-    return setting
-
-
-def _reached(here: str, host: str | None) -> str | None:
-    """The same, of a page's address in the visitor's browser, and of the one at which the server listens."""
     parts = urlsplit(here)
     if _only_this_machine(parts.hostname or ""):
-        lan = None if host and _only_this_machine(host) else _in_the_network()
+        lan = _in_the_network() if local and not (host and _only_this_machine(host)) else None
         if lan is None:
             return None
         parts = parts._replace(netloc=f"{lan}:{parts.port}" if parts.port else lan)

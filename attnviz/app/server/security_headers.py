@@ -47,7 +47,7 @@ def headers() -> dict[str, str]:
     }
 
 
-class Door:
+class SecurityHeaders:
     """Middleware before the app: answers what is no request, and adds headers to each answer.
 
     Args:
@@ -74,7 +74,7 @@ class Door:
             refusal = PlainTextResponse("This is no host or origin.\n", 400)
             answer = WebSocketClose() if scope["type"] == "websocket" else refusal
             await answer(scope, receive, with_headers)
-        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's figures; ours are the operator's alone
+        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's metrics, which it shows to anybody
             await PlainTextResponse("Not found\n", 404)(scope, receive, with_headers)
         else:
             await self._app(scope, receive, with_headers)

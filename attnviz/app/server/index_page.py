@@ -12,7 +12,8 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 from streamlit.file_util import get_static_dir
 
-from attnviz.app import assets, frame
+from attnviz.app import frame
+from attnviz.app.server import assets
 
 _DESCRIPTION = "See what attention does in a transformer: every head, every number, for a sentence of yours."
 

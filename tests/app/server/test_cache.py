@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+import cachetools
 import numpy as np
 import pytest
 import streamlit
 from streamlit.runtime.app_session import AppSession
 
-from attnviz.app import caches
-from attnviz.app.caches import Memory, cached, named, size_of
+from attnviz.app import traces
+from attnviz.app.models import lookup
+from attnviz.app.server import cache
+from attnviz.app.server.cache import cached, named, size_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import UnknownModel
@@ -22,20 +25,17 @@ from tests.capture.tiny import tiny
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> Memory:
-    """A memory of 15 KB in place of the server's, of which 10 are for values of more than 58 bytes."""
-    memory = Memory(15_000)
-    monkeypatch.setattr(caches, "_memory", memory)
-    return memory
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of 10 KB in place of the server's."""
+    monkeypatch.setattr(cache, "_cache", cachetools.LRUCache(10_000, size_of))
 
 
 def zeros(kilobytes: int) -> np.typing.NDArray[np.uint8]:
     return np.zeros(1_000 * kilobytes, np.uint8)
 
 
-def test_functions_share_one_bound_and_what_was_not_asked_for_longest_goes_first(
-    memory: Memory,
-) -> None:
+@pytest.mark.usefixtures("memory")
+def test_functions_share_one_bound_and_the_least_recently_used_value_goes_first() -> None:
     computed: list[str] = []
 
     @cached()
@@ -51,33 +51,15 @@ def test_functions_share_one_bound_and_what_was_not_asked_for_longest_goes_first
     first = one("a")
     other("a")
     assert one("a") is first
-    assert memory.bytes() == 7_000
+    assert cache.size() == 7_000
     one("b")  # 11 KB would be too many, and other("a") was not asked for since
     assert one("a") is first
     assert computed == ["a", "a", "b"]
     other("a")
     assert computed == ["a", "a", "b", "a"]
-    assert memory.bytes() <= 10_000
-    caches.clear()
-    assert memory.bytes() == 0
-
-
-def test_long_texts_make_nobody_forget_the_short_ones(memory: Memory) -> None:
-    computed: list[int] = []
-
-    @cached()
-    def read(length: int, _: int) -> bytes:
-        computed.append(length)
-        return b"x" * length
-
-    for number in range(100):
-        read(9_000, number)
-        read(9, 0)
-    assert computed.count(9) == 1
-    assert computed.count(9_000) == 100
-    assert len(memory) == len([*memory]) == 2
-    caches.clear()
-    assert len(memory) == 0
+    assert cache.size() <= 10_000
+    cache.clear()
+    assert cache.size() == 0
 
 
 def test_arrays_are_counted_wherever_they_stand_and_each_once() -> None:
@@ -172,18 +154,18 @@ def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: P
     assert ask() == [model, "7", "minilm"]
     (tmp_path / "bert" / "README.md").write_text("Changed.")
     assert len(ask()) == 3  # for half a minute nobody looks
-    caches.look_again()
+    lookup.clear()
     assert ask() == [model, "7", "minilm", model, "7"]
 
 
 def test_why_a_model_cannot_be_used_is_told_until_somebody_opens_it(tmp_path: Path) -> None:
     model = str(tmp_path / "bert")
     with pytest.raises(UnknownModel):
-        caches.fingerprint(model)
+        lookup.fingerprint(model)
     tiny("bert", tmp_path / "bert")
-    assert isinstance(caches.looked_up(model), UnknownModel)  # to find the reason may have cost minutes
+    assert isinstance(lookup.looked_up(model), UnknownModel)  # to find the reason may have cost minutes
     loading.load(model)
-    assert caches.entry(model).name == model
+    assert lookup.entry(model).name == model
 
 
 def test_while_the_model_loads_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,9 +176,9 @@ def test_while_the_model_loads_the_page_says_so(monkeypatch: pytest.MonkeyPatch)
         return nullcontext()
 
     loading._models.pop("minilm-scratch", None)
-    caches.clear()
+    cache.clear()
     monkeypatch.setattr(streamlit, "spinner", spinner)
     for text in ("Oh!", "Ah!"):
-        caches.trace("minilm-scratch", ModelInput(text))
+        traces.trace("minilm-scratch", ModelInput(text))
     reading = "Reading the text with the model …"
     assert said == ["The model is loading. This page goes on by itself …", reading, reading]

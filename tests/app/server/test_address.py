@@ -5,15 +5,13 @@ from urllib.parse import unquote
 
 import pytest
 
-from attnviz.app import address
-from attnviz.errors import WrongSetting
+from attnviz.app.server import address
 
 HERE = "http://localhost:8501/classroom"
 
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(address.SETTING, raising=False)
     monkeypatch.setattr(address, "_in_the_network", lambda: "192.168.0.7")
 
 
@@ -34,20 +32,17 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_others_reach_is_no_address_of_this_machine_alone(
     here: str, host: str | None, reached: str
 ) -> None:
-    assert address._reached(here, host) == reached
+    assert address._reached(here, host, local=True) == reached
 
 
 def test_without_a_network_the_address_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address, "_in_the_network", lambda: None)
-    assert address._reached(HERE, None) is None
+    assert address._reached(HERE, None, local=True) is None
 
 
-def test_the_operator_knows_better(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(address.SETTING, " https://room.example:8600/x/ ")
-    assert address.for_others() == "https://room.example:8600/x"
-    monkeypatch.setenv(address.SETTING, "room.example")
-    with pytest.raises(WrongSetting, match="ATTNVIZ_ADDRESS=http"):
-        address.for_others()
+@pytest.mark.parametrize("here", ["http://localhost:8501/classroom", "http://127.0.0.1/classroom"])
+def test_in_a_container_or_behind_a_proxy_the_address_is_not_known(here: str) -> None:
+    assert address._reached(here, None, local=False) is None
 
 
 def test_the_own_address_is_found_without_sending_anything(monkeypatch: pytest.MonkeyPatch) -> None:

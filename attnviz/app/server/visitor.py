@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-_FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
+FORWARDED = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip")
+"""The headers by which a proxy is recognised."""
 
 
 def is_local() -> bool:
@@ -21,7 +22,7 @@ def is_local() -> bool:
     if get_script_run_ctx(suppress_warning=True) is None:
         return True
     headers = st.context.headers
-    if any(name in headers for name in _FORWARDED) or not is_loopback(st.context.ip_address or "localhost"):
+    if any(name in headers for name in FORWARDED) or not is_loopback(st.context.ip_address or "localhost"):
         return False
     origin = urlsplit(headers.get("Origin", "//localhost")).hostname
     host = urlsplit(f"//{headers.get('Host', 'localhost')}").hostname

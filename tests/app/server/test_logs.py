@@ -5,7 +5,7 @@ import logging
 import sys
 from typing import Any
 
-from attnviz.app import logs
+from attnviz.app.server import logs
 
 SENTENCE = "The walrus is tired."
 
@@ -24,13 +24,13 @@ def test_a_fault_is_told_by_its_kind_and_place_and_not_by_what_it_says() -> None
     try:
         float(SENTENCE)
     except ValueError:
-        told = said("attnviz.app.jobs", "It failed.")
+        told = said("attnviz.app.server.jobs", "It failed.")
     [place] = told.pop("raised")
     assert place.startswith(f"{__file__}:")
     assert told == {
         "time": "1970-01-01T00:00:01.500Z",
         "level": "error",
-        "logger": "attnviz.app.jobs",
+        "logger": "attnviz.app.server.jobs",
         "message": "It failed.",
         "exception": "ValueError",
     }

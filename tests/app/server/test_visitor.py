@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from attnviz.app import visitor
+from attnviz.app.server import visitor
 
 LOCAL = {"Host": "localhost:8501", "Origin": "http://localhost:8501"}
 

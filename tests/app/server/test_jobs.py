@@ -1,7 +1,5 @@
-"""Long computations: they take turns, stop, go on where they stopped, and keep what they have found."""
+"""Long computations: they stop, continue where they stopped, and keep what they have found."""
 
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +7,7 @@ from math import inf
 
 import pytest
 
-from attnviz.app.jobs import PATIENCE_SECONDS, Job, Jobs, Lane
+from attnviz.app.server.jobs import MAX_RUNNING, UNWATCHED_SECONDS, Job, Jobs
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from tests.app.shown import SECONDS, until
@@ -86,7 +84,8 @@ def test_stopped_it_goes_on_where_it_stopped_or_begins_anew(counting: Counting, 
     until_done(job, 2)
     job.stop()
     counting.let_go(1)
-    assert job.wait(SECONDS) == "stopped"
+    assert job.wait(SECONDS) == "unwatched"
+    assert job.state_for(None) == "stopped"
     assert job.latest is not None
     assert job.latest.done in (2, 3)
     assert counting.ended is not resumes
@@ -97,18 +96,20 @@ def test_stopped_it_goes_on_where_it_stopped_or_begins_anew(counting: Counting, 
     assert counting.begun == (1 if resumes else 2)
 
 
-def test_it_stops_when_nobody_watches(counting: Counting) -> None:
-    job = Job(counting)
+@pytest.mark.parametrize("resumes", [True, False])
+def test_it_stops_when_nobody_watches(counting: Counting, resumes: bool) -> None:
+    job = Job(counting, resumes=resumes)
     job.start()
     assert counting.asked.wait(SECONDS)
-    job._watched -= PATIENCE_SECONDS
+    job._seen[None] -= UNWATCHED_SECONDS
     counting.let_go(1)
-    assert job.wait(SECONDS) == "left alone"
+    assert job.wait(SECONDS) == job.state_for(None) == "unwatched"
+    assert counting.ended is not resumes
     counting.asked.clear()
     job.start()
     assert counting.asked.wait(SECONDS)
-    job._watched -= PATIENCE_SECONDS
-    job.watched()
+    job._seen[None] -= UNWATCHED_SECONDS
+    job.watch()
     counting.let_go(STEPS)
     assert job.wait(SECONDS) == "finished"
     assert job.latest == ALL
@@ -139,9 +140,10 @@ def test_it_goes_on_as_long_as_somebody_wants_it(counting: Counting) -> None:
     job.start(one)
     assert job.state_for(one) == "running"
     job.stop(one)
+    job.watch(one)  # a page that is still open does not start it again
     job.stop(another)
     counting.let_go(1)
-    assert job.wait(SECONDS) == "stopped"
+    assert job.wait(SECONDS) == "unwatched"
 
 
 def test_why_it_was_refused_is_passed_on_and_another_fault_is_not_shown(
@@ -166,7 +168,7 @@ def test_why_it_was_refused_is_passed_on_and_another_fault_is_not_shown(
     job = Job(broken)
     job.start()
     assert job.wait(SECONDS) == "refused"
-    assert "did not foresee" in job.problem
+    assert "unexpected" in job.problem
     assert "secret" not in job.problem
     assert "secret" in caplog.text
 
@@ -180,11 +182,11 @@ def test_a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_it() -> None
             job.report(Progress(40, 100, "Loading"))
         yield from ()
 
-    job: Job[str] = Job(load, patience=inf, resumes=False)
+    job: Job[str] = Job(load, unwatched_seconds=inf, resumes=False)
     job.start(("here", 1))
     until(lambda: job.latest == Progress(40, 100, "Loading"))
     job.stop(("here", 1))
-    assert job.wait(SECONDS) == "stopped"
+    assert job.wait(SECONDS) == "unwatched"
     job.start(("here", 2))
     go.set()
     assert job.wait(SECONDS) == "finished"
@@ -194,61 +196,29 @@ def test_a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_it() -> None
 # Several jobs
 
 
-def test_only_one_runs_at_a_time_and_one_that_waits_can_be_stopped(counting: Counting) -> None:
-    other = Counting()
-    first, second, third = Job(counting), Job(other), Job(Counting(), lane=Lane(1))
-    first.start()
-    assert counting.asked.wait(SECONDS)
-    second.start()
-    other.let_go(STEPS)
-    assert second.wait(0.05) == "queued"
-    second.stop()
-    assert second.state == "stopped"
-    third.start()  # where something else is computed
-    until(lambda: third.state == "running")
-    third.stop()
-    second.start()
-    assert second.wait(0.05) == "queued"
-    counting.let_go(STEPS)
-    assert first.wait(SECONDS) == second.wait(SECONDS) == "finished"
-    assert first.latest == second.latest == ALL
-    assert other.begun == 1
-
-
-def test_jobs_take_turns_step_by_step() -> None:
-    order: list[str] = []
-
-    def named(name: str, begin: threading.Event) -> Iterator[Progress[None]]:
-        assert begin.wait(SECONDS)
-        for number in range(1, 6):
-            order.append(name)
-            yield Progress(number, 5, None)
-
-    begin = threading.Event()
-    jobs = [Job(lambda name=name: named(name, begin)) for name in "abc"]  # type: ignore[misc]  # of lambdas
-    for job in jobs:
+def test_so_many_run_at_once_and_one_that_is_queued_can_be_stopped() -> None:
+    counts = [Counting() for _ in range(MAX_RUNNING + 1)]
+    *first, last = jobs = [Job(count) for count in counts]
+    for job in first:
         job.start()
-    begin.set()
-    assert [job.wait(SECONDS) for job in jobs] == ["finished"] * 3
-    assert "".join(order) == "abc" * 5
-
-
-def test_a_lane_runs_so_many_steps_at_once() -> None:
-    lane, both = Lane(2), threading.Barrier(2)
-
-    def step() -> None:
-        both.wait(SECONDS)
-
-    futures = [lane.submit(step) for _ in range(6)]
-    for future in futures:
-        future.result(SECONDS)
+    assert all(count.asked.wait(SECONDS) for count in counts[:-1])
+    last.start()
+    assert last.wait(0.05) == "queued"
+    last.stop()
+    assert (last.state, last.state_for(None)) == ("unwatched", "stopped")
+    last.start()
+    for count in counts:
+        count.let_go(STEPS)
+    assert [job.wait(SECONDS) for job in jobs] == ["finished"] * len(jobs)
+    assert [job.latest for job in jobs] == [ALL] * len(jobs)
+    assert [count.begun for count in counts] == [1] * len(jobs)
 
 
 # The jobs of a server
 
 
 def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting: Counting) -> None:
-    jobs = Jobs(most=2)
+    jobs = Jobs(max_jobs=2)
     one = jobs.find("one", counting)
     assert jobs.find("one", counting) is one
     two = jobs.find("two", counting)
@@ -259,7 +229,7 @@ def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting:
 
 
 def test_one_that_runs_is_not_pushed_out(counting: Counting) -> None:
-    jobs = Jobs(most=1)
+    jobs = Jobs(max_jobs=1)
     running = jobs.find("running", counting)
     running.start()
     for name in range(5):
@@ -285,68 +255,3 @@ def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:
     assert jobs.begin("big", again) is again
     counting.let_go(STEPS)
     assert again.wait(SECONDS) == "finished"
-
-
-# The end
-
-
-def test_what_was_given_back_begins_anew(counting: Counting) -> None:
-    job = Job(counting)
-    job.start(("somebody",))
-    counting.let_go(2)
-    until_done(job, 1)
-    threading.Timer(0.05, counting.let_go, [1]).start()
-    job.end(SECONDS)
-    assert (job.state, counting.ended) == ("stopped", True)
-    counting.let_go(STEPS)
-    job.start()
-    assert job.wait(SECONDS) == "finished"
-    assert (job.latest, counting.begun) == (ALL, 2)
-
-
-def test_a_step_that_takes_too_long_is_not_awaited_and_all_is_given_back_after_it(counting: Counting) -> None:
-    job = Job(counting)
-    job.start()
-    assert counting.asked.wait(SECONDS)
-    job.end(0.01)
-    assert not counting.ended
-    counting.let_go(1)
-    assert job.wait(SECONDS) == "stopped"
-    assert counting.ended
-
-
-def test_when_the_server_ends_the_step_that_runs_is_awaited_and_all_is_given_back(counting: Counting) -> None:
-    jobs = Jobs()
-    job = jobs.find("one", counting)
-    job.start()
-    counting.let_go(2)
-    until(lambda: counting.step == 3)
-    last_step = threading.Timer(0.1, counting.let_go, [1])
-    last_step.start()
-    jobs.close()
-    assert job.state == "stopped"
-    assert job.latest == Progress(3, STEPS, 1 + 2 + 3)
-    assert counting.ended
-    last_step.join()
-
-
-def test_python_ends_while_jobs_run_and_each_gives_back_what_it_holds() -> None:
-    program = """
-import time
-from attnviz.app.jobs import JOBS
-from attnviz.experiments.progress import Progress
-
-def steps():
-    try:
-        while True:
-            time.sleep(0.01)
-            yield Progress(0, 1, None)
-    finally:
-        print("given back", flush=True)
-
-JOBS.find("computing", steps).start()
-time.sleep(0.1)
-"""
-    command = [sys.executable, "-c", program]
-    ended = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-    assert (ended.stdout, ended.stderr) == ("given back\n", "")

@@ -1,0 +1,244 @@
+"""What the pictures of all heads on Explore show: the numbers of a view, their tokens and their text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from attnviz.analysis.behaviour import facts as describe
+from attnviz.analysis.change import Change, change, largest_moves
+from attnviz.analysis.display_tokens import (
+    DisplayToken,
+    DisplayTokens,
+    faint,
+    left_share,
+    shown_mask,
+    shown_scores,
+)
+from attnviz.analysis.picture import Levels, Picture, Scale, diverging, sequential, thumbnails
+from attnviz.analysis.stages import at_stage
+from attnviz.app import traces
+from attnviz.app.server.cache import cached
+from attnviz.app.traces import EVERYWHERE
+from attnviz.capture.model import ModelInput
+from attnviz.text import decimal, percent, signed_percent
+from attnviz.trace import Floats, Kind, Mask
+
+WEIGHTS = "weights"
+
+SENTENCES = (" ᴬ", " ᴮ")
+"""What stands behind a token of the first and of the second sentence of a pair."""
+
+Unit = Literal["percent", "signed percent", "score"]
+
+
+@dataclass(frozen=True)
+class View:
+    """What defines the pictures of all heads, whichever head is open; a key of the caches.
+
+    Attributes:
+        model: its name.
+        kind: which of its attentions: "encoder", "decoder" or "cross".
+        given: what it reads; in a change, first.
+        changed: what the change leads to, or None.
+        stage: a name in `analysis.stages.STAGES`.
+        scale: "shared" or "per head".
+        hide, merge: special tokens hidden, word pieces merged.
+        between: a key of `BETWEEN`.
+    """
+
+    model: str
+    kind: Kind
+    given: ModelInput
+    changed: ModelInput | None
+    stage: str
+    scale: Scale
+    hide: bool
+    merge: bool
+    between: str = EVERYWHERE
+
+    @property
+    def signed(self) -> bool:
+        """True where numbers can be negative: scores, and every change."""
+        return self.changed is not None or self.stage != WEIGHTS
+
+    @property
+    def unit(self) -> Unit:
+        """How a number of this view is read: "percent", "signed percent" or "score"."""
+        if self.stage != WEIGHTS:
+            return "score"
+        return "signed percent" if self.changed is not None else "percent"
+
+
+def of_view(view: View, *_: object) -> str:
+    """The model of a cached function whose first argument is a view."""
+    return view.model
+
+
+@cached(of_view)
+def values(view: View) -> Floats:
+    """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
+    return _values(view, view.given) if view.changed is None else comparison(view).values
+
+
+@cached(of_view)
+def left(view: View) -> Floats:
+    """How much of each row goes to what is shown, [layer, head, shown query]; 1 where nothing is rescaled.
+
+    Of a change, the lesser of the two readings'.
+    """
+    if view.stage != WEIGHTS:
+        return np.ones(values(view).shape[:-1], dtype=np.float32)
+
+    def of(given: ModelInput) -> Floats:
+        return left_share(traces.own_weights(view.model, given, view.kind), *_shown(view, given))
+
+    if view.changed is None:
+        return of(view.given)
+    grid = comparison(view)
+    return np.fmin(grid.place_rows(of(view.given), "first"), grid.place_rows(of(view.changed), "second"))
+
+
+def hidden(view: View) -> str:
+    """What the rows go to that is not shown, in words: "[CLS] and [SEP]"; "" where nothing is rescaled."""
+    return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
+
+
+@cached(of_view)
+def comparison(view: View) -> Change:
+    """The second reading's numbers minus the first's, word by word; all 0 where there is no second.
+
+    Raises:
+        AttnvizError: the two share too few words, or are together too long.
+    """
+    second = view.changed or view.given
+    found = change(
+        _values(view, view.given), _shown(view, view.given), _values(view, second), _shown(view, second)
+    )
+    layers, heads, *cells = found.values.shape
+    traces.check_size(layers * heads, *cells)
+    return found
+
+
+def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
+    """Which shown token of one reading stands in a row or a column of `groups`; None: it has none there."""
+    if view.changed is None:
+        return at
+    grid = comparison(view)
+    place = (grid.rows if side == "query" else grid.columns)[at]
+    return place.of("first" if given == view.given else "second")
+
+
+@cached(of_view)
+def drawn(view: View) -> Picture:
+    """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
+    draw = diverging if view.signed else sequential
+    seen = mask(view)
+    return draw(faint(values(view), left(view)), view.scale, None if seen is None else seen[:, None])
+
+
+@cached(of_view)
+def small(view: View) -> Levels:
+    """All heads in small, uint8 [layer × head, size, size]; only long texts need it."""
+    picture = drawn(view)
+    return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
+
+
+@cached(of_view)
+def allowed(view: View) -> Mask:
+    """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own.
+
+    In a change: in both readings. Where one has no such word, it may not.
+    """
+
+    def of(given: ModelInput) -> Mask:
+        tokens, blocks = _shown(view, given), traces.trace(view.model, given).of_kind(view.kind)
+        return np.stack([shown_mask(block.mask, *tokens) for block in blocks])
+
+    if view.changed is None:
+        return of(view.given)
+    grid = comparison(view)
+    first = grid.place(of(view.given).astype(np.float32), "first")
+    second = grid.place(of(view.changed).astype(np.float32), "second")
+    return np.asarray((first == 1) & (second == 1))
+
+
+def mask(view: View) -> Mask | None:
+    """`allowed`, in a view that shows the mask; None before it, where every score is worth seeing."""
+    return allowed(view) if view.stage in ("masked", "above the sink", WEIGHTS) else None
+
+
+def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
+    """The numbers of some heads of a layer (from 1), [head, shown query, shown key]; NaN where masked.
+
+    A weight that the mask forbids is 0 too, but not a 0 that the head has chosen.
+    """
+    numbers = values(view)[layer - 1, [head - 1 for head in heads]]
+    seen = mask(view)
+    is_number = np.isfinite(numbers) if seen is None else np.isfinite(numbers) & seen[layer - 1]
+    return np.where(is_number, numbers, np.float32(np.nan))
+
+
+@cached(of_view)
+def facts(view: View) -> tuple[str, ...]:
+    """One short sentence for each head, [layer × head]: what it looks at, or what changed most in it."""
+    if view.changed is not None:
+        return tuple(
+            f"changes most where {query} looks at {key}, {written(view, move)}"
+            for query, key, move in largest_moves(comparison(view))
+        )
+    tokens = _shown(view, view.given)
+    left = (
+        left_share(traces.own_weights(view.model, view.given, view.kind), *tokens)
+        if tokens[-1].hides
+        else None
+    )
+    described = describe(shares(view, view.given), *tokens, left=left)
+    # The average over all tokens: what one token looks at can be something else.
+    return tuple(f"on average {fact}" for fact in described)
+
+
+def groups(view: View) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
+    """The rows and the columns; in a change, those of both sentences: "tired → narrow"."""
+    if view.changed is not None:
+        return comparison(view).queries, comparison(view).keys
+    tokens = _shown(view, view.given)
+    return _marked(tokens[0]), _marked(tokens[-1])
+
+
+def written(view: View, number: float) -> str:
+    """A number of this view as a person reads it."""
+    if view.unit == "percent":
+        return percent(number)
+    if view.unit == "signed percent":
+        return signed_percent(number)
+    return decimal(number)
+
+
+def shares(view: View, given: ModelInput) -> Floats:
+    """The weights of one of the view's readings at any stage, [layer, head, shown query, shown key]."""
+    return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
+
+
+def _marked(shown: DisplayTokens) -> tuple[DisplayToken, ...]:
+    """What is shown; of a pair, each token with the sign of its sentence."""
+    if shown.second is None:
+        return shown.groups
+    return tuple(
+        replace(group, label=group.label + SENTENCES[shown.tokens[group.positions[0]].sentence])
+        for group in shown.groups
+    )
+
+
+def _shown(view: View, given: ModelInput) -> tuple[DisplayTokens, ...]:
+    return traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between)
+
+
+def _values(view: View, given: ModelInput) -> Floats:
+    if view.stage == WEIGHTS:
+        return shares(view, given)
+    blocks = traces.trace(view.model, given).of_kind(view.kind)
+    return shown_scores(np.stack([at_stage(block, view.stage) for block in blocks]), *_shown(view, given))

@@ -1,0 +1,114 @@
+"""The server's cache of what pages compute: one for all visitors, bounded by bytes.
+
+A value that depends on a model is computed anew when the model's files have changed. Arguments of cached
+functions are short texts, numbers, flags, and tuples or frozen dataclasses of them, never arrays. Values are
+shared by every visitor and read-only.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from contextlib import nullcontext
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import cachetools
+import numpy as np
+import streamlit as st
+from cachetools.keys import hashkey
+
+from attnviz.app.models import lookup
+
+MAX_BYTES = 3 * 2**28
+"""The maximum size of all cached values: 0.8 GB.
+
+Models (`loading.MOST_MODELS`) and the results of jobs (`jobs.MAX_JOBS`) are not counted.
+"""
+
+_SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share
+
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
+
+
+def size_of(value: object) -> int:
+    """Return how many bytes a value takes, without what all traces of a model share."""
+    counted: set[int] = set()
+
+    def size(part: object) -> int:
+        if part is None or id(part) in counted:
+            return 0
+        counted.add(id(part))
+        if isinstance(part, np.ndarray):
+            return part.nbytes
+        own, parts = sys.getsizeof(part), list[object]()
+        if is_dataclass(part):
+            parts = [getattr(part, field.name) for field in fields(part) if field.name not in _SHARED]
+        elif isinstance(part, Mapping):
+            parts = [*part.keys(), *part.values()]
+        elif isinstance(part, tuple | list | set | frozenset):
+            parts = [*part]
+        return own + sum(map(size, parts))
+
+    return size(value)
+
+
+_cache = cachetools.LRUCache[Hashable, Any](MAX_BYTES, size_of)
+_changed = threading.Condition()
+
+
+def cached(
+    model: str | tuple[()] | Callable[..., str | tuple[str, ...]] = (), spinner: str = ""
+) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
+    """Cache what the decorated function returns, for every visitor.
+
+    A second request for a value that is being computed waits for it. Exceptions are not cached.
+
+    Args:
+        model: the model on which the value depends, or a function that takes the same arguments and returns
+            it, or several of them; (): the value depends on no model.
+        spinner: the text that the page shows meanwhile; the model is then loaded first, and torch with it:
+            only then may the function import what needs torch.
+    """
+
+    def models_of(*args: object, **kwargs: object) -> tuple[str, ...]:
+        names = model(*args, **kwargs) if callable(model) else model
+        return (names,) if isinstance(names, str) else names
+
+    def decorate(compute: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+        def key(*args: Hashable, **kwargs: Hashable) -> Hashable:
+            return compute, *map(lookup.fingerprint, models_of(*args, **kwargs)), hashkey(*args, **kwargs)
+
+        @wraps(compute)
+        def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+            if spinner:
+                for name in models_of(*args, **kwargs):
+                    lookup.load(name)
+            with st.spinner(spinner) if spinner else nullcontext():
+                return compute(*args, **kwargs)
+
+        keeps: Callable[..., Any] = cachetools.cached(_cache, key, condition=_changed)
+        kept: Callable[Arguments, Value] = wraps(compute)(keeps(computed))
+        return kept
+
+    return decorate
+
+
+def named(model: str, *_: object, **__: object) -> str:
+    """Return the model of a cached function whose first argument is its name."""
+    return model
+
+
+def size() -> int:
+    """Return how many bytes all cached values take."""
+    return int(_cache.currsize)
+
+
+def clear() -> None:
+    """Remove all values, and what is known of the models."""
+    with _changed:
+        _cache.clear()
+    lookup.clear()

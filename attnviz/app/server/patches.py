@@ -1,0 +1,60 @@
+"""Changes of Streamlit that no setting makes, each against a security hole or a crash.
+
+`tests/app/test_patches.py` has a test of each behaviour without its patch: when it fails, the patch can go.
+"""
+
+from streamlit import net_util
+from streamlit.elements.widgets.number_input import Number, NumberInputSerde
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+
+MAX_UPLOADS = 8
+"""The maximum number of files of one session; a page has one box for one file."""
+
+MAX_UPLOADED_BYTES = 100_000_000
+"""The maximum size of the files of all sessions together."""
+
+_add_file = MemoryUploadedFileManager.add_file
+_deserialize = NumberInputSerde.deserialize
+
+
+def apply() -> None:
+    """Change the Streamlit of this process; a second call changes nothing."""
+    # For the first visitor of a server, Streamlit lists the files of the folder `pages` as its menu and draws
+    # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
+    PagesManager.uses_pages_directory = False
+    # For a websocket with a foreign `Origin`, Streamlit asks an outside host for the server's own address
+    # before it refuses. The event loop waits for the answer: 5 to 20 s without a network.
+    net_util.get_external_ip = _unknown
+    # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
+    # chooses; a program can fill the server's memory.
+    MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
+    # A link with an infinite number (`?layer=inf`) ends the page with an OverflowError.
+    NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
+
+
+def _unknown() -> None:
+    """Return what Streamlit takes for an unknown address."""
+
+
+def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+    """Keep an uploaded file; remove the oldest files beyond the bounds."""
+    others = [name for name in self.file_storage.get(session_id, {}) if name != file.file_id]
+    for oldest in others[: 1 - MAX_UPLOADS]:
+        self.remove_file(session_id, oldest)
+    kept = [(session, each) for session, files in self.file_storage.items() for each in files.values()]
+    size = sum(len(each.data) for _, each in kept) + len(file.data)
+    for session, each in kept:
+        if size > MAX_UPLOADED_BYTES:
+            self.remove_file(session, each.file_id)
+            size -= len(each.data)
+    _add_file(self, session_id, file)
+
+
+def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
+    """Raise the error for an infinite number that Streamlit expects of any other wrong number."""
+    try:
+        return _deserialize(self, ui_value)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,183 @@
+"""What the models of this server compute for a text: each is computed once for all visitors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from math import isqrt
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.behaviour import Behaviour, behaviours
+from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, shown_weights
+from attnviz.app.models import lookup
+from attnviz.app.server import metrics
+from attnviz.app.server.cache import cached, named
+from attnviz.capture import loading, stored
+from attnviz.capture.model import ModelInput, Prediction
+from attnviz.errors import AttnvizError
+from attnviz.experiments import engine
+from attnviz.models import allowed
+from attnviz.trace import Floats, Kind, Trace
+
+MAX_WEIGHTS = 2**25
+"""The maximum number of weights of one trace, over all heads of one kind: 134 MB.
+
+A model of 12 × 12 heads may read 482 tokens, one of 24 × 16 heads 295.
+"""
+
+MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
+"""The same for a visitor who may not open models: on a server for others, each holds less."""
+
+MAX_WAITING_TOKENS = 4096
+"""The maximum number of tokens of all texts that wait to be read; beyond that, a text is refused."""
+
+EVERYWHERE = "All"
+BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
+"""The sentences of a pair from which queries and keys are shown; None: both."""
+
+
+class _Readings:
+    """Where texts wait to be read by a model, so many at a time.
+
+    Args:
+        at_once: how many are read at a time; that bounds their memory, too.
+        most_waiting: the tokens of all that wait.
+    """
+
+    def __init__(self, at_once: int, most_waiting: int) -> None:
+        self._places = threading.BoundedSemaphore(at_once)
+        self._lock = threading.Lock()
+        self._most_waiting = most_waiting
+        self._waiting = 0
+
+    @contextmanager
+    def turn(self, tokens: int) -> Iterator[None]:
+        """Wait for a place; in here, a text of so many tokens is read.
+
+        Raises:
+            AttnvizError: too much waits already.
+        """
+        with self._lock:
+            if self._waiting and self._waiting + tokens > self._most_waiting:
+                raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
+            self._waiting += tokens
+        self._places.acquire()
+        with self._lock:
+            self._waiting -= tokens
+        try:
+            yield
+        finally:
+            self._places.release()
+
+
+_readings = _Readings(2, MAX_WAITING_TOKENS)
+
+
+_readings = _Readings(2, MAX_WAITING_TOKENS)
+
+
+@cached(named)
+def trace(model: str, given: ModelInput) -> Trace:
+    """The forward pass of `model` over what it is given.
+
+    The opening sentences are stored with the app, so that the first picture need not wait for the model.
+
+    Raises:
+        AttnvizError: the text or the model cannot be used; the message says what to do.
+    """
+    if not loading.ready(model) and (known := _stored(model, given)) is not None:
+        return known
+    loaded = None if engine.is_remote() else lookup.load(model)
+    with st.spinner("Reading the text with the model …"):
+        entry = lookup.entry(model)
+        tokens = len(loaded.tokens(given) if loaded else loading.tokens(model, given))
+        # What is known to be too much is not even begun.
+        check_size(entry.heads * (entry.layers or entry.decoder_layers), tokens, tokens)
+        with _readings.turn(tokens), metrics.FORWARDS.time():
+            read = loaded.trace(given) if loaded else engine.trace(model, given)
+    for kind in dict.fromkeys(block.kind for block in read.blocks):
+        blocks = read.of_kind(kind)
+        check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)
+    return read
+
+
+def need_vectors(read: Trace) -> None:
+    """Refuse what is computed from queries, keys, values or masks, where the model gives its weights alone.
+
+    Raises:
+        ModelNotSupported: it does; the message says why.
+    """
+    if read.blocks[0].weights_alone:
+        loading.load(read.model).need_vectors()
+
+
+@cached(named)
+def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
+    """What the model expects, place by place; empty where it has no head for it.
+
+    Raises:
+        AttnvizError: the text or the model cannot be used.
+    """
+    return loading.load(model).predictions(given)
+
+
+@cached(named)
+def shown(
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+) -> tuple[DisplayTokens, ...]:
+    """Which tokens are shown, and how they are called: queries and keys, or one for both."""
+    return queries_and_keys(
+        trace(model, given), kind, between=BETWEEN[between], hide_special=hide, merge_words=merge
+    )
+
+
+@cached(named)
+def own_weights(model: str, given: ModelInput, kind: Kind) -> Floats:
+    """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
+    return trace(model, given).stack(kind)
+
+
+@cached(named)
+def weights(
+    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+) -> Floats:
+    """The weights as they are shown, [layer, head, shown query, shown key]."""
+    return shown_weights(own_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
+
+
+def only_special(tokens: Sequence[DisplayTokens]) -> bool:
+    """Whether one of the texts has nothing but special tokens: a decoder that ended its text at once."""
+    return any(all(group.special for group in side.all_groups) for side in tokens)
+
+
+@cached(named)
+def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+    """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
+    read = trace(model, given)
+    tokens = shown(model, given, kind, False, merge)
+    if only_special(tokens):
+        return ()
+    weights = own_weights(model, given, kind)
+    return behaviours(weights, *tokens, mask=np.stack([block.mask for block in read.of_kind(kind)]))
+
+
+def _stored(model: str, given: ModelInput) -> Trace | None:
+    return stored.find(model, given.text) if given == ModelInput(given.text) else None
+
+
+def check_size(heads: int, queries: int, keys: int) -> None:
+    """Refuse what is too large to be shown.
+
+    Raises:
+        AttnvizError: the heads have more than `MAX_WEIGHTS` weights, or a guest's maximum.
+    """
+    maximum = MAX_WEIGHTS if allowed.may_open() else MAX_GUEST_WEIGHTS
+    if heads * queries * keys > maximum:
+        raise AttnvizError(
+            f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more than "
+            f"this page can show ({maximum:,}). Shorten the text: with {heads} heads it may have "
+            f"{isqrt(maximum // heads)} tokens."
+        )

@@ -1,0 +1,94 @@
+"""The patches of Streamlit: what each prevents, and that Streamlit still needs it.
+
+When a test whose name ends in `without_the_patch` fails, Streamlit has changed: remove the patch.
+"""
+
+from inspect import unwrap
+from math import inf
+
+import pytest
+from streamlit import net_util
+from streamlit.elements.widgets.number_input import NumberInputSerde
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.testing.v1 import AppTest
+from streamlit.web.server import server_util
+
+from attnviz.app.server import patches
+from tests.app.shown import APP
+
+
+@pytest.fixture(autouse=True)
+def patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patches are applied; what a test sets is undone after it."""
+    patches.apply()
+    monkeypatch.setattr(net_util, "get_external_ip", net_util.get_external_ip)
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
+
+
+def page() -> None:
+    import streamlit as st
+
+    from attnviz.app.server import patches
+
+    patches.apply()
+    st.text(st.number_input("whole", 1, 6, 4, key="whole", bind="query-params"))
+    st.text(st.number_input("real", 0.5, 2.0, 1.0, key="real", bind="query-params"))
+    st.text(st.slider("slider", 1, 6, 3, key="slider", bind="query-params"))
+
+
+@pytest.mark.parametrize("number", ["inf", "-inf", "Infinity", "1e999", "nan", "9" * 400])
+def test_a_number_in_a_link_that_is_not_finite_gives_the_default(number: str) -> None:
+    app = AppTest.from_function(page)
+    for name in ("whole", "real", "slider"):
+        app.query_params[name] = number
+    app.run()
+    assert not app.exception
+    assert [text.value for text in app.text] == ["4", "1.0", "3"]
+    assert not {"whole", "real", "slider"} & set(app.query_params)
+
+
+def test_an_infinite_number_ends_a_page_without_the_patch() -> None:
+    serde = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6)
+    with pytest.raises(OverflowError):
+        patches._deserialize(serde, inf)
+
+
+def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:
+    """Upload files of these sizes in one session, named by their numbers."""
+    manager = MemoryUploadedFileManager("/upload")
+    for number, size in enumerate(sizes):
+        add(manager, "session", UploadedFileRec(str(number), "name", "text/plain", b"x" * size))  # type: ignore[operator]
+    return manager
+
+
+def test_a_session_keeps_its_last_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = upload(MemoryUploadedFileManager.add_file, [7] * 11)
+    assert list(manager.file_storage["session"]) == [str(number) for number in range(3, 11)]
+    manager.add_file("session", UploadedFileRec("10", "name", "text/plain", b"x" * 5))
+    assert manager._total_bytes == 7 * 7 + 5
+    monkeypatch.setattr(patches, "MAX_UPLOADED_BYTES", 20)
+    manager.add_file("other", UploadedFileRec("0", "name", "text/plain", b"x" * 8))
+    assert manager._total_bytes <= 20
+
+
+def test_a_session_keeps_all_its_files_without_the_patch() -> None:
+    assert len(upload(patches._add_file, [7] * 1_000).file_storage["session"]) == 1_000
+
+
+def test_a_foreign_origin_asks_an_outside_host_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert net_util.get_external_ip() is None
+    lookups: list[None] = []
+    monkeypatch.setattr(net_util, "get_external_ip", lambda: lookups.append(None))
+    assert not server_util.is_url_from_allowed_origins("http://foreign.example")
+    assert lookups
+
+
+def test_the_folder_of_pages_is_the_menu_of_the_first_visitor_without_the_patch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    PagesManager.uses_pages_directory = None
+    monkeypatch.setattr(PagesManager, "__init__", unwrap(PagesManager.__init__))  # the tests' own wrapper
+    PagesManager(str(APP))
+    assert PagesManager.uses_pages_directory
