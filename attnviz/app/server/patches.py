@@ -3,10 +3,14 @@
 `tests/app/test_patches.py` has a test of each behaviour without its patch: when it fails, the patch can go.
 """
 
+from typing import Any
+
 from streamlit import net_util
-from streamlit.elements.widgets.number_input import Number, NumberInputSerde
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.common import unpack_widget_state_value
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 MAX_UPLOADS = 8
@@ -16,7 +20,7 @@ MAX_UPLOADED_BYTES = 100_000_000
 """The maximum size of the files of all sessions together."""
 
 _add_file = MemoryUploadedFileManager.add_file
-_deserialize = NumberInputSerde.deserialize
+_take_values = SessionState.on_script_will_rerun
 
 
 def apply() -> None:
@@ -30,8 +34,9 @@ def apply() -> None:
     # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
     # chooses; a program can fill the server's memory.
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
-    # A link with an infinite number (`?layer=inf`) ends the page with an OverflowError.
-    NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
+    # Streamlit raises, and logs a traceback, for each value of a widget that no browser sends: a program can
+    # fill the log with them.
+    setattr(SessionState, "on_script_will_rerun", _take_possible_values)  # noqa: B010 - private
 
 
 def _unknown() -> None:
@@ -52,9 +57,25 @@ def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: Uploade
     _add_file(self, session_id, file)
 
 
-def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
-    """Raise the error for an infinite number that Streamlit expects of any other wrong number."""
+_NUMBERS = {"int_value", "double_value"}  # a number box sends either
+
+
+def _take_possible_values(self: SessionState, fresh: WidgetStates | None, **others: Any) -> None:
+    """Drop values that a widget cannot have before Streamlit deserializes them."""
+    if fresh is not None:
+        fresh = WidgetStates(widgets=[each for each in fresh.widgets if _is_possible(self, each)])
+    _take_values(self, fresh, **others)
+
+
+def _is_possible(session: SessionState, state: WidgetState) -> bool:
+    widget = session._new_widget_state.widget_metadata.get(state.id)  # noqa: SLF001 - private
+    if widget is None:  # of another page: Streamlit ignores it
+        return True
+    sent = state.WhichOneof("value")  # None: an empty box
+    if sent not in (None, widget.value_type) and not {sent, widget.value_type} <= _NUMBERS:
+        return False
     try:
-        return _deserialize(self, ui_value)
-    except OverflowError as error:
-        raise ValueError(str(error)) from error
+        widget.deserializer(unpack_widget_state_value(state))
+    except Exception:  # noqa: BLE001 - whatever each widget's own code raises
+        return False
+    return True

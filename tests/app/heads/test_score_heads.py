@@ -17,7 +17,7 @@ from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.pairs import EXAMPLE
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import Found, Scores, measure
-from tests.app.shown import all_sent, buttons, clean, finished, page_links, press, sent, visit, words
+from tests.app.shown import all_sent, buttons, clean, finished, page_links, press, sent, stop, visit, words
 
 LINES = "The ferry was late again.\nWho left the gate open?\nBees dance, and bears dance, too.\nIt rains."
 RELATIONS = "The dog chased a cat.\n  object cat>chased\nShe saw the boat.\n  object boat>saw"
@@ -109,6 +109,6 @@ def test_while_examples_are_read_no_head_can_be_picked(monkeypatch: pytest.Monke
         app.run()
     shown: Sequence[str] = buttons(app)
     go_on.set()
-    jobs.close()
+    stop(jobs)
     assert not [name for name in shown if name.startswith("Open head")]
     assert not app.dataframe

@@ -5,14 +5,17 @@ When a test whose name ends in `without_the_patch` fails, Streamlit has changed:
 
 from inspect import unwrap
 from math import inf
+from typing import Any
 
 import pytest
 from streamlit import net_util
 from streamlit.elements.widgets.number_input import NumberInputSerde
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state import SessionState
+from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
-from streamlit.testing.v1 import AppTest
 from streamlit.web.server import server_util
 
 from attnviz.app.server import patches
@@ -27,32 +30,44 @@ def patched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
 
 
-def page() -> None:
-    import streamlit as st
-
-    from attnviz.app.server import patches
-
-    patches.apply()
-    st.text(st.number_input("whole", 1, 6, 4, key="whole", bind="query-params"))
-    st.text(st.number_input("real", 0.5, 2.0, 1.0, key="real", bind="query-params"))
-    st.text(st.slider("slider", 1, 6, 3, key="slider", bind="query-params"))
-
-
-@pytest.mark.parametrize("number", ["inf", "-inf", "Infinity", "1e999", "nan", "9" * 400])
-def test_a_number_in_a_link_that_is_not_finite_gives_the_default(number: str) -> None:
-    app = AppTest.from_function(page)
-    for name in ("whole", "real", "slider"):
-        app.query_params[name] = number
-    app.run()
-    assert not app.exception
-    assert [text.value for text in app.text] == ["4", "1.0", "3"]
-    assert not {"whole", "real", "slider"} & set(app.query_params)
+def session_with_a_box() -> tuple[SessionState, str]:
+    """A session in which a page has drawn a number box, and the box's id."""
+    session, box = SessionState(), "$$ID-box"
+    deserializer: Any = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6).deserialize
+    session._new_widget_state.widget_metadata[box] = WidgetMetadata(
+        id=box, deserializer=deserializer, serializer=lambda value: value, value_type="double_value"
+    )
+    return session, box
 
 
-def test_an_infinite_number_ends_a_page_without_the_patch() -> None:
-    serde = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6)
+FORGED: list[dict[str, Any]] = [
+    {"string_value": "<script>"},
+    {"bytes_value": b"\xff"},
+    {"json_value": '{"layer":'},
+    {"double_value": inf},
+]
+
+
+@pytest.mark.parametrize("value", FORGED)
+def test_a_value_that_no_browser_sends_is_dropped(value: dict[str, Any]) -> None:
+    session, box = session_with_a_box()
+    session.on_script_will_rerun(WidgetStates(widgets=[WidgetState(id=box, **value)]))
+    assert box not in session._new_widget_state
+
+
+@pytest.mark.parametrize("value", [{"double_value": 3.0}, {"int_value": 3}, {}])
+def test_a_value_that_a_browser_sends_is_kept(value: dict[str, Any]) -> None:
+    session, box = session_with_a_box()
+    session.on_script_will_rerun(WidgetStates(widgets=[WidgetState(id=box, **value)]))
+    assert box in session._new_widget_state.states
+
+
+def test_a_value_that_no_browser_sends_raises_without_the_patch() -> None:
+    session, box = session_with_a_box()
+    forged = WidgetStates(widgets=[WidgetState(id=box, double_value=inf)])
+    patches._take_values(session, forged)
     with pytest.raises(OverflowError):
-        patches._deserialize(serde, inf)
+        session._new_widget_state[box]
 
 
 def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:
