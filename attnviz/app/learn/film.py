@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -29,7 +28,9 @@ def over_steps(
     percents_until: int | None = None,
     digits: int = 1,
     height: int = 180,
-    **look: Any,
+    title: str,
+    alt: str,
+    marked: float | None = None,
 ) -> None:
     """Draw measures over the steps of a training.
 
@@ -39,7 +40,7 @@ def over_steps(
         drawn: a line each.
         up: what the axis is called.
         percents_until: the last step that is planned, if the measures are shares of 1, drawn as percent.
-        digits, height, look: as for `curves`.
+        digits, height, title, alt, marked: as for `curves`.
     """
     times = 1 if percents_until is None else 100
     at = [snapshot.step for snapshot in snapshots]
@@ -57,7 +58,9 @@ def over_steps(
         across=Axis("steps of training", at="after {x} steps"),
         up=Axis(up, zero=True, digits=digits),
         height=height,
-        **look,
+        title=title,
+        alt=alt,
+        marked=marked,
     )
 
 

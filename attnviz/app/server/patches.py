@@ -1,11 +1,13 @@
 """Changes of Streamlit that no setting makes, each against a security hole or a crash.
 
-`tests/app/test_patches.py` has a test of each behaviour without its patch: when it fails, the patch can go.
+`tests/app/server/test_patches.py` has a test of each behaviour without its patch: when it fails, the patch can
+go.
 """
 
 from typing import Any
 
 from streamlit import net_util
+from streamlit.elements.widgets.number_input import Number, NumberInputSerde
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.pages_manager import PagesManager
@@ -20,6 +22,7 @@ MAX_UPLOADED_BYTES = 100_000_000
 """The maximum size of the files of all sessions together."""
 
 _add_file = MemoryUploadedFileManager.add_file
+_deserialize = NumberInputSerde.deserialize
 _take_values = SessionState.on_script_will_rerun
 
 
@@ -34,6 +37,8 @@ def apply() -> None:
     # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
     # chooses; a program can fill the server's memory.
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
+    # A link with an infinite number (`?layer=inf`) ends the page with an OverflowError.
+    NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose
     # Streamlit raises, and logs a traceback, for each value of a widget that no browser sends: a program can
     # fill the log with them.
     setattr(SessionState, "on_script_will_rerun", _take_possible_values)  # noqa: B010 - private
@@ -55,6 +60,14 @@ def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: Uploade
             self.remove_file(session, each.file_id)
             size -= len(each.data)
     _add_file(self, session_id, file)
+
+
+def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
+    """Raise the error for an infinite number that Streamlit expects of any other wrong number."""
+    try:
+        return _deserialize(self, ui_value)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
 
 
 _NUMBERS = {"int_value", "double_value"}  # a number box sends either

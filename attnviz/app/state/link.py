@@ -50,16 +50,6 @@ def arrive(name: str) -> None:
     _take_carried(came)
     if not memory.has(_ASKED):
         memory.put(_ASKED, {name: st.query_params.get_all(name) for name in st.query_params})
-    _drop_infinite()
-
-
-def _drop_infinite() -> None:
-    """Remove infinite numbers (`?layer=inf`) from the address: `st.number_input` raises OverflowError for them."""
-    for name, choice in of_page(page()).items():
-        if isinstance(choice, Number) and name in st.query_params:
-            with suppress(ValueError):
-                if math.isinf(float(st.query_params[name])):
-                    del st.query_params[name]
 
 
 def asked(choice: Choice[Any]) -> list[str]:

@@ -64,10 +64,15 @@ def test_a_value_that_a_browser_sends_is_kept(value: dict[str, Any]) -> None:
 
 def test_a_value_that_no_browser_sends_raises_without_the_patch() -> None:
     session, box = session_with_a_box()
-    forged = WidgetStates(widgets=[WidgetState(id=box, double_value=inf)])
-    patches._take_values(session, forged)
+    forged = WidgetStates(widgets=[WidgetState(id=box, string_value="<script>")])
+    with pytest.raises(ValueError, match="<script>"):
+        patches._take_values(session, forged)
+
+
+def test_an_infinite_number_ends_a_page_without_the_patch() -> None:
+    serde = NumberInputSerde(value=4, data_type=0, min_value=1, max_value=6)
     with pytest.raises(OverflowError):
-        session._new_widget_state[box]
+        patches._deserialize(serde, inf)
 
 
 def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:

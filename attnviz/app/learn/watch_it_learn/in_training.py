@@ -159,7 +159,4 @@ def progress(
         alt=f"After {last.step} steps: "
         + "; ".join(f"{label} {percent(last.value(of))}" for label, of, *_ in chosen)
         + ".",
-        about="Measured on random words said twice while a language model learned."
-        if variant in SIZES
-        else "Measured on held-out sentences while a translator learned.",
     )

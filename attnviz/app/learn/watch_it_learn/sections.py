@@ -237,7 +237,6 @@ def loss(chosen: ShownTraining) -> None:
             height=140,
             alt=f"After {found[-1].step} steps it is {last['first_loss']:.2f} on words said first, and "
             f"{last['second_loss']:.2f} on words said again.",
-            about="−ln of the right word's probability, in random words said twice.",
         )
         st.markdown(
             "Random words that are said **first** can only be guessed; on words that are said **again**, the "
@@ -253,7 +252,6 @@ def loss(chosen: ShownTraining) -> None:
         digits=3,
         height=120,
         alt=f"In {found[-1].step} steps it falls from {first['loss']:.2f} to {last['loss']:.3f}.",
-        about="−ln of the right word's probability, averaged over the words of held-out sentences.",
     )
     about = chosen.training.about
     st.markdown(
