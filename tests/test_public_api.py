@@ -86,7 +86,7 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
     ("module", "examples"),
     [
         ("attnviz", 14),
-        ("attnviz.experiments", 18),
+        ("attnviz.experiments", 17),
         *((f"attnviz.analysis.{name}", 2) for name in ("distance", "divergence", "entropy")),
         ("attnviz.analysis.rollout", 1),
     ],

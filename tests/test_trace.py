@@ -238,7 +238,7 @@ def test_an_array_of_xarray_has_its_axes_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_xarray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", Mock(side_effect=metadata.PackageNotFoundError))
-    with pytest.raises(AttnvizError, match=r'xarray is not installed\. .* pip install "xarray"'):
+    with pytest.raises(AttnvizError, match=r'xarray, which is not installed.* pip install "xarray"'):
         trace().to_xarray("cross")
 
 

@@ -445,7 +445,7 @@ def test_a_table_of_a_pair_names_both_sentences() -> None:
 
 
 def test_a_report_that_would_be_too_large_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "MOST_WEIGHTS", 1000)
+    monkeypatch.setattr(contents, "MAX_WEIGHTS", 1000)
     assert "No report" in words(opened(visit("explore", text=ENGLISH), "save"))
 
 

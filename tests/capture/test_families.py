@@ -207,7 +207,7 @@ def test_two_sentences_are_read_as_transformers_reads_them(folder_of: FolderOf, 
         ("bert", ModelInput("The dog", target="a cat"), "no decoder"),
         ("bert", ModelInput("The dog", writing=Writing(3)), "only reads"),
         ("bart", ModelInput("The dog", second="a cat"), "not two sentences"),
-        ("vit", ModelInput("The dog"), "sees pictures"),
+        ("vit", ModelInput("The dog"), "reads images"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused(

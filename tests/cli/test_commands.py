@@ -309,7 +309,7 @@ def test_a_full_disk_and_ctrl_c_end_without_a_traceback(
         (["trace", "-f"], "No such option: -f"),
         (["trace", "a dog", "--fast"], "Error: No such option: --fast"),
         (["heads", "--engine", "steam"], "'steam' is not one of 'local', 'ray'"),
-        (["heads", "--top", "0"], "0 is not in the range x>=1"),
+        (["heads", "--top", "0"], "Invalid value for '--top'"),
     ],
 )
 def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: str) -> None:

@@ -20,9 +20,7 @@ _LEGEND = {
     "orient": "bottom",
     "columns": 1,
     "labelLimit": 0,
-    "symbolType": "stroke",
-    "symbolSize": 400,
-    "symbolStrokeWidth": 2,
+    "symbolSize": 100,
 }
 _SHAPES: dict[Marker, str] = {
     "circle": "circle",

@@ -1,7 +1,6 @@
 """Changes of Streamlit that no setting makes, each against a security hole or a crash.
 
-`tests/app/server/test_patches.py` has a test of each behaviour without its patch: when it fails, the patch can
-go.
+`tests/app/server/test_patches.py` tests each behaviour without its patch: when such a test fails, the patch can go.
 """
 
 from typing import Any

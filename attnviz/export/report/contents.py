@@ -23,8 +23,8 @@ from attnviz.errors import AttnvizError
 from attnviz.trace import Floats, Kind, Token, Trace
 from attnviz.widgets.tokens import shown_tokens
 
-MAX_WEIGHTS = 4_000_000
-"""The limit of weights in one report, over all layers, heads and kinds: a file of some 20 MB."""
+MAX_WEIGHTS = 5_000_000
+"""The limit of weights in one report, over all layers, heads and kinds: a file of some 25 MB."""
 
 Facts = dict[str, Any]
 

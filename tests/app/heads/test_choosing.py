@@ -59,7 +59,7 @@ def test_what_stands_elsewhere_is_found_by_its_name_and_the_nearest_number() -> 
 
 
 def test_the_choice_follows_the_word_to_another_model_and_back() -> None:
-    app = visit("plane", text=DOG)
+    app = visit("intervene", text=DOG)
     for model in ("minilm", "translator", "minilm"):
         clean(app.selectbox(key="model").set_value(model).run())
         special = next(token.special for token in loading.tokens(model, DOG))

@@ -72,7 +72,8 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         on_token=lambda place: _open_token(chosen, place),
     )
     st.markdown(_followed(chosen, found))
-    st.caption(chance_level(rows, int(counted.sum())))
+    if found.left_out:
+        st.caption(chance_level(rows, int(counted.sum())))
     for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
         name = name_here(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
