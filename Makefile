@@ -5,7 +5,7 @@
 # make claims  recomputes every number that README, docs and pages state; some ten minutes
 # make lock    writes requirements.lock anew, after a change of requirements.txt or constraints.txt
 # make docs    builds the documentation site into build/site
-# make check   format, lint and types, and whether the bundles for the browser are made from what stands
+# make check   format, lint and types, the number of lines (budget.toml), and whether the bundles are up to date
 # make bundles makes them
 # Each sets up what it needs the first time: .venv, the pinned packages and, for all but the app, node_modules, and
 # for the tests a Chromium and a Redis.
@@ -58,6 +58,7 @@ check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
+	@$(PYTHON) -m tests.budget
 	@npm run --silent check
 
 bundles: node_modules/.made

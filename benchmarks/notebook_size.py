@@ -10,18 +10,35 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import attnviz
-from benchmarks.all_heads import notebook
 from benchmarks.report import parser
 
 TEXT = "The dog did not cross the road as it was too tired."
 FIGURES = 10
 
 Figure = Callable[[int, int], dict[str, str]]  # of a layer and a head, by type of content
+
+
+@contextmanager
+def notebook() -> Iterator[None]:
+    """As much of a notebook as BertViz needs to hand over its page."""
+
+    class Text:
+        def __init__(self, data: str) -> None:
+            self.data = data
+
+    display: Any = ModuleType("IPython.display")
+    display.HTML = display.Javascript = display.display = Text
+    with patch.dict(sys.modules, {"IPython": ModuleType("IPython"), "IPython.display": display}):
+        yield
 
 
 def size(figure: Figure, layers: int) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 import attnviz
 from attnviz import experiments
 from attnviz.models.catalogue import MINILM
-from benchmarks.all_heads import notebook
+from benchmarks.notebook_size import notebook
 from benchmarks.report import parser
 from tests.capture.tiny import SENTENCE, tiny
 

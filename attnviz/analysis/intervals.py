@@ -65,21 +65,6 @@ def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
     return mean - reach, mean + reach
 
 
-def chance_of_as_many(right: int, total: int, chance: float, guessers: int = 1) -> float:
-    """How probable it is that one of several guessers has so many right answers or more, at most; 0 to 1.
-
-    m·P(X ≥ k): Bonferroni's bound, which holds even if the guessers' answers depend on each other, as those
-    of the heads of one model do. Of one guesser, it is the probability itself.
-
-    Args:
-        right: how many right answers, k.
-        total: of how many.
-        chance: with what probability each answer is right.
-        guessers: how many, m.
-    """
-    return min(1.0, guessers * math.fsum(np.exp(_logarithms(total, chance))[right:]))
-
-
 def _logarithms(total: int, chance: float) -> Doubles:
     """The logarithms of P(X = k), [k]: the powers of many questions are too small for a number."""
     some = math.lgamma(total + 1)

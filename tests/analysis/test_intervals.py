@@ -1,6 +1,6 @@
 """Intervals against the test that they invert, and luck against games that are played out."""
 
-from math import comb, isclose, isnan, sqrt
+from math import isclose, isnan, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.analysis.intervals import chance_of_as_many, of_mean, wilson
+from attnviz.analysis.intervals import of_mean, wilson
 
 
 def rejects(share: float, right: int, total: int, z: float) -> bool:
@@ -58,10 +58,3 @@ def test_the_interval_of_a_mean_holds_it_as_often_as_it_says() -> None:
         held += low <= 1 <= high
     assert 0.92 < held / len(samples) < 0.96
     assert all(map(isnan, of_mean(0.5, 0.1, 29)))
-
-
-def test_the_chance_of_as_many_right_answers() -> None:
-    assert isclose(chance_of_as_many(26, 31, 0.5), sum(comb(31, k) for k in range(26, 32)) / 2**31)
-    assert isclose(chance_of_as_many(3, 3, 0.25, guessers=7), 7 / 64)
-    assert chance_of_as_many(1, 5, 0.5, guessers=72) == 1
-    assert isclose(chance_of_as_many(0, 5, 0.5), 1)

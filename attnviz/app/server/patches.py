@@ -1,6 +1,6 @@
 """Changes of Streamlit that no setting makes, each against a security hole or a crash.
 
-`tests/app/server/test_patches.py` tests each behaviour without its patch: when such a test fails, the patch can go.
+Each has a test of Streamlit without it (`tests/app/server/test_patches.py`): if that fails, remove the patch.
 """
 
 from typing import Any
