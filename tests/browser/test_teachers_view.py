@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.heads.contents import TOOLS
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.state.choices import TEACHER
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
@@ -85,7 +86,7 @@ def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: S
             for _ in range(30):  # its own steps, and its screens
                 wait_idle(page)
                 assert seen(page) == "picture"
-                pictures = page.locator("[data-shown] .stBidiComponent:visible")
+                pictures = page.locator("[data-shown] :is(.stBidiComponent, .stVegaLiteChart):visible")
                 expect(pictures, f"{page.url} has a screen of words alone").not_to_have_count(0)
                 if number + 1 == len(LESSONS):
                     return
@@ -308,7 +309,7 @@ def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) ->
     """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
-        for tool in TOOLS:
+        for tool in (tool for tool in TOOLS if tool.name in TEACHER.pages):
             visit(page, f"{server.url}/{tool.name}?teacher=true")
             expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
             place, before = page.locator(".teachers-moves output"), ""

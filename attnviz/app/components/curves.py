@@ -10,15 +10,18 @@ import numpy as np
 import streamlit as st
 from numpy.typing import ArrayLike
 
+from attnviz.app.state.choices import TEACHER
+
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 Marker = Literal["circle", "ring", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
 
 _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3], "dashdot": [6, 3, 2, 3]}
-_AXIS_HEIGHT, _ENTRY_HEIGHT = 50, 20  # pixels of the horizontal axis, and of an entry of the legend
+_AXIS_HEIGHT, _ENTRY_HEIGHT = 70, 20  # pixels of the titles and labels, and of an entry of the legend
+# The title of the vertical axis is a line above it: a long one has no room beside a low chart.
+_TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
 _LEGEND = {
     "orient": "bottom",
-    "columns": 1,
     "labelLimit": 0,
     "symbolSize": 100,
 }
@@ -103,6 +106,11 @@ class Axis:
     digits: int = 2
 
 
+def chart_font_size() -> int:
+    """Return the font size of a chart in pixels: larger in the teacher's view, which is for a projector."""
+    return 18 if TEACHER.get(False) else 13
+
+
 def curves(
     name: str,
     lines: Sequence[Line],
@@ -131,6 +139,7 @@ def curves(
         alt: a description for readers who do not see the chart, with the numbers.
     """
     x, y = (_axis(axis, [getattr(line, side) for line in lines]) for axis, side in ((across, "x"), (up, "y")))
+    y["axis"] = y.get("axis", {}) | _TITLE_ABOVE
     if plane:
         numbers = [np.asarray(side, dtype=float) for line in lines for side in (line.x, line.y)]
         ends = [float(min(map(np.min, numbers))), float(max(map(np.max, numbers)))]
@@ -141,13 +150,20 @@ def curves(
     if marked is not None:
         rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
         layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
-    entries = len(legend["color"]["scale"]["domain"])
+    font = chart_font_size()
+    columns = 2 if TEACHER.get(False) else 1
+    entries = -(-len(legend["color"]["scale"]["domain"]) // columns)
     size = height + _AXIS_HEIGHT + (_ENTRY_HEIGHT * entries if entries > 1 else 0)
     spec = {
         "description": f"{title}. {alt}",
         "height": size,
         "width": size if plane else "container",
         "layer": layers,
+        "config": {
+            "axis": {"labelFontSize": font, "titleFontSize": font},
+            "legend": {"labelFontSize": font, "columns": columns},
+            "text": {"fontSize": font},
+        },
     }
     st.vega_lite_chart(spec=spec, width="content" if plane else "stretch", key=name)
 

@@ -7,7 +7,8 @@ const html = document.documentElement;
 const [WIDTH, HEIGHT] = [853, 480]; // pixels: on a screen of this size type of 16 pixels is large enough
 const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNumberInput, .stSelectbox)";
 /** @param {Element} one */
-const holdsPicture = (one) => one.querySelector(".stBidiComponent, .stPlotlyChart, table") !== null;
+const PICTURES = ".stBidiComponent, .stVegaLiteChart, .stPlotlyChart, table";
+const holdsPicture = (one) => one.querySelector(PICTURES) !== null;
 const LEAST_ROWS = 60; // pixels of a window of rows, before all becomes smaller
 const LONGEST_WAY = 10_000; // milliseconds to another page; if it takes longer, something is wrong
 const SMALLEST = 0.65; // of the type that is meant; what is larger still can be scrolled
@@ -175,7 +176,7 @@ class TeachersView {
    * @param {Element[]} children
    * @param {() => number} over by how many pixels it is higher than the screen */
   divided(children, over) {
-    const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent");
+    const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent, .stVegaLiteChart, .stPlotlyChart");
     const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
     for (const one of others) this.hide(one);
     const screens = [];

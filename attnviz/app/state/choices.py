@@ -30,7 +30,9 @@ READ_BY_STORYTELLER = _WRITE | _INDUCTION
 LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
 
 _INDEXES = _on("learn", "heads")
-TEACHER = Flag(name="teacher", pages=LESSONS | _EXPLORE | _TOOLS | _INDEXES, copied=False, carried=True)
+TEACHER = Flag(
+    name="teacher", pages=LESSONS | _EXPLORE | (_TOOLS - _FIND) | _INDEXES, copied=False, carried=True
+)
 
 # Of the sections below the picture, the one that is open.
 OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))

@@ -75,7 +75,7 @@ def test_the_picture_says_what_the_sentence_says() -> None:
         assert line["agreement"] == f"{decimal(min(rhos))} to {decimal(max(rhos))}"
     bound = critical_value(11, 9)
     assert bound is not None
-    assert any(f"9 measures: |ρ| = {rounded_up(bound)}" in caption.value for caption in app.caption)
+    assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
     assert any("**Leaving it out: mask vector** is not here" in info.value for info in app.info)
 
 
@@ -187,7 +187,7 @@ def test_a_share_that_is_not_0_never_reads_as_0() -> None:
 def test_odd_texts() -> None:
     for text, query, count in (("tired", "2 [END]", 1), ("the dog the dog", "3 the", 3)):
         app = opened(text=text, query=query)
-        assert any(f"{plural(count, 'token')} ranked: too few" in caption.value for caption in app.caption)
+        assert f"{plural(count, 'token')} ranked: too few" in words(app)
     app = try_page("beyond_weights", model="translator", text="Dog. **bold**")
     assert app.error
     assert app.text_input(key="text").value == "Dog. **bold**"

@@ -73,7 +73,7 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
     )
     st.markdown(_followed(chosen, found))
     if found.left_out:
-        st.caption(chance_level(rows, int(counted.sum())))
+        st.markdown(f":small[{chance_level(rows, int(counted.sum()))}]")
     for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
         name = name_here(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")

@@ -72,10 +72,10 @@ def choose() -> ShownTraining:
 
     Stops the page if the training's file is missing or damaged.
     """
-    learner, said, shown = st.columns([3, 5, 3])
+    learner, said, shown = st.columns([9, 12, 4])
     with learner:
         each = "\n\n".join(f"**{title}.** {markdown.plain(_about(one))}" for title, one in LEARNERS.items())
-        variant = LEARNERS[LEARNER.select("Model in training", list(LEARNERS), help=each)]
+        variant = LEARNERS[LEARNER.select("Model", list(LEARNERS), help=each)]
     try:
         training = snapshots.stored(variant)
     except AttnvizError as error:
@@ -86,10 +86,10 @@ def choose() -> ShownTraining:
     else:
         sentences = [written(probe.source) for probe in PROBES]
         with said:
-            number = sentences.index(PROBE.select("Sentence it is watched on", sentences))
+            number = sentences.index(PROBE.select("Sentence", sentences))
     heads = {head.name: head for head in heads_of(training.snapshots[-1])}
     with shown if variant not in SIZES else said:
-        name = WATCHED_HEAD.select("Head on show", list(heads), first_head(training.snapshots[-1]).name)
+        name = WATCHED_HEAD.select("Head", list(heads), first_head(training.snapshots[-1]).name)
     return ShownTraining(variant, training, number, heads[name])
 
 
