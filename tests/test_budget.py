@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from tests import budget
 from tests.budget import exceeded, lines_by_file, lines_of
 
 LINES = {"app.py": 3, "attnviz/app/page.py": 5, "attnviz/application.py": 7, "tests/test_page.py": 11}
@@ -13,11 +16,11 @@ def test_a_folder_is_no_prefix_of_a_name() -> None:
 
 
 def test_a_part_above_its_maximum_is_named() -> None:
-    budget: dict[str, dict[str, int | list[str]]] = {
+    parts: dict[str, dict[str, int | list[str]]] = {
         "app": {"folders": ["attnviz/app"], "max_lines": 5},
         "tests": {"folders": ["tests"], "max_lines": 9},
     }
-    [sentence] = exceeded(budget, LINES)
+    [sentence] = exceeded(parts, LINES)
     assert sentence.startswith("tests: 11 lines, 2 more")
 
 
@@ -25,3 +28,10 @@ def test_this_file_is_counted_and_bundles_are_not() -> None:
     lines = lines_by_file()
     assert lines["tests/test_budget.py"] == len(Path(__file__).read_text("utf-8").splitlines())
     assert not any("bundle/" in name for name in lines)
+
+
+def test_the_exit_status_says_whether_the_budget_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "lines_by_file", dict)
+    assert budget.main() == 0
+    monkeypatch.setattr(budget, "lines_by_file", lambda: {"attnviz/app/page.py": 10**6})
+    assert budget.main() == 1
