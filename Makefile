@@ -1,5 +1,5 @@
 # make app     serves the page at http://localhost:8501 (make app PORT=8600 chooses another port)
-# make test    runs the tests (make test ARGS="tests/analysis -k flow" some of them)
+# make test    runs the tests (make test ARGS="tests/analysis -k rollout" some of them)
 # make test-all  runs those too that take long: every family of models, every network that
 #              attnviz brings, work on Ray, and a short run of each benchmark
 # make claims  recomputes every number that README, docs and pages state; some ten minutes
