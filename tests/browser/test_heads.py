@@ -295,6 +295,7 @@ def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Pa
     page.get_by_role("button", name="Remove invalid changes").click()
     expect(alert).to_have_count(0)
     expect(page.get_by_text("Nothing is changed yet.")).to_be_visible()
+    wait_idle(page)
     page.get_by_role("button", name="Silence head").click()
     wait_idle(page)
     expect(page.get_by_text("What the model expects after car").first).to_be_visible()
