@@ -25,13 +25,7 @@ _LEGEND = {
     "labelLimit": 0,
     "symbolSize": 100,
 }
-_SHAPES: dict[Marker, str] = {
-    "circle": "circle",
-    "ring": "circle",
-    "square": "square",
-    "diamond": "diamond",
-    "cross": "cross",
-}
+# The roles' colours of attnviz/widgets/palette.js.
 _COLOURS: dict[str, dict[Colour, str]] = {
     "light": {
         "query": "#1d4ed8",
@@ -106,11 +100,6 @@ class Axis:
     digits: int = 2
 
 
-def chart_font_size() -> int:
-    """Return the font size of a chart in pixels: larger in the teacher's view, which is for a projector."""
-    return 18 if TEACHER.get(False) else 13
-
-
 def curves(
     name: str,
     lines: Sequence[Line],
@@ -150,8 +139,7 @@ def curves(
     if marked is not None:
         rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
         layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
-    font = chart_font_size()
-    columns = 2 if TEACHER.get(False) else 1
+    font, columns = (18, 2) if TEACHER.get(False) else (13, 1)  # larger on a projector
     entries = -(-len(legend["color"]["scale"]["domain"]) // columns)
     size = height + _AXIS_HEIGHT + (_ENTRY_HEIGHT * entries if entries > 1 else 0)
     spec = {
@@ -188,6 +176,10 @@ def _colour(colour: Colour) -> str:
     return _COLOURS["dark" if st.context.theme.type == "dark" else "light"][colour]
 
 
+def _shape(marker: Marker | None) -> str:
+    return "circle" if marker in (None, "ring") else marker
+
+
 def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
     """The channels that give each labelled line its colour, dash and marker."""
     named = [(faint if line.faint else line.label, line) for line in lines]
@@ -195,11 +187,10 @@ def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
     labels = [label for label in dict.fromkeys(label for label, _ in named) if label]
 
     def scale(values: list[Any]) -> dict[str, Any]:
-        scale = {"domain": labels, "range": values}
         return {
             "field": "line",
             "type": "nominal",
-            "scale": scale,
+            "scale": {"domain": labels, "range": values},
             "title": None,
             "legend": _LEGEND if len(labels) > 1 else None,
         }
@@ -207,7 +198,7 @@ def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
     return {
         "color": scale([_colour(labelled[label].colour) for label in labels]),
         "strokeDash": scale([_DASHES[labelled[label].dash or "solid"] for label in labels]),
-        "shape": scale([_SHAPES[labelled[label].marker or "circle"] for label in labels]),
+        "shape": scale([_shape(labelled[label].marker) for label in labels]),
     }
 
 
