@@ -31,11 +31,18 @@ class Section:
         heading: plain text, the same for each sentence.
         draw: draws what stands below it.
         choices: what can be chosen there: a link that names one of them opens the section.
+        name: what a link calls it; "" for its heading.
     """
 
     heading: str
     draw: Callable[[], object]
     choices: tuple[Choice[Any], ...] = ()
+    name: str = ""
+
+    @property
+    def option(self) -> str:
+        """What a link calls it."""
+        return self.name or self.heading
 
     def with_choices(self, *choices: Choice[Any]) -> Section:
         """The same, with what can be chosen there."""
@@ -61,15 +68,16 @@ def folded(*sections: Section, key: str = "section") -> None:
     """
     kept = f"the section that was open on {link.page()}"
     if memory.get(_LAST) != kept and not link.in_address(OPEN):
-        asked = [each.heading for each in sections if any(map(_asked, each.choices))]
+        asked = [each.option for each in sections if any(map(_asked, each.choices))]
         first = asked[0] if len(asked) == 1 else EVERYTHING if asked else None
         OPEN.set(memory.get(kept, first))
-    chosen = OPEN.perhaps("More about this", [*(each.heading for each in sections), EVERYTHING])
+    headings = {each.option: each.heading for each in sections} | {EVERYTHING: EVERYTHING}
+    chosen = OPEN.perhaps("More about this", list(headings), format_func=headings.__getitem__)
     memory.put(_LAST, kept)
     memory.put(kept, chosen)
     with st.container(key=key):
         for each in sections:
-            if chosen in (each.heading, EVERYTHING):
+            if chosen in (each.option, EVERYTHING):
                 st.header(each.heading, anchor=False)
                 each.draw()
             else:

@@ -15,7 +15,13 @@ _REWRITTEN = re.compile(
 )
 
 
-def code(text: str) -> str:
+class Markdown(str):
+    """Text that is Markdown already; a lesson's document does not escape it."""
+
+    __slots__ = ()
+
+
+def code(text: str) -> Markdown:
     """The text as a code span on one line.
 
     Nowhere else do Markdown, formulas, links, images, directives and emoji names all stay the letters
@@ -28,7 +34,7 @@ def code(text: str) -> str:
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     # A code span loses one space at each end if both are there, and must not begin or end with its fence.
     padding = " " if text[0] in "` " or text[-1] in "` " else ""
-    return f"{fence}{padding}{text}{padding}{fence}"
+    return Markdown(f"{fence}{padding}{text}{padding}{fence}")
 
 
 @lru_cache(maxsize=256)  # a page has 25 such texts, nearly all of them ours
@@ -41,12 +47,13 @@ def plain(text: str) -> str:
     )  # else a list begins, or a title
 
 
-def token(place: int, groups: Sequence[DisplayToken]) -> str:
+def token(place: int, groups: Sequence[DisplayToken]) -> Markdown:
     """What a token is called, as a code span; with its number where the text has it twice."""
     return code(name_of(place, groups))
 
 
-def shares(of: Iterable[tuple[str, float]], *, bold: bool = True) -> str:
+def shares(of: Iterable[tuple[str, float]], *, bold: bool = True) -> Markdown:
     """Tokens with their weights: "`dog` **66 %**, `road` **0.7 %**"."""
     sign = "**" if bold else ""
-    return ", ".join(f"{code(name)} {sign}{percent(weight, int(weight < 0.01))}{sign}" for name, weight in of)
+    listed = (f"{code(name)} {sign}{percent(weight, int(weight < 0.01))}{sign}" for name, weight in of)
+    return Markdown(", ".join(listed))

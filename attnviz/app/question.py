@@ -1,4 +1,8 @@
-"""What a page asks: its own question, or one that a teacher writes. Its answer is covered until asked for."""
+"""What a page asks: its own question, or one that a teacher writes.
+
+In the teacher's view, in a room, and by `?predict=1`, the page is hidden until the answer is revealed; else
+nothing is hidden.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import ASK, OPTIONS, READER, RIGHT, TEXT
+from attnviz.app.state.choices import ASK, OPTIONS, PREDICT, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted
 
 LONGEST, LONGEST_OPTION, FEWEST, MOST = 400, 80, 2, 6
@@ -32,6 +36,7 @@ VOTE, LED = "vote", "led"
 """Why answers stay covered: a vote is open, or the visitor follows a teacher."""
 
 _KEPT_COVERED = "why answers stay covered"
+_IN_ROOM = "whether the visitor is in a room"
 _WHY = {
     VOTE: "The answer stays covered until the vote is closed.",
     LED: "Your teacher reveals the answer. *Stop following*, in the bar below, to go on alone.",
@@ -96,6 +101,14 @@ def form() -> Question | None:
         else:
             RIGHT.forget()
             st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")
+        if PREDICT.stands or name in PREDICT.pages:
+            st.toggle(
+                "Hide the page until the answer is revealed",
+                bool(PREDICT.get(0)),
+                key="hide-page",
+                on_change=lambda: link.choose(PREDICT, 1 - PREDICT.get(0)),
+                help="Copy link takes this along.",
+            )
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
     if not text.strip() and not several:
@@ -164,14 +177,16 @@ def ask(question: Question) -> None:
         label_visibility="collapsed",
         persist_state="session",
     )
-    shown = answered()
-    if shown:
+    shown, hides = answered(), hiding()
+    if shown and (guessed or hides):
         with st.container(key="told"):
             st.markdown(f"**{_verdict(guessed, question.right)}.** {question.because}")
-    else:
+    elif not shown:
         st.html(_COVERED)
     with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):
-        if shown:
+        if not hides:
+            pass
+        elif shown:
             rest = revealed() - {name}
             st.button("Cover the answer", type="tertiary", on_click=reveal, args=(rest,))
         elif why_covered():
@@ -227,9 +242,20 @@ def revealed() -> frozenset[str]:
     return names
 
 
+def take_hiding() -> None:
+    """Take from the link whether the page is hidden until the answer is revealed."""
+    link.number(PREDICT)
+
+
+def hiding() -> bool:
+    """Whether the page that is drawn is hidden until the answer is revealed."""
+    projected = link.said(TEACHER).lower() == "true"
+    return bool(PREDICT.get(0) or projected or memory.get(_IN_ROOM) or why_covered())
+
+
 def answered() -> bool:
-    """Whether the page that is drawn shows its answer."""
-    return link.page() in revealed() and why_covered() != VOTE
+    """Whether the page that is drawn is not hidden, or no longer."""
+    return not hiding() or (link.page() in revealed() and why_covered() != VOTE)
 
 
 def why_covered() -> str:
@@ -237,8 +263,9 @@ def why_covered() -> str:
     return str(memory.get(_KEPT_COVERED, ""))
 
 
-def keep_covered(why: str) -> None:
-    """Cover the answers while a room votes; that of the page which is drawn stays covered until *Reveal*."""
+def keep_covered(why: str, *, in_room: bool) -> None:
+    """Hide pages while the visitor is in a room, and cover the answer of the drawn one while it votes."""
+    memory.put(_IN_ROOM, in_room)
     if why == VOTE != why_covered():
         reveal(revealed() - {link.page()})
     memory.put(_KEPT_COVERED, why if why in _WHY else "")

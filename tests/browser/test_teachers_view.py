@@ -106,7 +106,7 @@ def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, se
         pressed("PageUp");  // to the page before
         pressed("PageDown");  // its answer
     }""")
-    expect(page.get_by_role("heading", level=1)).to_contain_text(first.question)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(first.title)
     expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
 
 
@@ -144,7 +144,7 @@ def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     press(page, "PageUp")
     expect(page.locator(".st-key-slide-question[data-shown]")).to_be_visible()
     press(page, "PageUp")
-    expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].question)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].title)
     wait_idle(page)
     box = page.get_by_role("textbox", name="Sentence")
     box.focus()
@@ -290,7 +290,7 @@ def test_the_view_stays_on_from_a_table_of_contents_to_a_page(page: Page, server
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
         for index, parts, entry in (
-            ("learn", ("attention", "translator", "storyteller"), LESSONS[-1].question),
+            ("learn", ("attention", "translator", "storyteller"), LESSONS[-1].title),
             ("heads", ("tools",), TOOLS[0].question),
         ):
             visit(page, f"{server.url}/{index}?teacher=true")

@@ -169,7 +169,7 @@ def room_bar(
 
 def _sit(room: str, teaches: bool, trouble: str, covered: str) -> None:
     memory.put(_SEAT, Seat(room, teaches, trouble))
-    questions.keep_covered(covered)
+    questions.keep_covered(covered, in_room=bool(room))
 
 
 def _reveal(names: list[str]) -> None:

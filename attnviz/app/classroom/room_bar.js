@@ -171,7 +171,7 @@ class RoomBar extends View {
     const code = connected || state ? (seat?.room ?? "") : "";
     const covered = state?.poll?.open ? "vote" : room.follows && code ? "led" : "";
     const now = { room: code, teaches: Boolean(code && teaches), trouble: this.atEntrance ? trouble : "", covered };
-    if (this.data.page !== "classroom" && covered === this.data.known[3]) return;
+    if (this.data.page !== "classroom" && covered === this.data.known[3] && code === this.data.known[0]) return;
     const text = JSON.stringify(Object.values(now));
     if (text === JSON.stringify(this.data.known) || text === this.told) return;
     this.told = text;

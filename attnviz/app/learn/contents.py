@@ -1,4 +1,4 @@
-"""All lessons in reading order, each with the question that it answers."""
+"""All lessons in reading order."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from attnviz.app import cards
 from attnviz.app.cards import Card
+from attnviz.app.learn.document import Document, document
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import (
     ENGLISH,
@@ -26,28 +27,30 @@ Group = Literal["attention", "translator", "storyteller"]
 
 @dataclass(frozen=True)
 class Lesson:
-    """One Learn page.
+    """One Learn page. Its texts are in its document.
 
     Attributes:
-        name: its address, and the name of its files.
-        title: what the menu calls it.
-        question: what it answers.
-        summary: what one does there, in a sentence.
-        explore_label: what the link to Explore says, where the same idea is at work.
-        explore: what to open there, as parameters of the link.
+        name: its address, and the name of its folder.
+        explore: what its link to Explore opens there, as parameters of the link.
         sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
-        group: whether it is about attention itself, or about a whole transformer: the translator, or the
-            storyteller, which writes on.
+        group: whether it is about attention itself, or about a whole transformer: the translator or the
+            storyteller.
     """
 
     name: str
-    title: str
-    question: str
-    summary: str
-    explore_label: str
     explore: tuple[tuple[str, str], ...] = ()
     sentence: Choice[Any] = TEXT
     group: Group = "attention"
+
+    @property
+    def text(self) -> Document:
+        """Its document in English."""
+        return document(self.name)
+
+    @property
+    def title(self) -> str:
+        """What the menus call it."""
+        return self.text.title
 
 
 _about_translator = partial(
@@ -56,114 +59,20 @@ _about_translator = partial(
 _about_storyteller = partial(Lesson, explore=((MODEL.name, STORYTELLER),), group="storyteller")
 
 LESSONS = (
-    Lesson(
-        "weighted_average",
-        "Weighted average",
-        "What is attention?",
-        "Mix the words of a sentence by how alike they are: attention with nothing learned yet.",
-        "See real heads do it",
-    ),
-    Lesson(
-        "scale",
-        "Why divide by √d",
-        "Why are the scores divided by √d?",
-        "Draw thousands of random vectors, and watch the softmax freeze without the root.",
-        "See the scaled scores of a head",
-        explore=((STAGE.name, "scaled"), (VIEW.name, "Matrix")),
-    ),
-    Lesson(
-        "query_key_value",
-        "Query, key, value",
-        "What are query, key and value?",
-        "Six steps from one word's vector to what a head reads, every number a real one.",
-        "See every head of the model",
-    ),
-    Lesson(
-        "many_heads",
-        "Many heads",
-        "Why many heads?",
-        "Split, attend, join: what each head adds to the output, and what it costs.",
-        "Find the heads that look one word back",
-        explore=((FILTER.name, "previous"),),
-    ),
-    Lesson(
-        "masks",
-        "Masks",
-        "Who may look at whom?",
-        "Draw a mask cell by cell; the real model is run again under it.",
-        "See the model without a mask",
-        explore=((VIEW.name, "Matrix"),),
-    ),
-    Lesson(
-        "positions",
-        "Positions",
-        "How does attention know the order?",
-        "Shuffle the words, with and without positions; four ways to tell a model where a word stands.",
-        "Find the heads that look one word back",
-        explore=((FILTER.name, "previous"),),
-    ),
-    Lesson(
-        "cross_attention",
-        "Cross-attention",
-        "How does one sequence read another?",
-        "Queries from one text, keys and values from another.",
-        "See a sequence read itself",
-    ),
-    Lesson(
-        "block",
-        "Inside a block",
-        "What happens inside a block?",
-        "Follow one word's vector through attention, Add & Norm, and the feed-forward network.",
-        "See the attention of every layer",
-    ),
-    _about_translator(
-        "translate",
-        "Translate",
-        "How does a transformer translate?",
-        "English in, French out, word by word; *it* becomes *il* or *elle* by what it refers to.",
-        "See every head of the translator",
-        sentence=ENGLISH,
-    ),
-    _about_translator(
-        "cause",
-        "Cause",
-        "Is the picture the cause?",
-        "Drag the arrow from *dog* to *road*, or silence a head, and see what becomes of the translation.",
-        "See every head of the translator",
-        sentence=ENGLISH,
-    ),
-    _about_translator(
-        "watch_it_learn",
-        "Watch it learn",
-        "Where do the weights come from?",
-        "Slide through the training of a translator or a language model, or train one yourself.",
-        "See the trained heads",
-        sentence=PROBE,
-    ),
-    _about_translator(
-        "long_distances",
-        "Long distances",
-        "Why attention, and not memory?",
-        "Longer and longer sentences: how many translations of three networks stay right.",
-        "See every head of the translator",
-    ),
-    _about_storyteller(
-        "write",
-        "Write",
-        "How does a model write?",
-        "Word by word: what each was chosen from, what the heads read for it, and what need not be computed "
-        "again.",
-        "See every head of the storyteller",
-        sentence=PROMPT,
-    ),
-    _about_storyteller(
-        "induction",
-        "Induction heads",
-        "What is an induction head?",
-        "Say random words twice, find the heads that copy them by measure, and silence these.",
-        "See every head of the storyteller",
-        sentence=REPEATED,
-    ),
+    Lesson("weighted_average"),
+    Lesson("query_key_value"),
+    Lesson("scale", explore=((STAGE.name, "scaled"), (VIEW.name, "Matrix"))),
+    Lesson("many_heads", explore=((FILTER.name, "previous"),)),
+    Lesson("masks", explore=((VIEW.name, "Matrix"),)),
+    Lesson("positions", explore=((FILTER.name, "previous"),)),
+    Lesson("cross_attention"),
+    Lesson("block"),
+    _about_translator("translate", sentence=ENGLISH),
+    _about_translator("cause", sentence=ENGLISH),
+    _about_translator("watch_it_learn", sentence=PROBE),
+    _about_translator("long_distances"),
+    _about_storyteller("write", sentence=PROMPT),
+    _about_storyteller("induction", sentence=REPEATED),
 )
 """In reading order."""
 
@@ -176,8 +85,8 @@ def draw(group: Group) -> None:
     found = [
         Card(
             lesson.name,
-            f"{number} · {lesson.question}",
-            lesson.summary,
+            f"{number} · {lesson.title}",
+            f"{lesson.text.question} {lesson.text.summary}",
             TITLES[lesson.name],
             ":material/arrow_forward:",
         )

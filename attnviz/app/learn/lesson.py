@@ -32,7 +32,7 @@ _ROOT = Path(__file__).parents[3]
 # Streamlit gives to the same names in text. A picture with steps has buttons for them: the widget that holds
 # the step in the link is out of sight. On a phone the picture comes below the question: the answer stands
 # where the question was.
-_STYLE = """
+STYLE = """
 <style>
 .stMain .katex-display { font-size: 1.15em; overflow: auto hidden; padding: 0.55em 0.25em; margin: 0.45em 0; }
 .stMain .katex [style*="color: blue"] { color: light-dark(#1d4ed8, #93c5fd) !important; }
@@ -47,6 +47,7 @@ _STYLE = """
 @media (min-width: 40.01em) {
   .st-key-lesson { display: grid; grid: auto 1fr / minmax(0, 7fr) minmax(0, 5fr); column-gap: 2rem; }
   .st-key-lesson > :has(> .st-key-answer-picture) { grid-area: 1 / 1 / 3; }
+  .st-key-lesson > :not(:has(> .st-key-answer-picture)) { grid-column: 2; }
 }
 @media (max-width: 62.5em) {
   .stMarkdown :is(th, td) { padding: 0.3rem 0.35rem; font-size: var(--small); }
@@ -117,16 +118,16 @@ def lesson(name: str) -> Iterator[Places]:
     def beside() -> None:
         place = f"{number + 1} of {len(LESSONS)}"
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
-        _glossary()
+        glossary()
 
     try:
-        with page(name, f"{number + 1} · {LESSONS[number].question}", beside):
-            st.html(_STYLE)
+        with page(name, f"{number + 1} · {LESSONS[number].title}", beside):
+            st.html(STYLE)
             yield _places()
     except StopException:  # what was typed cannot be read: the visitor can still go on
-        _way_on(number)
+        way_on(number)
         raise
-    _way_on(number)
+    way_on(number)
 
 
 def guess(
@@ -233,7 +234,7 @@ def _places() -> Places:
     return Places(*map(Place, (controls, question, picture, text, more)))
 
 
-def _way_on(number: int) -> None:
+def way_on(number: int) -> None:
     """The pages before and after, and the same idea on Explore; the sentence goes along."""
     st.divider()
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -245,7 +246,7 @@ def _way_on(number: int) -> None:
         this = LESSONS[number]
         st.page_link(
             "pages/explore.py",
-            label=f"Explore: {this.explore_label}",
+            label=f"Explore: {this.text.front_matter['explore']}",
             icon=":material/grid_view:",
             query_params=[*_shared(this), *this.explore],
         )
@@ -292,7 +293,7 @@ _GLOSSARY = f"""
 """
 
 
-def _glossary() -> None:
+def glossary() -> None:
     """Draw a button that opens the list."""
     with st.popover("Glossary"):
         cited_markdown(_GLOSSARY)

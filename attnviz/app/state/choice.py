@@ -199,11 +199,11 @@ class OneOf(Choice[Any]):
         )
         return chosen
 
-    def perhaps(self, label: str, options: Sequence[str]) -> str | None:
-        """Draw all options as buttons; none need be chosen."""
+    def perhaps(self, label: str, options: Sequence[str], **look: Any) -> str | None:
+        """Draw all options as buttons; none need be chosen. `look` goes to `st.pills`."""
         if self.get(None) not in [*options, None]:
             self.set(None)
-        chosen: str | None = st.pills(label, options, key=self.name, bind="query-params")
+        chosen: str | None = st.pills(label, options, key=self.name, bind="query-params", **look)
         return chosen
 
     def radio(self, label: str, options: Sequence[str], **look: Any) -> str:

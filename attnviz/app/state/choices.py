@@ -34,6 +34,10 @@ TEACHER = Flag(
     name="teacher", pages=LESSONS | _EXPLORE | (_TOOLS - _FIND) | _INDEXES, copied=False, carried=True
 )
 
+# Whether a page is hidden until the answer of its question is revealed; a teacher's link sets it.
+PREDICT = Number(name="predict", pages=LESSONS, least=0, most=1, default=0)
+LANGUAGE = OneOf(name="language", pages=LESSONS, carried=True)
+
 # Of the sections below the picture, the one that is open.
 OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))
 

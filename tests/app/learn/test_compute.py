@@ -14,7 +14,7 @@ from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
-from attnviz.app.learn.scale import compute as scale
+from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.weighted_average import compute as weighted_average
 from attnviz.app.learn.write import compute as write
 

@@ -57,13 +57,15 @@ class HeadRow:
         tokens: what the row's keys belong to.
         d_head: entries of a query or key.
         variance: of q · k over all pairs of tokens.
-        query_variance, key_variance: of the entries of all queries, and of all keys.
+        centred_variance: of q · k with the mean query and the mean key subtracted.
+        query_variance, key_variance: of each entry over the tokens, averaged over the entries.
         row: one token's query against all keys.
     """
 
     tokens: tuple[Token, ...]
     d_head: int
     variance: float
+    centred_variance: float
     query_variance: float
     key_variance: float
     row: Row
@@ -129,6 +131,12 @@ def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
     return Row(owned(keys @ query), plain, scaled)
 
 
+def strongest_keys(row: Row, most: int) -> list[int]:
+    """Return the keys of a row in order; of more than `most`, the `most - 1` with the largest weights."""
+    order = sorted(range(len(row.scaled.weights)), key=lambda key: (-float(row.scaled.weights[key]), key))
+    return sorted(order if len(order) <= most else order[: most - 1])
+
+
 def scales(d: int) -> tuple[float, float]:
     """What the dot products are multiplied by: without the division by √d, and with it."""
     return 1.0, d**-0.5
@@ -188,7 +196,8 @@ def in_bert(text: str, layer: int, head: int, query: int) -> HeadRow:
         tokens=compute.tokens(text),
         d_head=queries.shape[-1],
         variance=float((queries @ keys.T).var(correction=0)),  # of all there are, not of a sample
-        query_variance=float(queries.var(correction=0)),
-        key_variance=float(keys.var(correction=0)),
+        centred_variance=float(((queries - queries.mean(0)) @ (keys - keys.mean(0)).T).var(correction=0)),
+        query_variance=float(queries.var(dim=0, correction=0).mean()),
+        key_variance=float(keys.var(dim=0, correction=0).mean()),
         row=compare(queries[query], keys),
     )
