@@ -72,7 +72,7 @@ def folded(*sections: Section, key: str = "section") -> None:
         first = asked[0] if len(asked) == 1 else EVERYTHING if asked else None
         OPEN.set(memory.get(kept, first))
     headings = {each.option: each.heading for each in sections} | {EVERYTHING: EVERYTHING}
-    chosen = OPEN.perhaps("More about this", list(headings), format_func=headings.__getitem__)
+    chosen = OPEN.labelled_pills("More about this", list(headings), headings.__getitem__)
     memory.put(_LAST, kept)
     memory.put(kept, chosen)
     with st.container(key=key):

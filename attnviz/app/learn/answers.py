@@ -10,13 +10,14 @@ import numpy as np
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
-from attnviz.app.learn import choosing, english
-from attnviz.app.learn.computed import MODEL, computed, masks, positions, translated
+from attnviz.app.learn import choosing, compute, english
+from attnviz.app.learn.computed import MODEL, computed, positions, translated
 from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.computed import many_heads as heads
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.induction.sections import measured
+from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.scale import values as scales
 from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.capture.model import ModelInput, Writing
@@ -82,7 +83,7 @@ def _it_to_dog(*, closed: bool) -> tuple[tuple[str, float], ...]:
     query, key = labels.index("it"), labels.index("dog")
     mask = np.ones((len(groups), len(groups)), dtype=bool)
     mask[query, key] = not closed
-    return looks(masks.weights(_TEXT, mask, _HEAD)[_LAYER], query, groups).keys
+    return looks(masks.weights(compute.tokens(_TEXT), mask, _HEAD)[_LAYER], query, groups).keys
 
 
 def closed_cell() -> str:

@@ -35,7 +35,7 @@ class Predict:
 
     Attributes:
         text: Markdown.
-        options: Markdown, each different.
+        options: plain text, each different.
         correct: one of them.
     """
 
@@ -97,11 +97,12 @@ class Document:
 
     def predict(self, **values: object) -> Predict:
         """Return the part "predict"; the task list at its end has the options, `[x]` the correct one."""
-        rendered = self.render("predict", **values)
-        found = list(_OPTION.finditer(rendered))
+        source = self.sources["predict"]
+        begin = source.index("- [")
+        found = list(_OPTION.finditer(_template(source[begin:], plain=True).render(values)))
         correct = next(option["option"] for option in found if option["mark"] == "x")
         different = list(dict.fromkeys(option["option"] for option in found))
-        return Predict(rendered[: found[0].start()].strip(), different, correct)
+        return Predict(_template(source[:begin].strip()).render(values), different, correct)
 
 
 def document(name: str, language: str = ENGLISH) -> Document:

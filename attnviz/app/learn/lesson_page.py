@@ -119,13 +119,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
         glossary()
         if len(languages(name)) > 1:
-            LANGUAGE.select(
-                "Language",
-                list(languages(name)),
-                _language(name),
-                format_func=languages(name).__getitem__,
-                label_visibility="collapsed",
-            )
+            LANGUAGE.segments("Language", list(languages(name)), _language(name))
 
     try:
         with page(name, f"{number + 1} · {texts.title}", beside):

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.app.state import memory
@@ -191,6 +192,22 @@ class OneOf(Choice[Any]):
             st.rerun()
         return chosen
 
+    def labelled_segments(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str:
+        """Draw all options side by side with these texts; the first one is the default."""
+        self._take_from_address(options)
+        first = self._mended(options, None)
+        chosen = st.segmented_control(
+            label,
+            options,
+            default=first,
+            key=self.name,
+            required=True,
+            label_visibility="collapsed",
+            format_func=text,
+        )
+        self._write_to_address(None if chosen == first else chosen)
+        return str(chosen)
+
     def pills(self, label: str, options: Sequence[Option]) -> Option:
         """Draw all options as buttons; one of them is always chosen, at first the first one."""
         first = self._mended(options, None)
@@ -199,11 +216,20 @@ class OneOf(Choice[Any]):
         )
         return chosen
 
-    def perhaps(self, label: str, options: Sequence[str], **look: Any) -> str | None:
-        """Draw all options as buttons; none need be chosen. `look` goes to `st.pills`."""
+    def perhaps(self, label: str, options: Sequence[str]) -> str | None:
+        """Draw all options as buttons; none need be chosen."""
         if self.get(None) not in [*options, None]:
             self.set(None)
-        chosen: str | None = st.pills(label, options, key=self.name, bind="query-params", **look)
+        chosen: str | None = st.pills(label, options, key=self.name, bind="query-params")
+        return chosen
+
+    def labelled_pills(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str | None:
+        """Draw all options as buttons with these texts; none need be chosen."""
+        self._take_from_address(options)
+        if self.get(None) not in [*options, None]:
+            self.set(None)
+        chosen: str | None = st.pills(label, options, key=self.name, format_func=text)
+        self._write_to_address(chosen)
         return chosen
 
     def radio(self, label: str, options: Sequence[str], **look: Any) -> str:
@@ -226,6 +252,20 @@ class OneOf(Choice[Any]):
         first = self._mended(options, default)
         chosen: Option = st.select_slider(label, options, first, key=self.name, bind="query-params", **look)
         return chosen
+
+    def _take_from_address(self, options: Sequence[str]) -> None:
+        """Take the value from the address, where a bound widget would have the texts and not the values."""
+        context = get_script_run_ctx()
+        went_back = context is not None and context.is_history_navigation
+        asked = st.query_params.get(self.name)
+        if asked in options and (went_back or not self.stands):
+            self.set(asked)
+
+    def _write_to_address(self, value: str | None) -> None:
+        if value is not None:
+            st.query_params[self.name] = value
+        elif self.name in st.query_params:
+            del st.query_params[self.name]
 
     def _mended(self, options: Sequence[Option], default: Option | None) -> Option:
         first = options[0] if default is None else default

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attnviz.app.learn import compute
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
 from attnviz.app.learn.induction import compute as induction
 from attnviz.app.learn.many_heads import compute as many_heads
-from attnviz.app.learn.masks import compute as masks
+from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import values as scale
@@ -31,9 +32,11 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "six steps of a translator": lambda: query_key_value.walk(TEXT, 0, 1, 2, TRANSLATOR, "cross"),
     "shares": lambda: many_heads.at_token(TEXT, 3, 2, 12),
     "habits": lambda: many_heads.habits(TEXT),
-    "mask": lambda: masks.cells("causal", 5),
+    "mask": lambda: masks.cells(masks.MaskChoice("causal"), 5),
     "mask read": lambda: masks.read("8-c-e", 3),
-    "masked weights": lambda: masks.weights("a b c", masks.cells("causal", 5), 0),
+    "masked weights": lambda: masks.weights(
+        compute.tokens("a b c"), masks.cells(masks.MaskChoice("causal"), 5), 0
+    ),
     "reach": lambda: masks.reach(TEXT, TEXT.replace("dog", "cat")),
     "shuffle": lambda: positions.set_experiment(TEXT, 1),
     "waves": lambda: positions.waves(3),

@@ -35,7 +35,7 @@ CORRECT = {
     "scale": "32",
     "query_key_value": "dog",
     "many_heads": "Nothing more",
-    "masks": "40.8 %",
+    "masks": "23.3 %",
     "positions": "the same as before",
     "cross_attention": "dog",
     "block": "the old vector",

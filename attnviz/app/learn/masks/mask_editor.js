@@ -9,7 +9,7 @@ import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./mask_editor.css";
 
-const CELL_SIZE = { least: 26, most: 44 };
+const CELL_SIZE = { least: 26, most: 38 };
 const ON_A_PROJECTOR = 20; // the height of a row
 
 /** The cells of a mask as it is written: "8-c-e" for three tokens; each digit holds four cells of a row. */

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from attnviz.app.learn import compute
-from attnviz.app.learn.masks import compute as masks
+from attnviz.app.learn.masks import values as masks
+from attnviz.app.learn.masks.values import MaskChoice
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.trace import Mask
 from attnviz.trained.translator.translator import source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.transformer.masks import no_mask
-from tests.reference_bert import forward
+from tests.reference_bert import forward, tokenizer
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = TIRED.replace("tired", "narrow")
@@ -36,14 +37,38 @@ def test_each_kind_is_what_its_definition_says(tokens: int) -> None:
     def by(rule: Any) -> list[list[bool]]:
         return [[rule(i, j) for j in range(tokens)] for i in range(tokens)]
 
-    assert masks.cells("none", tokens).tolist() == by(lambda _i, _j: True)
-    assert masks.cells("causal", tokens).tolist() == by(lambda i, j: j <= i)
+    def cells(*choice: Any) -> Any:
+        return masks.cells(MaskChoice(*choice), tokens).tolist()
+
+    assert cells("none") == by(lambda _i, _j: True)
+    assert cells("causal") == by(lambda i, j: j <= i)
     for size in range(tokens):
-        assert masks.cells("padding", tokens, size).tolist() == by(lambda _, j, n=size: j < tokens - n)
-        assert masks.cells("prefix", tokens, size).tolist() == by(lambda i, j, n=size: j < n or j <= i)
+        padded = masks.cells(MaskChoice("padding", size), tokens)
+        assert padded.shape == (tokens + size, tokens + size)
+        assert padded[:, :tokens].all()
+        assert not padded[:, tokens:].any()
+        assert cells("prefix", size) == by(lambda i, j, n=size: j < n or j <= i)
         for after in range(3):
             within = by(lambda i, j, n=size, m=after: i - n <= j <= i + m)
-            assert masks.cells("window", tokens, size, after).tolist() == within
+            assert cells("window", size, after) == within
+
+
+def test_masked_padding_leaves_the_weights_of_the_sentence() -> None:
+    run = masks.masked_run(TIRED, MaskChoice("padding", 3), 1)
+    alone = masks.weights(compute.tokens(TIRED), None, 1)
+    assert [token.text for token in run.tokens[-3:]] == ["[PAD]"] * 3
+    assert run.after is not None
+    assert run.after[:, :15, :15] == pytest.approx(alone, abs=1e-6)
+    assert (run.after[:, :, 15:] == 0).all()
+    assert (run.before[:, :15, 15:] > 0).all()  # without the mask, [PAD] gets attention
+    assert tokenizer().pad_token_id == masks.PAD_ID
+
+
+@pytest.mark.parametrize("query", [0, 9, 14])
+def test_in_layer_1_the_causal_mask_renormalizes_the_row(query: int) -> None:
+    row = masks.renormalized(TIRED, 1, query)
+    assert row.after == pytest.approx(row.before / row.allowed, abs=1e-6)
+    assert row.key <= query
 
 
 @given(square_masks)
@@ -84,7 +109,7 @@ def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: st
     mask = drawn_by_hand(len(compute.tokens(text)), seed)
     expected = forward(text, mask).weights
     for head in range(12):
-        weights = masks.weights(text, mask, head)
+        weights = masks.weights(compute.tokens(text), mask, head)
         assert weights == pytest.approx(expected[:, head], abs=1e-5)
         assert (weights[:, ~mask] == 0).all()
 
@@ -92,7 +117,7 @@ def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: st
 def test_in_the_first_layer_the_open_cells_share_what_the_closed_ones_had() -> None:
     count = len(compute.tokens(TIRED))
     mask = drawn_by_hand(count)
-    free, behind = (masks.weights(TIRED, each, 0) for each in (masks.cells("none", count), mask))
+    free, behind = (masks.weights(compute.tokens(TIRED), each, 0) for each in (None, mask))
     left = np.where(mask, free[0], 0)
     assert behind[0] == pytest.approx(left / left.sum(axis=-1, keepdims=True), abs=1e-6)
     # Not so in the second: its queries and keys are others.

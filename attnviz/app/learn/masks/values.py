@@ -18,7 +18,7 @@ from attnviz.capture.arrays import owned
 from attnviz.capture.translator import words
 from attnviz.errors import AttnvizError, InvalidMask
 from attnviz.models import catalogue
-from attnviz.trace import Floats, Mask
+from attnviz.trace import Floats, Mask, Token
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END, START
@@ -32,51 +32,142 @@ from attnviz.transformer.masks import (
 )
 
 BY_HAND = "by hand"
+KINDS = ("causal", "none", "padding", "prefix", "window", BY_HAND)
+PAD_ID = 0
+"""The row of [PAD] in BERT's vocabulary."""
 
 
-def cells(kind: str, tokens: int, size: int = 0, after: int = 0, drawn: str = "") -> Mask:
-    """The cells of a mask, [query, key], True where a query may look; a row may be without any.
+@dataclass(frozen=True)
+class MaskChoice:
+    """A mask by its kind.
 
-    Args:
-        kind: "none", "causal", "padding", "prefix", "window" or `BY_HAND`.
-        tokens: how many the sentence has.
-        size: how many tokens at the end are padding, how many at the beginning are the prefix, or how many
-            before it a query sees through its window.
-        after: how many tokens after it a query sees through its window.
-        drawn: what `written` made of the cells of a mask drawn by hand; "" opens all.
-
-    Raises:
-        InvalidMask: `drawn` is no mask for so many tokens, or all tokens are padding.
+    Attributes:
+        kind: "causal", "none", "padding", "prefix", "window" or `BY_HAND`.
+        size: the number of [PAD] tokens, of prefix tokens, or of tokens before the query in its window.
+        after: the number of tokens after the query in its window.
+        drawn: the cells of a mask edited by hand, as `written` returns them; "" masks nothing.
     """
-    if kind == BY_HAND and drawn:
-        return read(drawn, tokens)
-    masks = {
-        "none": lambda: no_mask(tokens, tokens),
-        "causal": lambda: causal_mask(tokens),
-        "padding": lambda: padding_mask(torch.arange(tokens) < tokens - size, tokens),
-        "prefix": lambda: prefix_mask(tokens, size),
-        "window": lambda: window_mask(tokens, size, after),
-        BY_HAND: lambda: no_mask(tokens, tokens),
-    }
-    mask: Mask = owned(masks[kind]())
-    return mask
+
+    kind: str
+    size: int = 0
+    after: int = 0
+    drawn: str = ""
+
+    @property
+    def pads(self) -> int:
+        """The number of [PAD] tokens after the sentence."""
+        return self.size if self.kind == "padding" else 0
 
 
-def weights(text: str, mask: Mask, head: int) -> Floats:
-    """One head of each layer: its weights, [layer, query, key], with the mask in every layer and head.
+@dataclass(frozen=True, eq=False)
+class MaskedRun:
+    """A head of each layer without and with a mask.
+
+    Attributes:
+        tokens: those of the sentence, then the [PAD] tokens.
+        mask: [query, key], True where a query may attend to a key.
+        before: [layer, query, key], the weights without a mask.
+        after: the same with the mask in every layer and head; None where a row masks every key.
+        problem: why `after` is None; "" otherwise.
+    """
+
+    tokens: tuple[Token, ...]
+    mask: Mask
+    before: Floats
+    after: Floats | None
+    problem: str
+
+
+def masked_run(text: str, choice: MaskChoice, head: int) -> MaskedRun:
+    """Run the model over the text without and with a mask.
 
     Args:
-        text: what is read.
-        mask: [query, key], True where a token may look.
+        text: the sentence.
+        choice: the mask.
         head: from 0.
 
     Raises:
-        InvalidMask: the mask has another size, or lets a token look nowhere: this is refused before the
-            softmax, which would give a row of NaN.
+        EmptyText, TextTooLong, UnreadableText: the text is invalid.
+        InvalidMask: the drawn mask is invalid or has another number of tokens.
     """
-    steps = compute.run(text, explicit_mask(torch.tensor(mask)))
+    real = compute.tokens(text)
+    pad = Token("[PAD]", PAD_ID, 0, 0, None, special=True)
+    tokens = (*real, *[pad] * choice.pads)
+    mask = cells(choice, len(real))
+    before = weights(tokens, None, head)
+    try:
+        return MaskedRun(tokens, mask, before, weights(tokens, mask, head), "")
+    except InvalidMask as error:
+        return MaskedRun(tokens, mask, before, None, str(error))
+
+
+def cells(choice: MaskChoice, tokens: int) -> Mask:
+    """Return a mask as [query, key], True where a query may attend to a key; a row may be all False.
+
+    Args:
+        choice: the mask.
+        tokens: the number of tokens of the sentence.
+
+    Raises:
+        InvalidMask: the drawn mask is invalid or has another number of tokens.
+    """
+    if choice.kind == BY_HAND and choice.drawn:
+        return read(choice.drawn, tokens)
+    total = tokens + choice.pads
+    masks = {
+        "none": lambda: no_mask(total, total),
+        "causal": lambda: causal_mask(total),
+        "padding": lambda: padding_mask(torch.arange(total) < tokens, total),
+        "prefix": lambda: prefix_mask(total, choice.size),
+        "window": lambda: window_mask(total, choice.size, choice.after),
+        BY_HAND: lambda: no_mask(total, total),
+    }
+    mask: Mask = owned(masks[choice.kind]())
+    return mask
+
+
+def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
+    """Return the weights of one head, [layer, query, key], with the mask in every layer and head.
+
+    Args:
+        tokens: the input.
+        mask: [query, key], True where a query may attend to a key; None: everywhere.
+        head: from 0.
+
+    Raises:
+        InvalidMask: the mask has another size, or a row masks every key.
+    """
+    cells = None if mask is None else explicit_mask(torch.tensor(mask))
+    with torch.inference_mode():
+        steps = compute.bert()(compute.token_ids(tokens), cells)
     found: Floats = owned(torch.stack([layer.attention.attention.weights[head] for layer in steps.layers]))
     return found
+
+
+@dataclass(frozen=True)
+class Renormalized:
+    """What the causal mask does to one row of layer 1, where only the masked keys change.
+
+    Attributes:
+        key: the place of the key with the largest weight under the mask.
+        before: its weight without a mask.
+        allowed: the sum of the weights of all keys up to the query without a mask.
+        after: its weight with the mask: before / allowed.
+    """
+
+    key: int
+    before: float
+    allowed: float
+    after: float
+
+
+def renormalized(text: str, head: int, query: int) -> Renormalized:
+    """Compare a row of layer 1 without and with the causal mask; head and query from 0."""
+    run = masked_run(text, MaskChoice("causal"), head)
+    assert run.after is not None  # noqa: S101 - a causal mask leaves each token itself
+    before, after = run.before[0, query], run.after[0, query]
+    key = int(after.argmax())
+    return Renormalized(key, float(before[key]), float(before[: query + 1].sum()), float(after[key]))
 
 
 def written(mask: Mask) -> str:
