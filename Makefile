@@ -5,7 +5,8 @@
 # make claims  recomputes every number that README, docs and pages state; some ten minutes
 # make lock    writes requirements.lock anew, after a change of requirements.txt or constraints.txt
 # make docs    builds the documentation site into build/site
-# make check   format, lint and types, the number of lines (budget.toml), and whether the bundles are up to date
+# make check   format, lint and types, the number of lines (budget.toml), words to
+#              avoid (wording.toml), and whether the bundles are up to date
 # make bundles makes them
 # Each sets up what it needs the first time: .venv, the pinned packages and, for all but the app, node_modules, and
 # for the tests a Chromium and a Redis.
@@ -59,6 +60,7 @@ check: $(VENV)/.dev node_modules/.made
 	@$(VENV)/bin/ruff check .
 	@$(VENV)/bin/mypy
 	@$(PYTHON) -m tests.budget
+	@$(PYTHON) -m tests.wording
 	@npm run --silent check
 
 bundles: node_modules/.made
