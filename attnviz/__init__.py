@@ -110,8 +110,8 @@ def trace(
     >>> float(trace(tired, edits=["encoder 4-2"]).block("encoder", layer=3).weights[1].max())  # silent
     0.0
 
-    Of a model whose attention cannot be taken apart, the trace has the weights that transformers returns,
-    alone, as `Trace.from_weights` makes it; a warning says why.
+    For a model with attention that cannot be decomposed, the trace has only the weights that transformers
+    returns, as `Trace.from_weights` makes it; a warning explains why.
 
     Args:
         text: what the model reads (an encoder–decoder: its encoder); it is never cut. Or its tokens, special
@@ -122,11 +122,11 @@ def trace(
             It runs in float32, however it is stored, and on the processor. The first call with a name loads
             that model, which takes some seconds.
             Or a model object of transformers, with or without adapters of peft: it runs as it is, in `eval`
-            mode, on its device; see `borrowed`, which says what that does to the object.
+            mode, on its device; see `borrowed` for what that does to the object.
         second: a second sentence, which a model like BERT reads together with the first.
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
-        edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" silences
+        edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" ablates
             head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
             the last one counts. The trace's weights are those that the model went on with.
         tokenizer: of transformers, or any function from text to ids with `convert_ids_to_tokens`, for a model
@@ -202,7 +202,7 @@ def predictions(
     Args:
         text, model, second, target, writing, edits, tokenizer, dtype, device: as `trace` takes them. A model
             like BERT expects something where its masked token is typed: "The [MASK] slept." for BERT, "The
-            <mask> slept." for RoBERTa; `python -m attnviz models NAME` tells which one it is.
+            <mask> slept." for RoBERTa; `python -m attnviz models NAME` shows which one it is.
 
     Returns:
         A prediction for each place. There are none if no masked token was typed, nor if the model expects
@@ -275,12 +275,12 @@ def patching(
         clean, corrupted: two sentences with equally many tokens, which differ in a word or a few.
         model, target, tokenizer: as `trace` takes them. Both sentences are read with the same target;
             None: with what the model writes for the clean one.
-        place: the token at which the outcome is looked at, from 0; the decoder's, where there is one.
+        place: the token at which the outcome is measured, from 0; the decoder's, where there is one.
         rows_of: a head, "encoder 2-1", or "2-1" of a model with one kind of attention: then its output is put
             in at one token alone, one after the other, and not that of all heads.
 
     Returns:
-        What was put in, and how much of the difference went with each.
+        What was patched, and how much of the difference each patch explains.
 
     Raises:
         AttnvizError, TypeError: as `trace` does; or the sentences cannot be compared at this token.

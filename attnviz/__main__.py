@@ -30,17 +30,17 @@ MODULES = (
 )
 
 BROKEN_OFF = 130
-"""What a shell says of a command that Ctrl-C ended."""
+"""A shell's exit status of a command that Ctrl-C ended."""
 
 
 class Commands(TyperGroup):
-    """All commands; what goes wrong in one of them is said in a sentence on standard error."""
+    """All commands; errors are one sentence on standard error."""
 
     def invoke(self, ctx: Any) -> None:
         """Run the command that was chosen.
 
         Raises:
-            typer.Exit: with 2 if what was asked for does not exist, or cannot be read or written; with 130
+            typer.Exit: with 2 if the input does not exist or a file cannot be read or written; with 130
                 after Ctrl-C.
         """
         try:
@@ -68,9 +68,9 @@ def _tell_version(asked: bool) -> None:
 @app.callback()
 def before(
     context: typer.Context,
-    version: Annotated[  # noqa: ARG001 - the callback has told it
+    version: Annotated[  # noqa: ARG001 - the callback prints it
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Tell the version, and exit."),
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """What every command begins with."""
@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what follows `python -m attnviz`; None: what was typed there.
 
     Returns:
-        0; 2 if what was asked for does not exist, or cannot be read or written; 130 after Ctrl-C.
+        0; 2 if the input does not exist or a file cannot be read or written; 130 after Ctrl-C.
     """
     for name in MODULES:
         importlib.import_module(f"attnviz.cli.{name}")
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refused(why: str) -> typer.Exit:
-    """Say why on standard error; what a text or a file smuggled into it never commands the terminal."""
+    """Print the error on standard error, without control characters of a text or file."""
     sys.stderr.write(f"{visible_text(why)}\n")
     return typer.Exit(2)
 

@@ -1,4 +1,4 @@
-"""Everything that can go wrong with a visitor's input, each with a sentence that says what to do."""
+"""Errors of a visitor's input. Each message explains what is wrong and what to do."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -8,7 +8,7 @@ _MOST_OF_A_NAME = 60  # and of a name
 
 
 class AttnvizError(ValueError):
-    """The base of every error whose message is written for the visitor."""
+    """The base of every error with a message for the visitor."""
 
 
 class EmptyText(AttnvizError):
@@ -99,7 +99,7 @@ class UnreadableText(AttnvizError):
 
 
 class UnreadablePicture(AttnvizError):
-    """A file that is no picture, or a picture too large to be looked at."""
+    """A file that is no picture, or a picture that is too large."""
 
 
 class InvalidQuestion(AttnvizError):
@@ -107,7 +107,7 @@ class InvalidQuestion(AttnvizError):
 
 
 class UnknownWords(AttnvizError):
-    """Some words are not in the vocabulary of a model that knows whole words only.
+    """Some words are not in the vocabulary of a model of whole words.
 
     Attributes:
         words: the unknown words as they were typed, each with the nearest known ones, nearest first.

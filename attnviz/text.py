@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import isnan
 
 NO_NUMBER = "–"
-"""Stands where there is no number."""
+"""Shown in place of a missing number."""
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -120,7 +120,7 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def ordinal(place: int) -> str:
-    """What stands before a superlative: "" for 1, "second ", "third ", "4th "."""
+    """The word before a superlative: "" for 1, "second ", "third ", "4th "."""
     words = {1: "", 2: "second ", 3: "third "}
     if place in words:
         return words[place]

@@ -37,7 +37,7 @@ Mask = NDArray[np.bool_]
 Array = TypeVar("Array", bound=NDArray[np.generic])
 
 WEIGHTS_ALONE = "weights alone"
-"""What the model of a trace is called that has no vectors, unless somebody names it."""
+"""The default model name of a trace made from weights alone."""
 
 _NO_WEIGHTS = (
     "There are no weights. Give those of one layer at least; a model of transformers returns them as "
@@ -58,12 +58,12 @@ _checked: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token, and where in the text it stands.
+    """One token and its place in the text.
 
     Attributes:
         text: the tokenizer's own spelling ("##ing" for a piece inside a word).
         id: its row in the model's vocabulary.
-        start, end: the characters it stands for, `source[start:end]`; 0, 0 for a special token.
+        start, end: its characters, `source[start:end]`; 0, 0 for a special token.
         word: the number of its word, from 0; None for a special token.
         special: True if the tokenizer added it ([CLS], [SEP]).
         sentence: 0, or 1 in the second sentence of a pair, where start and end count in that one.
@@ -82,12 +82,12 @@ class Token:
 class Block:
     """One layer's attention.
 
-    The weights are the model's own, to the bit. Scores and output are computed when they are asked for.
+    The weights are the model's own, to the bit. Scores and output are computed when they are first read.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention) or "cross".
         layer: counts from 0.
-        query_tokens, key_tokens: who looks, and who is looked at.
+        query_tokens, key_tokens: the tokens of the rows and of the columns.
         query: [head, query, d_head], after projection (and rotation, where the model rotates).
         key, value: [head, key, d_head], one per head (grouped keys already repeated).
         weights: [head, query, key], the softmax of the masked scores, after any edits; each from 0 to 1.
@@ -102,8 +102,8 @@ class Block:
             goes nowhere. Of weights alone, an empty array says that there are sinks. Else None.
 
     Raises:
-        InvalidTrace: a shape does not fit the tokens, a number is not finite, a weight is not from 0 to 1, or
-            a query may look nowhere.
+        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not from 0 to 1,
+            or a query has every key masked.
     """
 
     kind: Kind
@@ -220,7 +220,7 @@ class Trace:
     `numpy.array_equal(one.stack("encoder"), other.stack("encoder"))`.
 
     Attributes:
-        model: the catalogue name, folder or Hugging Face id that was asked for.
+        model: the catalogue name, folder or Hugging Face id.
         text: what the visitor typed; of a decoder that wrote on, what it wrote too.
         second: the second sentence of a pair that was read together, else None.
         target: the second text of an encoder–decoder, else None.
@@ -280,7 +280,7 @@ class Trace:
         Args:
             weights: of the only stack, or of the encoder: [layer, head, query, key] as one array, or of each
                 layer [head, query, key] or [1, head, query, key], as `attentions` of transformers are; of
-                numpy, of torch, or lists. A layer that is None is left out, and the others keep their
+                numpy, of torch, or lists. A layer that is None is skipped, and the others keep their
                 numbers. If no token attends forwards, it is a decoder's. Or the `attentions` that `generate`
                 of transformers returns, of one text and one beam: one tuple of layers for each step.
             tokens: the queries and keys, as `convert_ids_to_tokens` spells them ("Ġdog", "▁dog", "##ing"),
@@ -295,7 +295,7 @@ class Trace:
 
         Raises:
             InvalidTrace: there are no such weights, they do not fit the tokens, a number is no weight, or a
-                row does not sum to 1; the message says where, and by how much.
+                row does not sum to 1; the message has the place and the difference.
         """
         if weights is None or decoder is None or cross is None:
             raise InvalidTrace(_NO_WEIGHTS)
@@ -462,7 +462,7 @@ class Trace:
             file: a path, or a binary file open for reading.
 
         Raises:
-            InvalidTrace: it is no trace, of another version, damaged, or too large; the message says which.
+            InvalidTrace: it is no trace, of another version, damaged, or too large.
             OSError: the file cannot be opened.
         """
         header, arrays = trace_io.read(file)
@@ -489,7 +489,7 @@ def _own(weights_alone: bool) -> tuple[str, ...]:
 
 
 def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str]]]:
-    """What a trace's file says besides its arrays, and each array's name there: whose it is, and which.
+    """The header of a trace's file, and the name of each array there.
 
     Blocks are named by kind and layer, counted from 1, and arrays by block and attribute: encoder-4.weights.
     """
@@ -630,9 +630,9 @@ def _weights_alone(
 
 
 def mask_of_weights(kind: Kind, weights: Floats) -> Mask:
-    """[query, key] for weights [..., query, key] whose mask nobody knows.
+    """[query, key] for weights [..., query, key] with an unknown mask.
 
-    A decoder whose tokens never look forwards has such a mask, others none.
+    A decoder whose tokens never attend forwards has a causal mask, others none.
     """
     mask = np.ones(weights.shape[-2:], dtype=np.bool_)
     return np.tril(mask) if kind == "decoder" and not np.triu(weights, 1).any() else mask
@@ -655,7 +655,7 @@ def weights_block(
 
 
 def _checked_weights(given: Any, where: str, normalise: bool, sink: bool) -> Floats:
-    """[head, query, key], whose rows sum to 1, or with a sink to no more than that."""
+    """[head, query, key], with rows that sum to 1, or with a sink to at most 1."""
     try:
         weights: Floats = as_array(given)
     except (TypeError, ValueError) as error:
@@ -800,7 +800,7 @@ def checked_trace(found: object) -> Trace:
     """What was given, if it is a trace.
 
     Raises:
-        TypeError: it is something else; of a file's name the message says how to load it.
+        TypeError: it is something else; for a file's name the message explains how to load it.
     """
     if isinstance(found, Trace):
         return found
@@ -855,7 +855,7 @@ def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int,
 
 
 def _read_only(array: NDArray[Any], dtype: type[np.generic], name: str) -> NDArray[Any]:
-    """An array that nobody can write to: a frozen dataclass alone would not stop `array[0] = 1`.
+    """A read-only array: a frozen dataclass alone would not stop `array[0] = 1`.
 
     What is such an array already, contiguous and of this dtype, is shared (a model's W_O serves all its
     traces); anything else is copied.

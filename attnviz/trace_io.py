@@ -3,7 +3,7 @@
 Inside lie `header.npy` (JSON as bytes) and other arrays by their names. Nothing is compressed: that would
 save 8 %, and this way reading a file never takes much more memory than the file is long.
 
-What the header says, and which arrays there are, is decided in `attnviz.trace`.
+The contents of the header and the arrays are defined in `attnviz.trace`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_DIRECTORY_BYTES = 2**20
 
 _DTYPES = tuple(np.dtype(name) for name in ("u1", "?", "<f4"))
 _END = "<4s4H2LH"  # how a ZIP archive ends: signature, disks and counts, size and place of its list, comment
-_LOCATOR = struct.Struct("<4sLQL")  # what stands before that in an archive of more than 4 GiB
+_LOCATOR = struct.Struct("<4sLQL")  # the record before it in an archive of more than 4 GiB
 _MOST_QUOTED = 200  # characters of another library's complaint that the message repeats
 
 
@@ -67,7 +67,8 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
 def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what `write` wrote: the header, and the arrays by their names, read-only.
 
-    No pickle is opened, and all sizes are checked before memory is taken; what the header says is not.
+    No pickle is opened, and all sizes are checked before memory is taken; the contents of the header
+    are not checked.
 
     Args:
         file: a path, or a binary file open for reading.

@@ -1,4 +1,4 @@
-"""Out of torch's memory into arrays that nobody can write to."""
+"""Torch tensors as read-only NumPy arrays."""
 
 from __future__ import annotations
 

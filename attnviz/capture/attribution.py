@@ -58,7 +58,7 @@ def gradients(
 
     Args:
         place: the token, from 0.
-        expected: the token whose log-probability is followed there; None: the output is followed.
+        expected: the token whose log-probability is followed there; None: the output is measured.
 
     Yields:
         (numbers done, numbers in all, the slopes of those that are done). Who stops here keeps those slopes,
@@ -80,7 +80,7 @@ def gradients(
 def _squares(stack: Stack, place: int, expected: ExpectedToken | None, some: slice) -> tuple[int, _Squares]:
     """How many numbers there are in all, and what some of them add.
 
-    What a backward pass needs is let go at the end, so every call runs the layers again: a work that stands
+    What a backward pass needs is let go at the end, so every call runs the layers again: a job that stands
     still between two calls would hold it, many times the size of the weights.
     """
     words = stack.words[None].detach().requires_grad_()
@@ -128,19 +128,19 @@ class Occluded(NamedTuple):
 def occlusion(stack: Stack, place: int, expected: ExpectedToken | None, way: Way) -> Iterator[Occluded]:
     """One token's output without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
 
-    The chosen token itself cannot be left out by masking its key, as its own vector goes around the
+    The chosen token itself cannot be removed by masking its key, as its own vector goes around the
     attention, nor by deleting it, as it then has no output.
 
     Args:
-        place: the token whose output is looked at, from 0; it is followed where a deletion moves it up.
-        expected: the token whose probability is looked at there, if any.
+        place: the token with the measured output, from 0, also where a deletion moves it up.
+        expected: the token with the measured probability, if any.
         way: one of `stack.ways`.
 
     Yields:
         The first tokens' results, more and more of them, until all tokens are there.
 
     Raises:
-        ModelNotSupported: with a key masked, the model changes more than who is looked at.
+        ModelNotSupported: with a key masked, the model changes more than the attended keys.
     """
     tokens = len(stack.tokens)
     turned, told = np.full((2, tokens), np.nan, dtype=np.float32)
@@ -166,7 +166,7 @@ def _without(stack: Stack, left_out: Tensor, way: Way, weights: Tensor) -> Stack
     """The text without each of these tokens in turn, a sentence each.
 
     Args:
-        weights: [sentence, head, query, key], of the first layer when nothing is left out.
+        weights: [sentence, head, query, key], of the first layer when nothing is removed.
     """
     words = stack.words.detach().repeat(len(left_out), 1, 1)
     others = torch.arange(len(stack.tokens)) != left_out[:, None]  # [sentence, token]
@@ -183,7 +183,7 @@ def _without(stack: Stack, left_out: Tensor, way: Way, weights: Tensor) -> Stack
 def _refuse_other_changes(
     weights: tuple[Tensor, ...], before: Tensor, masked: Tensor, others: Tensor
 ) -> None:
-    """Nobody but the masked token itself looks at it, and what the first layer gave to others has only grown.
+    """Only the masked token itself attends to it, and the first layer's other weights have grown.
 
     A model that reads places out of the mask (BLOOM, OPT) moves the later tokens up.
     """

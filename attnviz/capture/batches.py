@@ -21,13 +21,13 @@ MOST_BYTES = 32_000_000
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sentences of equal length, whose special tokens stand in the same places, and their weights.
+    """Sentences of equal length, with special tokens in the same places, and their weights.
 
     No sentence is padded, so each weight is the one that the model computes for the sentence alone, to about
     1e-6, or more where scores are large: only the order of float32 sums may differ.
 
     Attributes:
-        lines: the numbers of the lines that they stand in, from 0.
+        lines: the numbers of their lines, from 0.
         texts: the sentences.
         tokens: each one's tokens, special tokens included.
         weights: of each layer, float32 [sentence, head, query, key]. Read them while the batch lasts: keep

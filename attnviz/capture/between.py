@@ -40,7 +40,7 @@ class Between:
     Attributes:
         tokens: of the first sentence.
         place: of the word that changes, from 0.
-        other: what stands there in the second sentence.
+        other: the same place in the second sentence.
         shares: [step], how much of the mix is the second word's vector: 0, 0.05, …, 1.
         rows: [step, layer, head, key], what the token that looks reads.
         outcome: what the model writes; None where it writes nothing, or the same with both words.

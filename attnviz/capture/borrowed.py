@@ -1,4 +1,4 @@
-"""A model object of somebody's program as a source of traces: the object itself stays as it is."""
+"""Traces of a model object of the caller's program, which is not modified."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _MAX_COPIED = 2**20
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | SeeingModel:
-    """A model that somebody's program holds, ready to be recorded, in `eval` mode.
+    """A model object of the caller, ready to be recorded, in `eval` mode.
 
     What runs is a second tree of the same modules over the same memory: nothing is set, hooked or put back on
     the object, so several threads may lend one, and train it on afterwards.
@@ -159,7 +159,7 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
 
 
 def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
-    """Return the config, which tells of the encoder of an encoder–decoder that it is no encoder–decoder.
+    """Return the config; for the encoder of an encoder–decoder it states that it is no encoder–decoder.
 
     Raises:
         ModelNotSupported: it is the decoder of one.
@@ -179,7 +179,7 @@ def _as_built(network: PreTrainedModel, name: str) -> PreTrainedConfig:
 
 
 def _check(network: PreTrainedModel, name: str, *, pictures: bool) -> None:
-    """Refuse what its config, its input or the devices of its weights say that it cannot be shown.
+    """Raise if its config, its input or the devices of its weights make it unsupported.
 
     Args:
         pictures: whether a picture is to be shown.
@@ -299,7 +299,7 @@ def _held(holder: object, wanted: tuple[type, ...]) -> Iterator[tuple[str, Any]]
 def _property(holder: object, name: str) -> object:
     try:
         return getattr(holder, name, None)
-    except Exception:  # noqa: BLE001 - a property of somebody's class may raise anything
+    except Exception:  # noqa: BLE001 - a property of a foreign class may raise anything
         return None
 
 

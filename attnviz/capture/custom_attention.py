@@ -50,7 +50,7 @@ def _hook(read: Read) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], 
 def _overheard(module: nn.Module, read: Read) -> Callable[..., tuple[Tensor, Tensor]]:
     """A module's own function from query, key, value and mask to output and weights, listened to.
 
-    It knows its module by a weak reference: in a circle of strong ones, a model that nobody uses any more
+    It refers to its module weakly: in a cycle of strong references, a model that is no longer used
     would stay in memory until garbage is collected, and after `gc.freeze` for ever.
     """
     compute: Any = getattr(type(module), "_attn")  # noqa: B009 - for the type checker
@@ -131,7 +131,7 @@ def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """GPT-Neo: dot products that nothing scales; in every other layer it looks at its nearest tokens only."""
+    """GPT-Neo: dot products that nothing scales; every other layer attends to the nearest tokens only."""
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
     if inputs.get("attention_mask") is not None:

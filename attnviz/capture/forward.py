@@ -35,13 +35,13 @@ _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_st
 
 
 def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
-    """Lets later passes tell the last vectors, and heads of custom attention be silenced.
+    """Prepare later passes to return the last vectors, and heads of custom attention to be ablated.
 
-    In a model that computes attention in a way of its own, nobody can change the weights between the softmax
+    In a model with its own attention code, the weights cannot be changed between the softmax
     and the values. But a head is silent too if its slice of what W_O is given is 0: W_O then adds nothing
     for it. Other outputs are put there in the same way.
 
-    Only for a model that nobody else uses yet.
+    Only for a model that is not shared yet.
     """
     base: Any = network.base_model
     stacks = {"states": getattr(base, "decoder", base)}  # OPT's model with its head runs the decoder alone
@@ -94,10 +94,10 @@ def batch_blocks(
     of each text alone.
 
     Args:
-        type_ids: of pairs, which sentence each token belongs to; None: the model is not told.
+        type_ids: of pairs, which sentence each token belongs to; None: not passed to the model.
 
     Raises:
-        ModelNotSupported: as `blocks` says.
+        ModelNotSupported: as in `blocks`.
     """
     longest = max(map(len, sentences))
     inputs = {
@@ -120,7 +120,7 @@ def batch_blocks(
 
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
-    """Of each kind of attention, who looks and who is looked at; without an encoder, the two are the same."""
+    """The query tokens and key tokens of each kind of attention; without an encoder, the two are the same."""
     return {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
 
 
@@ -200,11 +200,11 @@ def outcomes(
         position: the token, from 0, at which the model's head is asked what it expects; None: it is not.
 
     Raises:
-        InvalidEdit, ModelNotSupported: as `intervening` says.
+        InvalidEdit, ModelNotSupported: as in `intervening`.
     """
     batch: dict[str, Any] = {name: ids.expand(len(variants), *ids.shape[1:]) for name, ids in inputs.items()}
     if "use_cache" in inspect.signature(network.forward).parameters:
-        batch["use_cache"] = False  # nobody writes on
+        batch["use_cache"] = False  # nothing is generated
     last: dict[str, Tensor] = {}
     before = _last_states.set(last)
     try:

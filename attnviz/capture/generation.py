@@ -17,7 +17,7 @@ from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
 MOST_CANDIDATES = 10
-"""How many of the likeliest tokens are told."""
+"""How many of the most probable tokens are returned."""
 
 
 class Step(NamedTuple):
@@ -72,7 +72,7 @@ def write(
     Keys and values of what was read before are kept, so that every step reads one token only.
 
     Args:
-        ids: what stands there already: a text, or the token with which a decoder starts.
+        ids: the tokens so far: a text, or the token with which a decoder starts.
         writing: how many tokens, and how each is drawn.
         limit: the most tokens that the model reads.
         source: what the encoder of an encoder–decoder reads; None for a model without one.
@@ -116,7 +116,7 @@ def drawn_one_by_one(
     """`write` for any model.
 
     Args:
-        scores: is given the tokens that it was not given before, and tells the scores [vocabulary] of what
+        scores: takes the tokens since its last call, and returns the scores [vocabulary] of what
             follows the last one.
         ids, writing, limit: as for `write`.
     """
@@ -144,7 +144,7 @@ def drawn_by(scores: Tensor, writing: Writing, habits: GenerationDefaults, place
     Args:
         scores: [vocabulary], the model's, before the softmax.
         habits: tokens that the model must not write get 0, and one that it must write 1.
-        place: where the token will stand, from 0; what a decoder starts with stands at 0.
+        place: the place of the token, from 0; a decoder's start token has place 0.
 
     Returns:
         [vocabulary].
@@ -182,7 +182,7 @@ def next_tokens(
             `decoder_input_ids` where there are any, else `input_ids`.
         writing: how it wrote the last tokens, if it wrote any.
         written: how many of the last tokens it wrote.
-        end: the token that ended the text, which is not among those tokens since nobody reads it.
+        end: the token that ended the text, which is not among those tokens, since it is never read.
     """
     read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     with torch.inference_mode(), exactly(network.device):

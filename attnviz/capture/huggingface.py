@@ -35,7 +35,7 @@ from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 LIKELIEST = Writing(tokens=40)
 """How an encoder–decoder writes when it is given no target."""
 
-_CACHED = 32  # inputs whose written tokens are kept: a trace and its predictions speak of the same ones
+_CACHED = 32  # inputs with generated tokens that are kept: a trace and its predictions share them
 _SAMPLE = 11  # tokens that a model is checked with
 _SAMPLE_OF_A_DECODER = 7
 
@@ -47,13 +47,13 @@ class TokenizedInput:
     Attributes:
         source: the tokens of the encoder, or of the only stack.
         type_ids: which sentence each of them belongs to.
-        text: what they stand in.
+        text: their text.
         second: the second sentence, if it is a pair.
         target: the decoder's tokens in an encoder–decoder, else none.
-        target_text: what those stand in.
+        target_text: the text of those.
         writing: how the last tokens were written.
         written: how many of the last tokens the model wrote.
-        end: the token that ended the text, typed or written; nobody reads it.
+        end: the token that ended the text, typed or generated; it is never read.
     """
 
     source: tuple[Token, ...]
@@ -71,7 +71,7 @@ class HuggingFaceModel(Model):
     """A loaded model that reads texts; safe to share among threads.
 
     Args:
-        network: as `open_network` returns it; nobody else uses it.
+        network: as `open_network` returns it; not shared.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
@@ -121,18 +121,18 @@ class HuggingFaceModel(Model):
     def traces(self, texts: Sequence[ModelInput]) -> Iterator[Trace]:
         """As `Model.traces`; what is only read, together, and what is written, one by one.
 
-        One by one also if some are told which sentence is which: to tell it of others may mean something.
+        One by one also if only some have token types: passing them for the others may change the result.
         """
         read = [self._tokenized(self._supported(text)) for text in texts]
-        told = [any(one.type_ids) and self._tells_sentences for one in read]
-        if self._paired or any(text.writing is not None for text in texts) or len(set(told)) > 1:
+        typed = [any(one.type_ids) and self._tells_sentences for one in read]
+        if self._paired or any(text.writing is not None for text in texts) or len(set(typed)) > 1:
             yield from super().traces(texts)
             return
         found = forward.batch_blocks(
             self.network,
             self.layers,
             [one.source for one in read],
-            [one.type_ids for one in read] if any(told) else None,
+            [one.type_ids for one in read] if any(typed) else None,
         )
         for one, blocks in zip(read, found, strict=True):
             yield Trace(model=self.name, text=one.text, second=one.second, blocks=blocks)
@@ -251,7 +251,7 @@ class HuggingFaceModel(Model):
         if given.target is None:
             read = replace(read, target=(self._start(),), target_text="")
             return self._written(read, given.writing or LIKELIEST, edits)
-        # What it is taught to write, which has an end but no start, moved by one: it never reads the end.
+        # The target without its end, shifted by one: the decoder never reads the end.
         taught = self.tokenizer.of_target.tokens(given.target)
         self._check_rows(taught)
         end = taught[-1].id if taught[-1].special else None

@@ -37,7 +37,7 @@ _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "cross": ("cross_attentions",),
 }
 
-# What modules are called by which a decoder looks at the encoder (BART and Marian, T5, NLLB, BERT).
+# Names of cross-attention modules (BART and Marian, T5, NLLB, BERT).
 _CROSS = frozenset({"encoder_attn", "EncDecAttention", "cross_attention", "crossattention", "cross_attn"})
 
 
@@ -99,7 +99,7 @@ def inspected(
 ) -> tuple[AttentionLayer, ...]:
     """Every attention layer, in the order in which they run, if transformers returns the same weights.
 
-    Only for a model that nobody else uses yet.
+    Only for a model that is not shared yet.
 
     Args:
         inputs: what the network is called with; two tokens or more.
@@ -193,8 +193,9 @@ def refuse_other_modules(
 def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tuple[tuple[Kind, int], ...]:
     """(kind, layer) of each record of one forward pass, in the order in which they ran.
 
-    The kind is told by the module's name; in a model of one stack, by its masks: one that lets no token look
-    forwards is a decoder. The layer is told by the order, since one module may serve several layers (ALBERT).
+    The kind follows from the module's name; in a model of one stack, from its masks: one that lets no token
+    attend forwards is a decoder. The layer follows from the order, since one module may serve several layers
+    (ALBERT).
 
     Args:
         records: of two tokens or more.
@@ -214,7 +215,7 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
 def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Tensor]]]:
     """Collects (layer, its input) of every linear layer that runs inside.
 
-    Only for a model that nobody else uses yet: every thread's calls are collected.
+    Only for a model that is not shared yet: every thread's calls are collected.
     """
     calls: list[tuple[nn.Module, Tensor]] = []
 
@@ -244,7 +245,7 @@ def mixer_of(
 ) -> tuple[nn.Module, Tensor] | tuple[None, None]:
     """The linear layer that holds an attention's W_O, which mixes its heads again, and what it was given.
 
-    It is the one whose input was the heads' outputs side by side (Vaswani et al. 2017, section 3.2.2), so no
+    Its input was the concatenated head outputs (Vaswani et al. 2017, section 3.2.2), so no
     list of names is needed, and none can be wrong. None where no layer got exactly that: then the model does
     something else with them first.
     """

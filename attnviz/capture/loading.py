@@ -46,11 +46,11 @@ _lock = threading.Lock()  # held for moments only: a loaded model is found while
 
 
 def _tell_nobody(doing: str, done: float) -> None:
-    """For whoever does not ask how far a model is."""
+    """Ignore the progress."""
 
 
 def load(name: str) -> Model:
-    """The model of that name, loaded by the first who asks; whoever asks meanwhile waits for that one load.
+    """Return the model of that name; concurrent calls wait for one load.
 
     The first call imports torch (and transformers) and takes some seconds. A server does well to call
     `torch.set_num_threads` of half the cores and `gc.collect(); gc.freeze()` after it.
@@ -58,7 +58,7 @@ def load(name: str) -> Model:
     A folder in which a file has changed since is loaded again.
 
     Raises:
-        AttnvizError: there is no such model, or it cannot be shown; the message says why, and what helps.
+        AttnvizError: there is no such model, or it is not supported; the message explains what to do.
     """
     if name in _borrowed:
         return _borrowed[name]
@@ -77,21 +77,21 @@ def load(name: str) -> Model:
 
 
 def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
-    """Bring a model that a visitor asked for onto this server: look at it, download it, load it, list it.
+    """Download, load and list a model that a visitor requested.
 
     Args:
         name: as `resolve.entry` takes it.
-        tell: is told how far it is; an error that it raises ends the opening.
+        tell: receives the progress; an error that it raises ends the opening.
 
     Raises:
-        AttnvizError: the model cannot be shown; the message says why, and what helps.
+        AttnvizError: the model is not supported; the message explains what to do.
     """
     allowed.check(name)
-    tell("Looking at the model", 0.0)
+    tell("Inspecting the model", 0.0)
     entry = _downloaded(name, tell)
     tell("Loading the weights", _LOADING)
     load(name)
-    tell("Ready", 1.0)  # whoever has stopped it meanwhile does not want it listed
+    tell("Ready", 1.0)  # raises if the visitor has stopped it
     allowed.remember(name)
     return entry
 
@@ -150,7 +150,7 @@ def trace(name: str, given: ModelInput, edits: Edits = ()) -> Trace:
     """One forward pass of the model of that name, with these changes in its attention.
 
     Raises:
-        AttnvizError: the model, the text or an edit cannot be used; the message says why.
+        AttnvizError: the model, the text or an edit is invalid.
     """
     return load(name).trace(given, edits=edits)
 
@@ -163,7 +163,7 @@ def look(name: str, picture: Picture, called: str) -> Trace:
         picture: as `SeeingModel.look` takes it.
 
     Raises:
-        AttnvizError: the model or the picture cannot be used; the message says why.
+        AttnvizError: the model or the picture is invalid.
     """
     return _seeing(name).look(picture, called)
 
@@ -189,7 +189,7 @@ def _input_of(name: str) -> str:
 
 
 def ready(name: str) -> bool:
-    """True if a model of that name is in memory. Loads nothing, and looks at no file."""
+    """True if a model of that name is in memory. Loads nothing and reads no file."""
     with _lock:
         return name in _models
 
@@ -201,7 +201,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
-        UnknownWords: the model knows whole words only, and not all of these.
+        UnknownWords: a word is not in the vocabulary of a model of whole words.
     """
     if name in _borrowed:
         return _borrowed[name].tokens(text)
@@ -217,7 +217,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
 
 
 def _downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
-    """The entry of a model whose files are on this machine, downloaded if need be."""
+    """Return the entry of a model, with its files on this machine; download them if needed."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
         return entry

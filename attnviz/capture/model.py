@@ -36,8 +36,8 @@ MOST_VARIANTS = 64
 """How many variants one batch has at most; more would not be faster."""
 
 Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
-"""How a token is left out: the masked token's vector or the mean of all word vectors takes its place; or no
-other token may look at it, in any layer; or it is taken out of the sequence, and all later ones move up."""
+"""How a token is removed: the masked token's vector or the mean of all word vectors takes its place; or no
+other token may attend to it, in any layer; or it is taken out of the sequence, and all later ones move up."""
 
 WAYS: tuple[Way, ...] = get_args(Way)
 """All of them."""
@@ -103,7 +103,7 @@ class ModelInput:
         segments: of a pair of sentences, to which of them each of these tokens belongs: first 0, then 1.
 
     Raises:
-        TypeError: something is of another type; the message says what is needed.
+        TypeError: something is of another type.
     """
 
     text: str
@@ -130,7 +130,7 @@ def as_model_input(text: str | ModelInput) -> ModelInput:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A token that could stand in a place.
+    """A candidate for a place.
 
     Attributes:
         text: as a person reads it (" dog" for GPT-2's "Ġdog").
@@ -147,14 +147,14 @@ class Candidate:
 
 
 class ExpectedToken(NamedTuple):
-    """The token whose probability is followed.
+    """The token with the measured probability.
 
     Attributes:
         id: its row in the vocabulary.
         text: as a person reads it.
         probability: that the model gives it.
         kind: "next", what follows the chosen token, or "masked", what was masked there.
-        actual: whether it is the token that stands there; else it is the likeliest.
+        actual: whether it is the token in that place; else it is the most probable one.
     """
 
     id: int
@@ -190,8 +190,8 @@ class Outcomes:
     Attributes:
         states: [variant, token, d_model], what the last layer puts out; the decoder's, where there is one
             beside an encoder.
-        source: [variant, token, d_model], what the encoder puts out that such a decoder looks at, else None.
-        probabilities: [variant, vocabulary], what the model expects at the position that was asked for; None
+        source: [variant, token, d_model], the encoder output that such a decoder attends to, else None.
+        probabilities: [variant, vocabulary], the prediction at the requested position; None
             where none was.
     """
 
@@ -225,7 +225,7 @@ def numbers_of_variant(tokens: int, heads: int, d_model: int, vocabulary: int = 
     Args:
         tokens: that it reads.
         heads, d_model: the sizes of a layer.
-        vocabulary: how many tokens it tells the probabilities of at every position; 0: none.
+        vocabulary: how many tokens it predicts probabilities of at every position; 0: none.
     """
     return tokens * (_MATRICES * heads * tokens + _VECTORS * d_model + 2 * vocabulary)
 
@@ -233,7 +233,7 @@ def numbers_of_variant(tokens: int, heads: int, d_model: int, vocabulary: int = 
 class Model(ABC):
     """A loaded model: safe to share among threads.
 
-    A text alone stands for `ModelInput(text)`. What a model cannot do (a second sentence, a target, writing
+    A text alone means `ModelInput(text)`. What a model cannot do (a second sentence, a target, writing
     on) it refuses with ModelNotSupported. Every method raises AttnvizError for a text that it cannot read.
 
     Attributes:
@@ -282,7 +282,7 @@ class Model(ABC):
         return (self.trace(text) for text in texts)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """What it expects, place by place, in the same forward pass; nothing if it has no head that tells."""
+        """What it expects, place by place, in the same forward pass; empty without a language-model head."""
         self.tokens(text)
         if edits:
             self.trace(text, edits=edits)  # it may refuse them
@@ -327,7 +327,7 @@ class Model(ABC):
         """What is given, if the model can do it all: read two sentences, a target, or tokens, and write on.
 
         Raises:
-            ModelNotSupported: it cannot do what is asked; the message says what it does.
+            ModelNotSupported: the model has no such ability; the message names those it has.
         """
         given = as_model_input(text)
         for asked, can, otherwise in (
@@ -353,7 +353,7 @@ class Model(ABC):
             )
 
     def refuse_prediction(self, position: int | None) -> None:
-        """Refuse to say what it expects, since it expects nothing.
+        """Raise, since the model predicts no tokens.
 
         Raises:
             ModelNotSupported: a position is given.

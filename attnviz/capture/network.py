@@ -53,7 +53,7 @@ _WITHOUT_WORDS: tuple[Mapping[str, str], ...] = (
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
 _MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
-# What many files leave out, and no attention depends on: a layer behind the last one, and a vector that
+# What many files omit, and no attention depends on: a layer behind the last one, and a vector that
 # wav2vec 2.0 puts in place of what it has to guess in training.
 _UNUSED = ("pooler.", "masked_spec_embed")
 
@@ -69,12 +69,12 @@ def open_network(
     """The model that lies in the folder, ready to be recorded, with its head for tokens if it has one.
 
     Args:
-        name: what messages call it, which do not tell where it lies; None: as the folder is called.
+        name: its name in messages, which do not reveal its folder; None: the folder's name.
         weights_alone: it will not be recorded, and only returns its weights.
 
     Raises:
         AttentionNotRead: it cannot be recorded.
-        ModelNotSupported: it cannot be shown, transformers does not know it, or it cannot be brought to the
+        ModelNotSupported: it is not supported, transformers does not have it, or it cannot be brought to the
             device.
         ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
     """
@@ -115,7 +115,7 @@ def open_network(
 def compute_with(network: PreTrainedModel, attention: str) -> None:
     """Let a model compute with this attention, by the name that transformers has for it."""
     network.set_attn_implementation(attention)
-    for module in network.modules():  # those of an EncoderDecoderModel ask other configs than its own
+    for module in network.modules():  # those of an EncoderDecoderModel read other configs than its own
         if isinstance(own := getattr(module, "config", None), PreTrainedConfig):
             own._attn_implementation = attention  # noqa: SLF001
 
@@ -126,7 +126,7 @@ def implementation(family: str, *, weights_alone: bool) -> str:
 
 
 def refuse_unreadable(config: PreTrainedConfig) -> None:
-    """Whether a config says that attention cannot be taken apart.
+    """Return whether attention cannot be decomposed, by the config.
 
     Raises:
         AttentionNotRead: it does.
@@ -155,7 +155,7 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
 
 
 def expects(network: PreTrainedModel) -> Expects | None:
-    """Which tokens the head of this model tells the probabilities of; None if it has no head for tokens."""
+    """Return which tokens the model's head predicts; None if it has no head for tokens."""
     family, name = network.config.model_type, type(network).__name__
     if name in (_PAIRED.get(family), _NEXT.get(family)):
         return "next"
@@ -165,7 +165,7 @@ def expects(network: PreTrainedModel) -> Expects | None:
 def begins_with(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> int | None:
     """Return the token before the text that a decoder reads again; None: the last one of the text.
 
-    Only for a model that nobody else uses yet.
+    Only for a model that is not shared yet.
 
     Args:
         inputs: the tokens of a text, the last of which begins no text.
@@ -208,7 +208,7 @@ def _with_head(config: PreTrainedConfig) -> Any:
 
 
 def _computed(network: PreTrainedModel, name: str) -> bool:
-    """Whether a weight is made of sines and cosines, which nobody has learned and few files hold."""
+    """Whether a weight is made of sines and cosines, which are not learned and rarely stored."""
     return "Sinusoidal" in type(network.get_submodule(name.rpartition(".")[0])).__name__
 
 
@@ -231,7 +231,7 @@ def _load(
 
 @contextmanager
 def in_silence() -> Iterator[None]:
-    """Without progress bars and reports, which would stand in the middle of a server's log."""
+    """Disable progress bars and reports, which would clutter a server's log."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # and this too
@@ -268,7 +268,7 @@ def in_our_words(folder: Path, name: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception, folder: Path) -> str:
-    """What an error says, short enough for a page, and without the way to the folder."""
+    """Return an error's message, short enough for a page, without the folder's path."""
     told = str(error).replace(str(folder), "its folder").strip()
     line = next(iter(told.splitlines()), type(error).__name__)
     return line[:_MOST_QUOTED].rstrip(" .:") + "."

@@ -41,7 +41,7 @@ _UNPACKING = (
 
 Picture = Image.Image | Path | bytes
 
-# By the beginnings of their classes' names. They differ in what holds where a file says nothing.
+# By the beginnings of their classes' names. They differ in their defaults.
 _PROCESSORS: Mapping[str, type[Any]] = {
     "Bit": BitImageProcessorPil,
     "CLIP": CLIPImageProcessorPil,
@@ -66,7 +66,7 @@ class SeeingModel(Model):
     """A loaded model that sees pictures; safe to share among threads.
 
     Args:
-        network: as `open_network` returns it; nobody else uses it.
+        network: as `open_network` returns it; not shared.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
@@ -150,7 +150,7 @@ class SeeingModel(Model):
         return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
 
     def _prepared(self, picture: Image.Image, **changed: bool) -> Tensor:
-        """[1, colour, row, column]: by transformers' own processor, with some of its steps left out."""
+        """[1, colour, row, column]: by transformers' own processor, without some of its steps."""
         pixels: Tensor = self._processor(picture, return_tensors="pt", **changed)["pixel_values"]
         return pixels
 
@@ -182,7 +182,7 @@ def opened(picture: Picture) -> Image.Image:
 
 
 def upright(picture: Image.Image) -> Image.Image:
-    """As a person sees it: turned as the camera says, in colours, what is transparent on white."""
+    """As a person sees it: rotated by its EXIF orientation, in colours, what is transparent on white."""
     turned = ImageOps.exif_transpose(picture)
     if turned.has_transparency_data:
         turned = turned.convert("RGBA")
@@ -205,8 +205,8 @@ def processor_in(folder: Path, name: str) -> BaseImageProcessor:
     """How the pictures of the model in a folder are prepared: transformers' own way, without torchvision.
 
     Raises:
-        ModelFilesDamaged: no file says it, or its values make no sense.
-        ModelNotSupported: it is a way that attnviz does not know.
+        ModelFilesDamaged: no file has it, or its values are invalid.
+        ModelNotSupported: it is unknown to attnviz.
     """
     settings = config.image_processor(folder, name)
     own = settings.get("image_processor_type") or settings.get("feature_extractor_type")

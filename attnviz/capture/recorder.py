@@ -78,7 +78,7 @@ def recording(weights_of: int | None = None) -> Iterator[list[Record]]:
 
     Args:
         weights_of: keep the weights and masks alone, and end the forward pass after so many modules: what
-            comes after the last weights (the probabilities of all words, say) changes none of them.
+            comes after the last weights (the probabilities of all words, for instance) changes none of them.
     """
     records: list[Record] = []
     before = _recording.set((records, weights_of))
@@ -130,7 +130,7 @@ def attend(
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key] or None.
         cap: scores become cap · tanh(score / cap); None: they stay.
-        sinks: [head], one score more in each row, whose weight is left out; None: there is none.
+        sinks: [head], one more score in each row, with a weight that is not returned; None: there is none.
 
     Returns:
         The scores before the mask, and the weights, both [batch, head, query, key].

@@ -47,7 +47,7 @@ class Decomposition:
     attribution).
 
     Attributes:
-        tokens: of the text that the token stands in.
+        tokens: of the token's text.
         place: the token, from 0.
         output: [d_model], the model's own, after the last layer and its norm.
         parts: see `analysis.decomposition.Part`.
@@ -118,7 +118,7 @@ def decomposition(
     Args:
         text: what the model reads.
         place: the token, from 0.
-        kind: "encoder" or "decoder", whose output it is; None: the decoder's, if there is one.
+        kind: "encoder" or "decoder", the stack of the output; None: the decoder's, if there is one.
 
     Raises:
         AttnvizError: the model cannot read the text, has no such token or output, or the text is too long.
@@ -246,7 +246,7 @@ class _Heard(NamedTuple):
     ) -> tuple[_Call | None, Sequence[_Call]]:
         """The norm that the vector has gone through, and the linear layers that added to it.
 
-        Two at once add to it where attention and feed-forward network stand side by side (GPT-J).
+        Two at once add to it where attention and feed-forward network are parallel (GPT-J).
         """
         options = [
             (float((given - sum((one.returned for one in added), value)).abs().max()), norm, added)

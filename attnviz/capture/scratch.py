@@ -101,7 +101,7 @@ def block_of_steps(
     keys: tuple[Token, ...],
     projection: Floats,
 ) -> Block:
-    """One attention of our own Transformer, as it told its steps.
+    """The recorded steps of one attention of our own Transformer.
 
     Args:
         projection: W_O, as its heads' slices [head, d_head, d_model].

@@ -49,7 +49,7 @@ class Run(Protocol):
 
         Args:
             words: [sentence, token, d_word], the vectors of as many tokens as the text has, or of fewer.
-            seen: [sentence, token], which tokens may be looked at; None: all.
+            seen: [sentence, token], which tokens may be attended to; None: all.
         """
 
 
@@ -62,7 +62,7 @@ class Stack:
         words: [token, d_word], their vectors in the model's table of words. Positions are added later.
         stand_ins: [d_word] each, what takes a word's place in the ways that put something there.
         run: from words to what the layers make of them.
-        expects: what the model's head tells of a place, if anything.
+        expects: what the model's head predicts at a place, if anything.
         mask_token: how the masked token is written, if there is one.
         mask_id: its row in the vocabulary.
         spell: a token's row as a person reads it.
@@ -79,7 +79,7 @@ class Stack:
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """How a token can be left out."""
+        """How a token can be removed."""
         return tuple(way for way in WAYS if way in (*self.stand_ins, "key masked", "deleted"))
 
 
@@ -179,7 +179,7 @@ def _of_storyteller(model: StorytellerModel, text: str | ModelInput) -> Stack:
 
     def run(words: Tensor, seen: Tensor | None = None) -> StackForward:
         mask = causal_mask(words.shape[1])
-        if seen is not None:  # a token that no other may look at still sees itself
+        if seen is not None:  # a token that no other may attend to still attends to itself
             mask = mask & (seen.unsqueeze(-2) | torch.eye(words.shape[1], dtype=torch.bool))
         found = network.read(words, mask)
         return StackForward(
@@ -211,7 +211,7 @@ def _stand_ins(tokenizer: TextTokenizer, table: Any) -> dict[Way, Tensor]:
 
 
 def expected(stack: Stack, place: int) -> ExpectedToken | None:
-    """What the model expects at a token: the next token that stands there, or else the likeliest.
+    """The prediction at a token: the actual next token, or else the most probable one.
 
     Args:
         place: the token, from 0.

@@ -113,9 +113,9 @@ def words(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def spelled(french: Sequence[str], text: str) -> tuple[Token, ...]:
-    """[START] and the words of a translation, where they stand in `written(french)`.
+    """[START] and the words of a translation, with their places in `written(french)`.
 
-    Any words will do: a model that is edited, or that learned little, may say nothing at all, or very much.
+    Any words will do: an edited or barely trained model may write nothing at all, or very much.
     """
     places: list[tuple[int, int]] = []
     end = 0

@@ -1,4 +1,4 @@
-"""A model whose attention cannot be taken apart: its weights as transformers returns them, and no more."""
+"""A model with attention that cannot be decomposed: only its weights, as transformers returns them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class AddNorm(nn.Module):
     Args:
         d_model: the size of a token's vector, and of γ and β.
         epsilon: ε, which keeps the root away from 0.
-        dropout: the share of Sublayer(x) that is left out at random in training (§5.4).
+        dropout: the fraction of Sublayer(x) that is dropped at random in training (§5.4).
     """
 
     def __init__(self, d_model: int, epsilon: float = 1e-5, dropout: float = 0.0) -> None:

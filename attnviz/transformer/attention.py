@@ -37,9 +37,9 @@ def scaled_dot_product_attention(
     """Attention(Q, K, V) = softmax(Q Kᵀ / √d_head) V (Vaswani et al. 2017, equation 1).
 
     Args:
-        query: what each token asks for.
+        query: what each token searches for.
         key: what each token offers to be found by.
-        value: what each token gives to those who look at it.
+        value: what each token contributes to the queries that attend to it.
         mask: True where a query may look; None: everywhere.
         scale: what the dot products are multiplied by; None: 1 / √d_head.
 
@@ -59,7 +59,7 @@ def _forbid(
     scores: Float[Tensor, "*head query key"], mask: Bool[Tensor, "*#head query key"]
 ) -> Float[Tensor, "*head query key"]:
     """−∞ where the mask is False, because exp(−∞) = 0."""
-    # Without this, a mask of one row would be stretched over all queries and nobody would notice.
+    # Without this, a mask of one row would silently be broadcast over all queries.
     if mask.shape[-2:] != scores.shape[-2:]:
         raise InvalidMask(
             f"The mask is {mask.shape[-2]} × {mask.shape[-1]}, "

@@ -1,4 +1,4 @@
-"""A decoder alone, as GPT is one: it reads a text so far, and says what comes next."""
+"""A decoder alone, as GPT is one: it reads a text and predicts the next token."""
 
 from typing import NamedTuple
 
@@ -101,7 +101,7 @@ class DecoderOnly(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, "*batch token"], before: DecoderOnlySteps | None = None
     ) -> DecoderOnlySteps:
-        """One pass; no token looks ahead; `before` as in `read`."""
+        """One pass, causal; `before` as in `read`."""
         return self.read(self.table(token_ids), before=before)
 
     def read(
@@ -113,8 +113,8 @@ class DecoderOnly(nn.Module):
         """One pass over the words' vectors.
 
         Args:
-            mask: who may look at whom; None: no token looks ahead.
-            before: the pass over the tokens that stand before these; its keys and values are kept.
+            mask: which keys each query may attend to; None: causal.
+            before: the pass over the tokens before these; its keys and values are kept.
 
         Raises:
             InvalidMask: the mask has the wrong size, or lets a token look nowhere.

@@ -1,4 +1,4 @@
-"""The whole transformer of the paper: reads a source text, and says what comes next in the target text."""
+"""The whole transformer of the paper: it reads a source text and predicts the next target token."""
 
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ class Embedding(nn.Module):
     Args:
         vocabulary: how many different tokens there are.
         d_model: the size of a token's vector.
-        dropout: the share of the sum that is left out at random in training (§5.4).
+        dropout: the fraction of the sum that is dropped at random in training (§5.4).
     """
 
     def __init__(self, vocabulary: int, d_model: int, dropout: float = 0.0) -> None:
@@ -75,7 +75,7 @@ class EncoderDecoder(nn.Module):
         n_heads: how many heads share it.
         d_feed_forward: the size inside the feed-forward networks.
         encoder_layers, decoder_layers: how many of each.
-        dropout: what is left out at random in training; call `.eval()` to leave nothing out.
+        dropout: the fraction dropped at random in training; call `.eval()` to drop nothing.
     """
 
     def __init__(

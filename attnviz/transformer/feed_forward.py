@@ -34,7 +34,7 @@ class FeedForward(nn.Module):
         self.contract = nn.Linear(d_feed_forward, d_model)
 
     def forward(self, tokens: Float[Tensor, "*batch token d_model"]) -> FeedForwardSteps:
-        """No token looks at another here."""
+        """Apply the network to each token separately."""
         expanded = self.expand(tokens)
         activated = self.activation(expanded)
         return FeedForwardSteps(expanded, activated, self.contract(activated))

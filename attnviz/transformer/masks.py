@@ -1,4 +1,4 @@
-"""Masks: who may look at whom. True in row i, column j lets query i look at key j."""
+"""Masks: which keys a query may attend to. True in row i, column j: query i may attend to key j."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,17 @@ from attnviz.errors import InvalidMask
 
 
 def no_mask(queries: int, keys: int) -> Bool[Tensor, "{queries} {keys}"]:
-    """Everyone looks everywhere, as in BERT and the paper's encoder."""
+    """Every query attends to every key, as in BERT and the paper's encoder."""
     return torch.ones(queries, keys, dtype=torch.bool)
 
 
 def causal_mask(tokens: int) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Nobody looks ahead: query i sees keys 0 to i, as in GPT and the paper's decoder."""
+    """Query i attends to keys 0 to i, as in GPT and the paper's decoder."""
     return torch.ones(tokens, tokens, dtype=torch.bool).tril()
 
 
 def padding_mask(real: Bool[Tensor, "*batch key"], queries: int) -> Bool[Tensor, "*batch {queries} key"]:
-    """Nobody looks at padding: `real` is False where a key only fills up a shorter sentence.
+    """No query attends to padding: `real` is False where a key fills up a shorter sentence.
 
     Raises:
         InvalidMask: every key of a sentence is padding.
@@ -31,13 +31,13 @@ def padding_mask(real: Bool[Tensor, "*batch key"], queries: int) -> Bool[Tensor,
 
 
 def prefix_mask(tokens: int, prefix: int) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """The first `prefix` tokens are seen by all; after them nobody looks ahead (Raffel et al. 2020)."""
+    """Every query attends to the first `prefix` tokens and to earlier ones (Raffel et al. 2020)."""
     seen_by_all = torch.arange(tokens) < prefix
     return causal_mask(tokens) | seen_by_all
 
 
 def window_mask(tokens: int, before: int, after: int) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Query i sees keys i − before to i + after (Beltagy et al. 2020).
+    """Query i attends to keys i − before to i + after (Beltagy et al. 2020).
 
     Raises:
         InvalidMask: the window lies wholly beside the sentence for some query.
@@ -56,7 +56,7 @@ def explicit_mask(cells: Sequence[Sequence[bool]] | Tensor) -> Bool[Tensor, "que
         cells: [query][key]; lists or a boolean tensor.
 
     Raises:
-        InvalidMask: not a rectangle of booleans, or a row that looks nowhere.
+        InvalidMask: not a rectangle of booleans, or a row with every key masked.
     """
     try:
         mask = cells.clone() if isinstance(cells, Tensor) else torch.tensor(cells)
@@ -69,10 +69,10 @@ def explicit_mask(cells: Sequence[Sequence[bool]] | Tensor) -> Bool[Tensor, "que
 
 
 def refuse_blind_rows(mask: Bool[Tensor, "*batch query key"]) -> None:
-    """A softmax over nothing has no value, so every query must be able to look somewhere.
+    """A softmax over nothing has no value, so every query needs a key that is not masked.
 
     Raises:
-        InvalidMask: names the first query that looks nowhere, counted from 1.
+        InvalidMask: names the first query with every key masked, counted from 1.
     """
     blind = (~mask.any(dim=-1)).nonzero()
     if len(blind):

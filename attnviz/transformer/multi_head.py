@@ -31,7 +31,7 @@ class MultiHeadSteps(NamedTuple):
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W_O, where headᵢ = Attention(Q W_Qᵢ, K W_Kᵢ, V W_Vᵢ).
 
-    The matrices W_Q₁ … W_Q_h stand side by side in one d_model × d_model matrix, W_K and W_V likewise, so
+    The matrices W_Q₁ … W_Q_h are the columns of one d_model × d_model matrix, W_K and W_V likewise, so
     that one multiplication serves all heads; d_head = d_model / n_heads (Vaswani et al. 2017, §3.2.2).
 
     Args:
@@ -61,11 +61,11 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "*#batch query key"] | None = None,
         before: MultiHeadSteps | None = None,
     ) -> MultiHeadSteps:
-        """Tokens of `queries_from` look at tokens of `keys_from`; the same tensor twice is self-attention.
+        """Tokens of `queries_from` attend to tokens of `keys_from`; the same tensor twice is self-attention.
 
         Args:
-            mask: who may look at whom; None: all at all.
-            before: the pass over the tokens that stand before these. Its keys and values are kept, and not
+            mask: which keys each query may attend to; None: all.
+            before: the pass over the tokens before these. Its keys and values are kept, and not
                 computed again (the key–value cache); the keys of this pass are both, and the mask has a
                 column for each.
 

@@ -51,7 +51,7 @@ class BertConfig:
         num_hidden_layers, num_attention_heads: how many layers, and heads in each.
         intermediate_size: d_feed_forward.
         max_position_embeddings: how many tokens the model can read.
-        type_vocab_size: how many segments it tells apart.
+        type_vocab_size: the number of segments.
         hidden_act: the feed-forward activation, "gelu" or "relu".
         layer_norm_eps: the ε of the layer norms.
     """
@@ -92,7 +92,7 @@ def read_config(folder: Path) -> BertConfig:
 def read_tensors(folder: Path, layers: int) -> dict[str, Tensor]:
     """`model.safetensors` in float32, under one spelling of the published names.
 
-    What stands behind the encoder (pooler, classifier) is left out.
+    What follows the encoder (pooler, classifier) is not read.
 
     Args:
         layers: how many layers `config.json` speaks of.
@@ -154,7 +154,7 @@ def published_name(name: str) -> str:
 
 
 def _one_spelling(name: str) -> str:
-    """Some files put "bert." before each name; the oldest say gamma and beta for a norm's weight and bias."""
+    """Some files put "bert." before each name; the oldest use gamma and beta for a norm's weight and bias."""
     name = name.removeprefix("bert.")
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
 

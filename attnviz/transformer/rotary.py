@@ -41,7 +41,7 @@ def rotate(
 
     Args:
         vectors: queries or keys, after their projection; values stay as they are.
-        positions: where each token stands.
+        positions: the place of each token.
         base: as for `rotary_frequencies`.
 
     Raises:
