@@ -185,12 +185,12 @@ def anew(message: bytes) -> bytes:
     return bytes(sent.SerializeToString())
 
 
-def with_sentence(recorded: Iterable[bytes], sentence: str) -> list[bytes]:
-    """The messages of a visitor who types this sentence instead."""
+def with_sentence(recorded: Iterable[bytes], sentence: str, typed: str = SENTENCE) -> list[bytes]:
+    """The messages of a visitor who types this sentence instead of the one that was `typed`."""
     messages = []
     for message in map(BackMsg.FromString, recorded):
         for widget in message.rerun_script.widget_states.widgets:
-            if widget.string_value == SENTENCE:
+            if widget.string_value == typed:
                 widget.string_value = sentence
         messages.append(message.SerializeToString())
     return messages

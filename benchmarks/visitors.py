@@ -4,6 +4,9 @@ A real browser's visit is recorded (`benchmarks.replay`). Then so many visitors 
 of their own, with another noun in the sentence that is typed, and with a pause before each click: 3 s on
 average, exponentially distributed, from a seed. They come within the first 3 s.
 
+As many, from one address, each type a sentence and open Matrix and Heatmap (`on_pictures`):
+every run then computes something that no other visitor has asked for.
+
 Then two servers behind the proxy of `compose.yaml` get two hundred visitors (`benchmarks.chaos` kills one of
 such servers). Last, a server that has just become ready gets thirty visitors at once, each with a sentence of
 their own.
@@ -39,11 +42,15 @@ from benchmarks.page import WITH_EMPTY_PAGE, load_the_model
 from benchmarks.proxy import proxied, wait_for
 from benchmarks.replay import PATIENCE_SECONDS, SENTENCE, anew, clicks, record, with_sentence
 from benchmarks.report import Report, parser
+from tests.browser.explore import Explore
 from tests.browser.server import Server, running
 
 VISITORS = (30, 60, 100, 200)
 TARGETS = {60: 0.3, 100: 1.0}
 """The longest p95 in seconds, by how many visitors there are."""
+
+PICTURES_TARGETS = {30: 1.0, 60: 2.0}
+"""The same for visitors who open each kind of picture of a new sentence."""
 
 RUN_TARGET = 0.025
 """The most processor seconds of a run."""
@@ -51,6 +58,7 @@ RUN_TARGET = 0.025
 BESIDE = 60
 """The visitors of the empty page."""
 
+BUSY = b"This server is busy"
 CROWD, CROWD_TARGET = 200, 1.0
 FEW, COLD_TARGET = 30, 4.0
 PAUSE_SECONDS = 3.0
@@ -58,11 +66,11 @@ CLICKS = 16
 _NOUN = "trophy"
 
 
-def of_visitor(recorded: Sequence[bytes], number: int) -> list[bytes]:
-    """The messages with a sentence of this visitor's own: no two have the same one."""
+def of_visitor(recorded: Sequence[bytes], number: int, sentence: str = SENTENCE) -> list[bytes]:
+    """The messages with a sentence of this visitor's own, made of the recorded one: no two have the same."""
     first, second = divmod(number, len(NOUNS))
     theirs = f"{NOUNS[second]}{' and the ' + NOUNS[first] if first else ''}"
-    return with_sentence(recorded, SENTENCE.replace(_NOUN, theirs))
+    return with_sentence(recorded, sentence.replace(_NOUN, theirs), sentence)
 
 
 def answer(socket: ClientConnection, message: bytes) -> None:
@@ -70,6 +78,8 @@ def answer(socket: ClientConnection, message: bytes) -> None:
     socket.send(message)
     while True:
         received = socket.recv(PATIENCE_SECONDS, decode=False)
+        if BUSY in received:
+            raise RuntimeError("The server refused a visitor's sentence.")
         if len(received) > 100:  # bytes: the last message of an answer is short
             continue
         said = ForwardMsg.FromString(received)
@@ -106,18 +116,27 @@ def visit(server: Server, messages: Sequence[bytes], seed: int, pause: float) ->
 
 
 def many(
-    servers: Sequence[Server], door: Server, recorded: Sequence[bytes], count: int, pause: float
+    servers: Sequence[Server],
+    door: Server,
+    recorded: Sequence[bytes],
+    count: int,
+    pause: float,
+    sentence: str = SENTENCE,
 ) -> tuple[list[float], float, float]:
     """Seconds from clicks to answers, processor seconds of a run, and the memory of all servers in bytes.
 
     Args:
         servers: whose processes are measured.
         door: where the visitors come: one of the servers, or a proxy before them.
+        recorded: what one visitor sent.
+        count: how many visitors there are.
+        pause: seconds before a click, on average.
+        sentence: what the recorded visitor typed.
     """
     processes = [psutil.Process(server.process.pid) for server in servers]
     before = sum(sum(process.cpu_times()[:2]) for process in processes)
     with ThreadPoolExecutor(count) as pool:
-        visits = pool.map(lambda n: visit(door, of_visitor(recorded, n), n, pause), range(count))
+        visits = pool.map(lambda n: visit(door, of_visitor(recorded, n, sentence), n, pause), range(count))
         waited = [second for seconds in visits for second in seconds[1:]]
     used = sum(sum(process.cpu_times()[:2]) for process in processes) - before
     memory = sum(process.memory_info().rss for process in processes)
@@ -137,6 +156,29 @@ def on_an_empty_page(page: Page, url: str) -> Iterator[Callable[[], object]]:
     """As many clicks as on Explore."""
     yield partial(page.goto, f"{url}/empty")
     yield from [page.locator(".st-key-switch label").first.click] * CLICKS
+
+
+def on_pictures(page: Page, url: str) -> Iterator[Callable[[], object]]:
+    """A sentence of the visitor's own, in every kind of picture."""
+    explore = Explore(page, url)
+    yield explore.open
+    yield partial(explore.type, "Sentence", SENTENCE)
+    for style in ("Matrix", "Heatmap"):
+        yield partial(explore.choose, "Picture", style)
+
+
+def pictures(
+    report: Report, server: Server, recorded: Sequence[bytes], counts: Sequence[int], pause: float
+) -> None:
+    """Visitors with new sentences: those of one number have other ones than those of another."""
+    for part, count in enumerate(counts):
+        begun = SENTENCE.replace("The", f"The {NOUNS[part]} and the")
+        of_part = with_sentence(recorded, begun)
+        waited, run, _ = many([server], server, of_part, count, pause, begun)
+        print_waits(report, f"{count} visitors who open pictures", waited, PICTURES_TARGETS.get(count))
+        report.row("processor time of a run", f"{run * 1000:.1f} ms")
+    failed = len(server.tracebacks())
+    report.row("errors in the server's log", str(failed), "0", met=not failed)
 
 
 def one_server(
@@ -198,12 +240,13 @@ def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:
     ):
         report = Report("Visitors of Explore who click every 3 s", browser.version)
         load_the_model(browser, server.url)
-        recorded, empty = (
+        recorded, empty, opening = (
             [exchange.message for exchange in record(browser, server, each)]
-            for each in (clicks, on_an_empty_page)
+            for each in (clicks, on_an_empty_page, on_pictures)
         )
         beside(report, server, empty, min(BESIDE, max(counts)), pause)
         one_server(report, server, recorded, counts, pause)
+        pictures(report, server, opening, [n for n in counts if n in PICTURES_TARGETS] or counts, pause)
     two_servers(report, recorded, crowd, pause)
     cold_server(report, recorded, few)
     report.end()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isclose
 from typing import Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
     dot_product, _, masked, weights = STAGES
     if block.weights_alone:
         return (weights,)
-    divides = np.isclose(block.scale * block.query.shape[-1] ** 0.5, 1, rtol=1e-4)
+    divides = isclose(block.scale * block.query.shape[-1] ** 0.5, 1, rel_tol=1e-4)
     if divides and block.bias is None and block.cap is None and block.sinks is None:
         return STAGES
     scale = "q · k divided by √d_head" if divides else f"q · k times {block.scale:.4g}"

@@ -116,7 +116,7 @@ def warnings(app: AppTest) -> str:
 def all_sent(app: AppTest, widget: str) -> list[dict[str, Any]]:
     """What Python sent to each browser widget of this name."""
     found = [element.proto for element in app.get("bidi_component")]
-    return [json.loads(proto.json) for proto in found if proto.component_name == f"attnviz.{widget}"]
+    return [json.loads(proto.json)[0] for proto in found if proto.component_name == f"attnviz.{widget}"]
 
 
 def sent(app: AppTest, widget: str) -> dict[str, Any]:

@@ -68,6 +68,7 @@ def mount(
         if "filename" not in data and name not in _NO_PICTURES:
             told = data.get("title", ""), data.pop("about", ""), data.pop("left_out", "")
             data["file"] = saving.picture_file(key, *told)
+        data = [data]  # Streamlit looks for tables in each part of a mapping, and in no list
     hears: dict[str, Any] = {f"{on}_change": _hears(listeners, key, on) for on in listeners}
     _renderer(name)(key=key, data=data, **hears)
 

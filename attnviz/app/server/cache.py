@@ -13,7 +13,8 @@ from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from operator import attrgetter
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import cachetools
 import numpy as np
@@ -56,7 +57,14 @@ def size_of(value: object) -> int:
     return size(value)
 
 
-_cache = cachetools.LRUCache[Hashable, Any](MAX_BYTES, size_of)
+class _Sized(NamedTuple):
+    """A value with its size, which is measured before the value enters the cache: there others wait."""
+
+    value: Any
+    bytes: int
+
+
+_cache = cachetools.LRUCache[Hashable, _Sized](MAX_BYTES, attrgetter("bytes"))
 _changed = threading.Condition()
 
 
@@ -83,15 +91,22 @@ def cached(
             return compute, *map(lookup.fingerprint, models_of(*args, **kwargs)), hashkey(*args, **kwargs)
 
         @wraps(compute)
-        def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+        def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _Sized:
             if spinner:
                 for name in models_of(*args, **kwargs):
                     lookup.load(name)
             with st.spinner(spinner) if spinner else nullcontext():
-                return compute(*args, **kwargs)
+                value = compute(*args, **kwargs)
+            return _Sized(value, size_of(value))
 
         keeps: Callable[..., Any] = cachetools.cached(_cache, key, condition=_changed)
-        kept: Callable[Arguments, Value] = wraps(compute)(keeps(computed))
+        sized: Callable[Arguments, _Sized] = keeps(computed)
+
+        @wraps(compute)
+        def kept(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:
+            value: Value = sized(*args, **kwargs).value
+            return value
+
         return kept
 
     return decorate

@@ -107,7 +107,7 @@ def number(choice: Number, most: int | None = None) -> int:
 def given() -> dict[str, list[str]]:
     """The choices of this page that have a value, as a link writes them."""
     here = of_page(page()).items()
-    return {name: values for name, choice in here if (values := choice.written()) or choice.stands}
+    return {name: choice.written() for name, choice in here if choice.stands}
 
 
 def never_copied() -> list[str]:

@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +28,7 @@ from tests.capture.tiny import tiny
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cache of 10 KB in place of the server's."""
-    monkeypatch.setattr(cache, "_cache", cachetools.LRUCache(10_000, size_of))
+    monkeypatch.setattr(cache, "_cache", cachetools.LRUCache(10_000, attrgetter("bytes")))
 
 
 def zeros(kilobytes: int) -> np.typing.NDArray[np.uint8]:
