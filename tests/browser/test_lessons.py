@@ -35,7 +35,6 @@ from attnviz.text import head_name
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
-    PHONE,
     box_of,
     eventually,
     everybody_can_use,
@@ -559,23 +558,6 @@ def test_translate(page: Page, server: Server) -> None:
     wait_idle(page)
     expect(page.get_by_role("radio", name="car, word 9")).to_be_focused()
     everybody_can_use(page)
-
-
-@pytest.mark.parametrize("viewport", [PHONE])
-def test_translate_on_a_phone(page: Page, server: Server) -> None:
-    lesson(page, server, "translate", english=NARROW)
-    page.get_by_role("radio", name="chien, word 2").tap()
-    expect(page.locator(".translation .doing")).to_contain_text("choosing chien")
-    wait_idle(page)
-    assert_asked(page, french="2 chien")
-    type_into(page, "English", "The zebra did not cross the road.")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
-    wait_idle(page)
-    box = page.get_by_role("textbox", name="English")
-    expect(box).to_have_value("The zebra did not cross the road.")
-    expect(page.locator(".st-key-slide-picture")).to_be_hidden()  # an empty frame would say nothing
-    page.get_by_text("All the words it knows").click()
-    expect(page.get_by_text("Animals: dog, cat")).to_be_visible()
 
 
 def test_cause(page: Page, server: Server) -> None:

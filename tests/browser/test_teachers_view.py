@@ -3,7 +3,6 @@
 import re
 from urllib.parse import urlencode, urlsplit
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from attnviz.app.heads.contents import TOOLS
@@ -14,10 +13,8 @@ from tests.browser.visit import (
     COMPUTED_MS,
     PROJECTOR,
     axe,
-    eventually,
     leading,
     menu,
-    middle,
     press,
     visit,
     wait_idle,
@@ -96,34 +93,6 @@ def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: S
                     break
 
 
-def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    first, second, *_ = LESSONS
-    visit(page, f"{server.url}/{second.name}?teacher=true")
-    page.evaluate("""() => {
-        const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
-        const pressed = (key) => document.body.dispatchEvent(press(key));
-        pressed("PageUp");  // to the page before
-        pressed("PageDown");  // its answer
-    }""")
-    expect(page.get_by_role("heading", level=1)).to_contain_text(first.question)
-    expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
-
-
-def test_what_is_pressed_on_the_way_to_an_answer_leads_to_it_and_not_past_it(
-    page: Page, server: Server
-) -> None:
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/scale?teacher=true")
-    page.evaluate("""() => {
-        const press = () => new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true });
-        document.body.dispatchEvent(press());  // the answer
-        setTimeout(() => document.body.dispatchEvent(press()), 30);
-    }""")
-    expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
-    assert address(page) == "scale"
-
-
 def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     page: Page, server: Server
 ) -> None:
@@ -158,26 +127,6 @@ def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     expect(page.get_by_role("navigation", name="App pages")).to_be_visible()
 
 
-def test_a_clicker_keeps_the_layer_says_the_answer_and_comes_back_to_what_was_shown(
-    page: Page, server: Server
-) -> None:
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/block?teacher=true&layer=3&stage_in_block=6")
-    press(page, "PageDown")
-    said = page.get_by_role("navigation", name="Parts of this page").locator("[aria-live]")
-    expect(said).to_contain_text("The old vector's length is")
-    shown = page.locator(".st-key-slide-picture[data-shown]")
-    for step in (6, 7):
-        press(page, "PageDown")
-        expect(shown).to_contain_text(f"Layer 3, step {step}.")
-        wait_idle(page)
-    press(page, "PageDown")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("9 · ")
-    expect(said).to_be_empty()
-    press(page, "PageUp")
-    expect(shown).to_contain_text("Layer 3, step 7.")
-
-
 def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
     text = (
@@ -196,31 +145,8 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
     assert seen(page) == "picture"
 
 
-def test_what_is_written_on_a_canvas_is_drawn_as_large_as_it_is_shown(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/cross_attention?teacher=true")
-    press(page, "PageDown")
-    wait_idle(page)
-    press(page, "PageDown")
-    matrix = page.locator("[data-shown] .st-key-cross-weights canvas").first
-    expect(matrix).to_be_visible()
-
-    @eventually
-    def check() -> None:
-        assert matrix.evaluate("one => one.width - one.getBoundingClientRect().width") == pytest.approx(
-            0, abs=2
-        )
-
-    check()
-
-
-@pytest.mark.parametrize(
-    ("name", "section", "picture"),
-    [("many_heads", "Spend your own 100 %", ".spend"), ("cause", "Tear the arrow", ".hinge")],
-)
-def test_the_section_that_is_open_is_a_part_of_its_own(
-    page: Page, server: Server, name: str, section: str, picture: str
-) -> None:
+def test_the_section_that_is_open_is_a_part_of_its_own(page: Page, server: Server) -> None:
+    name, section, picture = "cause", "Tear the arrow", ".hinge"
     page.set_viewport_size(PROJECTOR)
     visit(page, f"{server.url}/{name}?{urlencode({'teacher': 'true', 'open': section})}")
     shown = page.locator(f".st-key-slide-section[data-shown] {picture}")
@@ -232,25 +158,6 @@ def test_the_section_that_is_open_is_a_part_of_its_own(
     assert seen(page) == "section"
     press(page, "PageDown")
     expect(page).not_to_have_url(re.compile(f"/{name}"))
-
-
-def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    words = "Julia+sack+basket+thanked+Leo+drums+church+lamp+lake+jar+key+map+pen+rope"
-    visit(page, f"{server.url}/induction?teacher=true&said_twice={words}&said_again=13+pen")
-    for _ in range(2):
-        press(page, "PageDown")
-        wait_idle(page)
-    picture = page.locator(".root.repeated-words")
-
-    @eventually
-    def check() -> None:
-        assert picture.locator(".stage").evaluate("stage => stage.scrollTop") > 0
-        both = ('[aria-pressed="true"] bdi', ".followed")
-        words = [middle(picture.locator(place))[1] for place in both]
-        assert middle(picture.locator("path").last)[1] == pytest.approx(sum(words) / 2, abs=20)
-
-    check()
 
 
 def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Server) -> None:
@@ -284,25 +191,6 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
             page.get_by_role("button", name=move, exact=True).click(trial=True)  # nothing lies over it
         menu(page).filter(has_text="Heads").click()
         expect(page.locator(".st-key-slide-tools[data-shown]")).to_be_visible()
-
-
-def test_the_view_stays_on_from_a_table_of_contents_to_a_page(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    with leading(page, server.url):
-        for index, parts, entry in (
-            ("learn", ("attention", "translator", "storyteller"), LESSONS[-1].question),
-            ("heads", ("tools",), TOOLS[0].question),
-        ):
-            visit(page, f"{server.url}/{index}?teacher=true")
-            for part in parts:
-                expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
-                assert seen(page) == part
-                press(page, "PageDown")
-            page.get_by_role("link", name=entry).click()
-            expect(page.get_by_role("heading", level=1)).to_contain_text(entry)
-            wait_idle(page)
-            seen(page)
-            expect(page.get_by_role("button", name="Ask your own")).to_be_visible()
 
 
 def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) -> None:
