@@ -256,17 +256,10 @@ def test_files_say_what_they_show_and_run_nothing_and_their_numbers_are_those_of
     assert height > 500
 
     explore.choose("Picture", "Heatmap")
-    told = explore.page.get_by_text(re.compile("In head 3-7,"))
-    query, *named = told.locator("code").all_inner_texts()
-    row = shown.weights[2, 6, shown.labels.index(query)]
-    expected = strongest(row, shown.names)[: len(named)]
-    assert_ranked(list(zip(named, told.locator("strong").all_inner_texts(), strict=True)), expected)
     plot = explore.page.locator(".js-plotly-plot")
     plot.hover()
     with explore.page.expect_download() as download:
         plot.locator("[data-title*=ownload]").click()
-    for part in ("minilm", "layer3", "head7", "hidden", ".svg"):
-        assert part in download.value.suggested_filename
     root = svg(download.value.path())
     assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
     for part in ('<script>alert("1")</script>', "minilm", "3-7", "rescaled"):
