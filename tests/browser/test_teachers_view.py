@@ -1,12 +1,15 @@
 """The teacher's view on a projector: large type, nothing below the screen, and the keys of a clicker."""
 
 import re
+from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
 
+import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.app.cards import Card
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.app.state.choices import TEACHER
 from tests.browser.server import Server
 from tests.browser.visit import (
@@ -65,12 +68,15 @@ def address(page: Page) -> str:
     return urlsplit(page.url).path.strip("/")
 
 
-def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: Server) -> None:
+@pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.everything)])
+def test_a_clicker_leads_through_lessons_in_large_type(
+    page: Page, server: Server, lessons: Sequence[Lesson]
+) -> None:
     """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
         visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")
-        for number, lesson in enumerate(LESSONS):
+        for number, lesson in enumerate(lessons):
             assert address(page) == lesson.name
             assert seen(page) == "question"
             expect(page.locator(".st-key-slide-picture")).to_be_hidden()
@@ -85,7 +91,7 @@ def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: S
                 assert seen(page) == "picture"
                 pictures = page.locator("[data-shown] :is(.stBidiComponent, .stVegaLiteChart):visible")
                 expect(pictures, f"{page.url} has a screen of words alone").not_to_have_count(0)
-                if number + 1 == len(LESSONS):
+                if number + 1 == len(lessons):
                     return
                 press(page, "PageDown")
                 wait_idle(page)
@@ -193,11 +199,12 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         expect(page.locator(".st-key-slide-tools[data-shown]")).to_be_visible()
 
 
-def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) -> None:
+@pytest.mark.parametrize("tools", [TOOLS[:1], pytest.param(TOOLS, marks=pytest.mark.everything)])
+def test_tools_stand_on_screens_in_large_type(page: Page, server: Server, tools: Sequence[Card]) -> None:
     """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
-        for tool in (tool for tool in TOOLS if tool.name in TEACHER.pages):
+        for tool in (tool for tool in tools if tool.name in TEACHER.pages):
             visit(page, f"{server.url}/{tool.name}?teacher=true")
             expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
             place, before = page.locator(".teachers-moves output"), ""
