@@ -45,10 +45,8 @@ print("transformers" in sys.modules, outside)
 """
 
 
-@pytest.mark.parametrize(
-    "call", ['attnviz.decomposition("the dog slept", "translator")', 'attnviz.look(b"", "translator")']
-)
-def test_one_thread_at_a_time_imports_transformers_for_our_own_models(call: str) -> None:
+def test_one_thread_at_a_time_imports_transformers_for_our_own_models() -> None:
+    call = 'attnviz.decomposition("the dog slept", "translator")'
     command = [sys.executable, "-c", IMPORTS.replace("{call}", call)]
     assert subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout == "True set()\n"
 

@@ -108,11 +108,6 @@ def test_unsafe_python_is_found(source: str) -> None:
     assert unsafe_python(source) != []
 
 
-def test_safe_python_is_let_through() -> None:
-    source = "import json\nAutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)"
-    assert unsafe_python(source) == []
-
-
 def test_the_widgets_write_no_html_and_ask_no_other_server() -> None:
     assert [path for path in BROWSER if UNSAFE_IN_BROWSER.search((ROOT / path).read_text("utf-8"))] == []
 
@@ -138,22 +133,6 @@ def test_unsafe_code_for_the_browser_is_found(source: str) -> None:
     assert UNSAFE_IN_BROWSER.search(source) is not None
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "cell.textContent = token",
-        'import { element } from "../dom.js";',
-        '/** @type {import("./palette.js").Theme} */',
-        "'http://www.w3.org/2000/svg'",
-        "mask: url(#hatch)",
-        "// works at http://192.168.0.1 too",
-        "url('data:image/png,')",
-    ],
-)
-def test_safe_code_for_the_browser_is_let_through(source: str) -> None:
-    assert UNSAFE_IN_BROWSER.search(source) is None
-
-
 def unpinned(line: str) -> bool:
     """True for a line of a requirements file that leaves the version to the day of the installation."""
     line = line.partition("#")[0].strip()
@@ -176,12 +155,6 @@ def test_every_package_of_npm_is_pinned_and_the_lock_file_names_no_server() -> N
     packages = json.loads((ROOT / "package.json").read_text("utf-8"))["devDependencies"]
     assert [version for version in packages.values() if not re.fullmatch(r"\d+\.\d+\.\d+", version)] == []
     assert '"resolved"' not in (ROOT / "package-lock.json").read_text("utf-8")
-
-
-def test_the_files_that_these_rules_are_for_exist() -> None:
-    assert len(APP) > 1
-    assert {path.suffix for path in BROWSER} == {".js", ".css"}
-    assert {"requirements.txt", "constraints.txt"} <= {str(path) for path in REQUIREMENTS}
 
 
 def test_what_the_image_runs_while_it_is_built_can_be_imported() -> None:

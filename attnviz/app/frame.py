@@ -33,7 +33,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
 # What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
-# The chips of a choice of several would be white on the primary colour, which is light in the dark theme.
+# Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # A token or a text that runs from right to left keeps that to itself.
 # Streamlit's letters have 16 pixels, whatever the browser's. An iPhone zooms in on small text boxes.
 # What a button says is never cut, and keyboard focus is seen in the menu, too.
@@ -94,6 +94,7 @@ html { font-size: 100% !important; }
 }
 .stCode .token { color: inherit !important; }
 .stMultiSelect [data-tag] { background-color: rgb(99 102 241 / 22%); color: inherit; }
+[data-testid="stBaseButton-primary"] { color: light-dark(#ffffff, #0f1016) !important; }
 @media (max-width: 40em) {
   .stMain .stColumn { min-width: calc(100% - 1.5rem); }
   .stMain :is(input, textarea) { font-size: max(1rem, 16px) !important; }

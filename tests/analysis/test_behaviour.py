@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 import attnviz
 from attnviz.analysis.behaviour import FILTERS, Behaviour, behaviours, facts
-from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.trace import Floats, Token, Trace
 from tests.analysis.texts import words
 
@@ -181,31 +181,6 @@ def test_merged_pieces_count_as_one_word() -> None:
     assert "a token gives" in apart["previous"].sentence
 
 
-def test_rules_name_the_models_own_tokens_and_the_thresholds() -> None:
-    shown = DisplayTokens(tokens(), text())
-    found = behaviours(one_head(towards(SEQUENCE, 0.5)), shown)
-    rules = {behaviour.name: behaviour.sentence for behaviour in found}
-    assert rules["first"] == (
-        "On average a token gives the first token, [CLS], at least 60 % of its attention, and at least twice "
-        "what even attention would (special tokens left out where they look, counted where they are looked "
-        "at)."
-    )
-    assert rules["separator"] == (
-        "On average a token gives [SEP] at least 1.5 times what even attention would (special tokens left "
-        "out where they look, counted where they are looked at)."
-    )
-    assert all("special tokens left out" in rules[n] for n in OWN_NAMES if n not in ("first", "separator"))
-
-
-def test_a_model_without_special_tokens() -> None:
-    shown = DisplayTokens(tokens(special=False), text())
-    weights = one_head(towards(np.zeros(SIZE, dtype=int), 0.7))
-    found = by_name(behaviours(weights, shown))
-    assert found["first"].found[0, 0]
-    assert "gives the first token at least" in found["first"].sentence
-    assert "separator" not in found
-
-
 def test_between_two_texts_position_means_nothing() -> None:
     target, source = DisplayTokens(tokens(5), text(5)), DisplayTokens(tokens(7), text(7))
     weights = np.full((2, 3, 5, 7), 1 / 7, dtype=np.float32)
@@ -230,13 +205,6 @@ def test_looking_at_the_same_place_of_a_text_of_another_length() -> None:
     assert "own place" not in facts(heads, target, source)[2]
 
 
-def test_in_short_texts_an_even_share_is_no_pattern() -> None:
-    even = np.full((4, 4), 0.25, dtype=np.float32)
-    assert satisfied(even, DisplayTokens(tokens(4), text(4))) == {"broad"}
-    single = np.full((3, 3), 1 / 3, dtype=np.float32)
-    assert satisfied(single, DisplayTokens(tokens(3), text(3))) == set()
-
-
 def test_what_a_causal_mask_forbids_does_not_count_as_room_to_spread() -> None:
     causal = np.tri(SIZE, dtype=np.float32) / np.arange(1, SIZE + 1, dtype=np.float32)[:, None]
     shown = DisplayTokens(tokens(special=False), text())
@@ -244,15 +212,6 @@ def test_what_a_causal_mask_forbids_does_not_count_as_room_to_spread() -> None:
     np.testing.assert_allclose(found["broad"].score, 1, rtol=1e-6)
     assert {"previous", "itself"} < set(found), "a token may look back"
     assert "next" not in found
-
-
-def test_behind_a_causal_mask_an_even_share_is_larger() -> None:
-    """Of 4 tokens each gives itself 1, 1/2, 1/3, 1/4: on average more than 40 %, but nothing it chose to."""
-    even = np.tri(4, dtype=np.float32) / np.arange(1, 5, dtype=np.float32)[:, None]
-    shown = DisplayTokens(tokens(4, special=False), text(4))
-    itself = by_name(behaviours(one_head(even), shown, mask=even > 0))["itself"]
-    assert itself.score[0, 0] > 0.5
-    assert not itself.found[0, 0]
 
 
 def test_facts_name_what_stands_out() -> None:
@@ -284,15 +243,6 @@ def test_several_separators_are_one_place() -> None:
     assert facts(one_head(weights), DisplayTokens(three, text())) == ("looks at [SEP] (90 %)",)
 
 
-def test_an_even_share_of_two_separators_is_twice_as_much() -> None:
-    three = (*tokens(5), *(Token("w", n, n, n + 1, n, False) for n in (5, 6, 7)), tokens(5)[4])
-    shown = DisplayTokens(three, text(9))
-    for share, is_found in ((0.32, False), (0.35, True)):
-        weights = np.full((9, 9), (1 - share) / 7, dtype=np.float32)
-        weights[:, [4, 8]] = share / 2
-        assert ("separator" in satisfied(weights, shown)) is is_found  # 1.5 · 2 / 9 = 0.333
-
-
 def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
     visible, hidden = DisplayTokens(own, tired.text), DisplayTokens(own, tired.text, hide_special=True)
@@ -301,30 +251,6 @@ def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     assert len(told) == 72
     assert not any("[CLS]" in fact or "[SEP]" in fact for fact in told)
     assert any(fact.startswith("looks at the previous token") for fact in told)
-
-
-def test_where_tokens_are_hidden_facts_tell_the_share_of_all_attention_too(tired: Trace) -> None:
-    weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
-    hidden = DisplayTokens(own, tired.text, hide_special=True)
-    told = facts(shown_weights(weights, hidden), hidden, left=left_share(weights, hidden))
-    kept = weights[1, 9, 1:-1, 1:-1]  # head 2-10
-    before = np.diagonal(kept, -1)
-    raw, rescaled = before.mean(), (before / kept.sum(axis=-1)[1:]).mean()
-    assert rescaled > 2 * raw
-    assert told[12 + 9] == (
-        f"looks at the previous token ({100 * raw:.0f} % of its attention, {100 * rescaled:.0f} % of what "
-        "goes to tokens shown)"
-    )
-
-
-def test_facts_of_merged_words_speak_of_words() -> None:
-    shown = DisplayTokens(
-        (Token("a", 1, 0, 1, 0, False), Token("##b", 2, 1, 2, 0, False), Token("c", 3, 3, 4, 1, False),
-         Token("d", 4, 5, 6, 2, False)),
-        "ab c d",
-        merge_words=True,
-    )  # fmt: skip
-    assert facts(one_head(towards(np.array([0, 0, 1]), 0.9)), shown) == ("looks at the previous word (90 %)",)
 
 
 SENTENCES = (

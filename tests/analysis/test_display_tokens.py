@@ -8,9 +8,7 @@ from tokenizers import pre_tokenizers
 
 from attnviz.analysis.display_tokens import (
     DisplayTokens,
-    aside,
     faint,
-    faint_rows,
     left_share,
     merged_weights,
     queries_and_keys,
@@ -75,12 +73,6 @@ def test_merged_and_hidden() -> None:
     )
 
 
-def test_hiding_alone_says_that_it_rescales_weights_but_not_scores() -> None:
-    shown = pieces(hide_special=True)
-    assert shown.explanation == "without [CLS] and [SEP]; each row rescaled to sum to 100 %"
-    assert shown.explanation_of_scores == "without [CLS] and [SEP]"
-
-
 def test_sum_to_a_word_and_mean_from_a_word_by_hand() -> None:
     weights = np.arange(49, dtype=np.float32).reshape(7, 7)
     merged = merged_weights(weights, pieces(merge_words=True))
@@ -135,23 +127,6 @@ def test_a_sink_is_named_where_it_is_left_out_and_where_it_is_not() -> None:
         for shown in queries_and_keys(trace, "encoder", hide_special=hide):
             assert (shown.explanation, shown.hidden) == (explained, hidden)
     assert not queries_and_keys(replace(trace, blocks=trace.blocks[1:]), "encoder")[0].sink
-
-
-def test_a_row_that_went_to_hidden_tokens_says_so() -> None:
-    hidden = pieces(hide_special=True).hidden
-    assert (hidden, pieces().hidden) == ("[CLS] and [SEP]", "")
-    assert aside(0.027, hidden) == "97.3 % of this row went to [CLS] and [SEP]"
-    assert aside(0.1, hidden) == ""
-    assert faint_rows(hidden) == "; faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
-    assert faint_rows("") == ""
-    text, second, tokens = pair([1], [1])
-    assert DisplayTokens(tokens, text, second=second, only_sentence=0).hidden == "tokens that are not shown"
-
-
-def test_a_tiny_rest_is_still_rescaled() -> None:
-    weights = np.zeros((7, 7), dtype=np.float32)
-    weights[:, 0], weights[:, 4] = 1, 1e-42
-    assert shown_weights(weights, pieces(hide_special=True))[:, 3].tolist() == [1] * 5
 
 
 def test_two_different_texts() -> None:
@@ -317,20 +292,6 @@ def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ..
     return text, other_text, (*one, *behind)
 
 
-def test_titles_of_a_pair_say_which_sentence() -> None:
-    text, second, tokens = pair([1], [2])
-    assert titles(DisplayTokens(tokens, text, second=second)) == (
-        "token 1: [CLS], added by the tokenizer to the first sentence",
-        'token 2: "x", character 1 of the first sentence',
-        "token 3: [SEP], added by the tokenizer to the first sentence",
-        'token 4: "x", character 1 of the second sentence',
-        'token 5: "x", character 2 of the second sentence',
-        "token 6: [SEP], added by the tokenizer to the second sentence",
-    )
-    merged = DisplayTokens(tokens, text, second=second, merge_words=True)
-    assert titles(merged)[3] == 'tokens 4–5: "xx", characters 1–2 of the second sentence'
-
-
 @pytest.mark.parametrize(
     ("only", "hide", "numbers", "explanation"),
     [
@@ -406,12 +367,6 @@ def test_only_special_tokens_cannot_be_hidden() -> None:
     assert len(DisplayTokens(tokens, text)) == 2
     with pytest.raises(AttnvizError, match="special"):
         DisplayTokens(tokens, text, hide_special=True)
-
-
-def test_arrays_of_another_text_are_refused() -> None:
-    shown = pieces()
-    with pytest.raises(AttnvizError, match="tokens"):
-        shown_weights(np.ones((5, 7), dtype=np.float32), shown)
 
 
 def test_control_characters_are_drawn_not_obeyed() -> None:

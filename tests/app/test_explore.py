@@ -1,12 +1,9 @@
 """The Explore page's logic: what a link, a click and a bad input do."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
-from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.app.examples import EXAMPLES, OPENING
@@ -14,12 +11,9 @@ from attnviz.app.explore import views
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.markdown import plain
-from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent, signed_percent
 from tests.app.shown import (
-    APP,
-    SECONDS,
     all_sent,
     clean,
     labels,
@@ -28,7 +22,6 @@ from tests.app.shown import (
     paragraphs,
     row_of_buttons,
     sent,
-    try_page,
     visit,
     words,
 )
@@ -186,18 +179,6 @@ def test_a_text_that_cannot_be_read_gets_a_kind_word_and_is_kept(text: str, said
     clean(app.text_input(key="text").set_value("It works again.").run())
 
 
-@pytest.mark.parametrize("take", [lambda: torch.empty(2**60), lambda: np.empty(2**58)])
-def test_a_server_without_memory_says_so_and_keeps_the_text(
-    take: Callable[[], object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(type(loading.load("minilm")), "trace", lambda *_: take())
-    app = try_page("explore", text="A zebra without memory.")
-    assert [each.value for each in app.error] == [
-        "This server has no memory left for that. Try again in a while, or with a shorter text."
-    ]
-    assert app.text_input(key="text").value == "A zebra without memory."
-
-
 def test_a_second_text_over_the_limit_leaves_the_first_on_show() -> None:
     app = visit("explore")
     clean(app.text_input(key="other").set_value("word " * 600).run())
@@ -225,23 +206,6 @@ def test_a_word_that_only_one_sentence_has_is_a_gap() -> None:
     assert len(all_sent(app, "arithmetic")) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x",
-        "😀",
-        "שלום עולם",
-        "e\u0301\u0327 noe\u0308l",
-        "``a`` `b` <script> $\\LaTeX$ :red[x] ![x](http://a.b)",
-        "it it",
-    ],
-)
-def test_strange_texts_are_shown(text: str) -> None:
-    app = visit("explore", text=text, other=text + " it", filter="first", view="Matrix")
-    assert app.text_input(key="text").value == text
-    assert sent(app, "head_view")["key_tokens"]
-
-
 def test_a_new_sentence_leaves_no_token_of_the_old_one_in_the_link() -> None:
     link = {"text": OPENING.text, "other": OPENING.other, "show": "narrow"}
     app = visit("explore", link, query="13 narrow", key="8 road")
@@ -261,33 +225,6 @@ def test_an_examples_second_sentence_goes_when_another_page_changed_the_first() 
     assert [app.text_input(key=name).value for name in ("text", "other")] == ["A cat sat.", ""]
 
 
-def test_an_examples_second_sentence_goes_when_a_server_died_while_the_first_was_typed() -> None:
-    app = AppTest.from_file(str(APP), default_timeout=SECONDS)
-    app.switch_page("pages/explore.py")
-    app.query_params["text"] = "A cat sat."
-    # What the browser tells the next server.
-    told = {"text": "A cat sat.", "other": OPENING.other, "show": "narrow"}
-    for name, value in told.items():
-        app.session_state[name] = value
-    clean(app.run())
-    assert [app.text_input(key=name).value for name in ("text", "other")] == ["A cat sat.", ""]
-    assert "show" not in app.session_state
-
-
-def test_a_token_keeps_its_place_when_the_other_sentence_is_shown() -> None:
-    app = visit("explore", query="13 tired", text=OPENING.text, other=OPENING.other)
-    for show, named in (("narrow", "13 narrow"), ("change", "13 tired → narrow")):
-        app.segmented_control(key="show").set_value(show).run()
-        assert app.selectbox(key="query").value == named
-
-
-def test_a_link_without_a_sentence_is_not_mentioned_once_there_is_one() -> None:
-    app = try_page("explore", text=" ", layer="2")
-    clean(app.text_input(key="text").set_value("Here it is.").run())
-    assert not app.warning
-    assert app.number_input(key="layer").value == 2
-
-
 @pytest.mark.parametrize(("word", "guesses"), [("narrow", ("dog", "road")), ("small", ("suitcase",))])
 def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: tuple[str, ...]) -> None:
     task = next(task for task in TASKS if task.word == word)
@@ -305,10 +242,3 @@ def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: 
         told = next(each for each in paragraphs(app) if each.startswith(("**Yes", "**No")))
         assert told.startswith("**Yes" if guess == max(weight, key=weight.__getitem__) else "**No")
         assert all(percent(share) in told for share in weight.values())
-
-
-@pytest.mark.parametrize(
-    "link", [{"text": "A cat sat."}, {"text": OPENING.text, "other": OPENING.other, "show": "narrow"}]
-)
-def test_nothing_is_asked_of_another_sentence_nor_where_the_answer_stands(link: dict[str, str]) -> None:
-    assert "Guess first" not in words(visit("explore", **link))

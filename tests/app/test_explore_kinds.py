@@ -73,22 +73,6 @@ def test_a_kind_or_a_layer_that_is_not_there_gives_way_and_is_told() -> None:
     assert [name in app.warning[0].value for name in ("`layer`", "`head`")] == [True, True]
 
 
-def test_another_kind_keeps_the_page_whole_and_offers_the_filters_that_mean_something() -> None:
-    app = explore(layer="2", head="4", also="1", filter="next", key="2 dog")
-    both = {"first", "focused", "broad"}
-    for kind, filters in (
-        ("decoder", both | {"previous", "itself", "far away"}),
-        ("cross", both | {"same place", "separator"}),
-    ):
-        clean(app.segmented_control(key="kind").set_value(kind).run())
-        head = sent(app, "head_view")
-        assert 1 <= head["layer"] <= sent(app, "atlas")["layers"]
-        assert head["heads"]
-        assert app.pills(key="filter").value is None
-        assert set(app.pills(key="filter").options) == filters
-    clean(app.segmented_control(key="kind").set_value("encoder").run())
-
-
 def test_another_model_opens_its_own_head() -> None:
     app = visit("explore", also=["11"])
     clean(app.selectbox(key="model").set_value(MODEL).run())
@@ -112,13 +96,6 @@ def test_an_unknown_word_is_named_and_nothing_is_lost() -> None:
     assert sent(app, "head_view")["unit"] == "percent"  # the first sentence stays on show
 
 
-def test_a_sentence_unlike_all_that_was_learned_is_shown_and_called_so() -> None:
-    app = explore(text="The road did not cross the dog.")
-    assert "Outside what this model learned" in app.warning[0].value
-    app.text_input(key="text").set_value(TIRED).run()
-    assert not app.warning
-
-
 def test_two_translations_of_one_length_are_subtracted(tired: Trace) -> None:
     app = explore(other=NARROW, show="change", kind="cross", layer="1", head="1")
     assert not app.warning
@@ -127,28 +104,6 @@ def test_two_translations_of_one_length_are_subtracted(tired: Trace) -> None:
     for side in ("query_tokens", "key_tokens"):
         both = zip(getattr(tired.block("cross", 0), side), getattr(narrow, side), strict=True)
         assert labels(head[side]) == [a.text if a.text == b.text else f"{a.text} → {b.text}" for a, b in both]
-
-
-def test_a_weight_that_no_head_moves_is_called_so(tired: Trace) -> None:
-    narrow = attnviz.trace(NARROW, model=MODEL)
-    tokens = [token.text for token in tired.block("cross", 0).query_tokens]
-    row, column = tokens.index("car"), TIRED.split().index("it")
-    moved = np.abs(narrow.stack("cross") - tired.stack("cross"))[:, :, row, column].max()
-    assert moved < 0.005
-    asked = {"other": NARROW, "query": "10 car", "key": "9 it", "kind": "cross"}
-    still, moves = "by more than half a percentage point", "moves most"
-    for link, told in (
-        ({**asked, "show": "tired"}, still),
-        ({**asked, "show": "change"}, still),
-        ({"other": NARROW, "query": "9 it", "key": "2 dog"}, moves),
-    ):
-        said = words(explore(**link))
-        assert [each in said for each in (still, moves)] == [told == still, told == moves]
-
-
-def test_a_translator_is_called_by_its_title() -> None:
-    told = words(explore(model="translator-untold"))
-    assert "**Translator\\: not told anything.** A small English–French transformer" in told
 
 
 def test_translations_of_different_lengths_are_compared_word_by_word() -> None:
@@ -160,13 +115,6 @@ def test_translations_of_different_lengths_are_compared_word_by_word() -> None:
     assert head["unit"] == "signed percent"
     alone = [token["label"] for token in head["query_tokens"] if token["label"][:2] in ("+ ", "− ")]
     assert {"− traversé", "+ entré"} <= set(alone)
-
-
-def test_what_the_mask_forbids_is_called_so(tired: Trace) -> None:
-    tokens = tired.block("decoder", 0).key_tokens
-    app = explore(kind="decoder", query=f"2 {tokens[1].text}", key=f"4 {tokens[3].text}")
-    assert "The mask forbids" in words(app)
-    assert sent(app, "arithmetic")["masked"] is True
 
 
 @pytest.mark.parametrize("hide", [False, True])

@@ -167,22 +167,6 @@ def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Op
     assert len(taken["shares"]) == 1, "without chance there are no filters to show"
 
 
-def test_what_was_drawn_is_shown_before_and_after_the_filters(opened: Open) -> None:
-    model = opened("gpt2")
-    app = visit("explore", model=model, text=PROMPT, write="5", temperature="0.5", top_k="3", seed="7")
-    before, after = np.array(numbers(app)).T
-    tempered = before[:3] ** 2 / (before[:3] ** 2).sum()  # temperature ½ squares the probabilities
-    np.testing.assert_allclose(after[:3], tempered, rtol=1e-4)
-    assert not after[3:].any(), "top k leaves three"
-    given = ModelInput(PROMPT, writing=Writing(5, 0.5, 3, 1.0, 7))
-    assert "".join(sent(app, "passage")["tokens"]) == loading.trace(model, given).text.removeprefix(PROMPT)
-
-
-def test_a_model_that_wrote_less_than_asked_says_why(opened: Open) -> None:
-    app = visit("explore", model=opened("gpt2"), text="dog " * 58, write="9")
-    assert "The model wrote 3 of 9 tokens: more than 61 it cannot read." in words(app)
-
-
 def test_a_link_holds_all_that_the_model_was_given(opened: Open) -> None:
     app = visit("explore", model=opened("gpt2"), text=PROMPT)
     chosen = {"write": 4, "temperature": 0.7, "top_k": 3, "top_p": 0.9, "seed": 5}
@@ -217,14 +201,6 @@ def test_a_link_with_rubbish_opens_and_writing_is_offered_to_those_that_can(
     told = warnings(app)
     assert all(f"`{name}`" in told for name in RUBBISH)
     assert ("write" in keys(app.number_input)) == (family == "gpt2")
-
-
-def test_a_number_is_the_same_however_it_is_written(opened: Open) -> None:
-    link = {"model": opened("gpt2"), "text": PROMPT, "write": "3", "temperature": "1"}
-    app = visit("explore", link, top_p="0.70")
-    assert not app.warning
-    plain = visit("explore", link)
-    assert all(len(row) == 1 for row in numbers(plain)), "nothing is altered"
 
 
 def test_a_sliding_window_is_shown_layer_by_layer(opened: Open) -> None:
@@ -292,26 +268,6 @@ def test_an_encoder_decoder_writes_where_nothing_was_typed(opened: Open) -> None
     assert [row["mark"] for row in sent(app, "share_table")["rows"]].count("taken") == 1
 
 
-def test_the_names_of_special_tokens_stay_letters(opened: Open) -> None:
-    app = visit("explore", model=opened("t5"), text=ENGLISH, filter="separator", hide="true")
-    rule = next(markdown.value for markdown in app.markdown if "heads.**" in markdown.value)
-    assert "\\</s\\>" in rule
-    assert "</s>" not in rule
-    assert "</s>" not in app.toggle(key="hide").help
-
-
-def test_a_decoder_that_ends_at_once_is_shown_all_the_same(opened: Open) -> None:
-    model, text = opened("t5"), "The dog did not cross the road as it was too tired ."
-    assert not loading.trace(model, ModelInput(text)).target
-    app = visit("explore", model=model, text=text)
-    for kind in ("encoder", "decoder", "cross"):
-        clean(app.segmented_control(key="kind").set_value(kind).run())
-        assert "It is empty." in words(app)
-    # Compared with one that did write, with nothing left of it when special tokens are hidden.
-    app = visit("explore", model=model, text=ENGLISH, other=text, kind="decoder", hide="true")
-    assert "moves most" not in words(app)
-
-
 def test_the_text_to_compare_with_and_the_decoders_text_are_two(opened: Open) -> None:
     app = visit("explore", model=opened("bart"), text=ENGLISH, other="The cat did not cross the road .")
     app.radio(key="second").set_value("The decoder reads").run()
@@ -346,34 +302,6 @@ def test_two_sentences_are_read_together_and_told_apart() -> None:
     assert message["result"] == pytest.approx(weight / row[~in_b].sum(), abs=1e-6)
 
 
-def test_the_second_box_changes_its_meaning_and_keeps_what_was_typed() -> None:
-    app = visit("explore", text="Birds sing.", other="Cats sleep.")
-    for second, there, gone in ((TOGETHER, "between", "show"), ("Compare with", "show", "between")):
-        clean(app.radio(key="second").set_value(second).run())
-        assert [app.text_input(key=key).value for key in ("text", "other")] == ["Birds sing.", "Cats sleep."]
-        assert there in keys(app.segmented_control)
-        assert gone not in keys(app.segmented_control)
-    app.selectbox(key="model").set_value("translator").run()
-    assert "second" not in keys(app.radio)
-    assert row_of_buttons(app, "example").options[0] == "dog / road"
-
-
-def test_an_example_gives_way_to_one_of_the_new_meaning() -> None:
-    app = visit("explore")
-    clean(app.radio(key="second").set_value(TOGETHER).run())
-    assert app.text_input(key="other").value == "It was too tired."
-    for name in row_of_buttons(app, "example").options:
-        clean(row_of_buttons(app, "example").set_value(name).run())
-        assert not app.warning
-
-
-def test_equal_words_of_a_pair_are_told_apart_where_a_weight_is_worked_out() -> None:
-    link = {"text": "The dog sees it.", "other": "The dog ran.", "second": TOGETHER}
-    worked = sent(visit("explore", link, query="3 dog ᴬ", key="9 dog ᴮ"), "arithmetic")
-    assert (worked["query_word"], worked["key_word"]) == ("dog ᴬ", "dog ᴮ")
-    assert [label for label in labels(worked["row"]) if label.startswith("dog")] == ["dog ᴬ", "dog ᴮ"]
-
-
 def test_a_word_is_masked_and_filled_in(opened: Open) -> None:
     model = opened("bert")
     app = visit("explore", model=model, text="the dog did cross the road", query="6 the")
@@ -386,19 +314,6 @@ def test_a_word_is_masked_and_filled_in(opened: Open) -> None:
     [expected] = attnviz.predictions(text, model)
     shown = [row[0] for row in numbers(app)]
     assert shown == pytest.approx([each.probability for each in expected.candidates[: len(shown)]], rel=1e-4)
-
-
-def test_of_two_masked_words_the_query_chooses(opened: Open) -> None:
-    text = "the [MASK] did [MASK] the road"
-    app = visit("explore", model=opened("bert"), text=text, other="he was sad", second=TOGETHER)
-    predictions = loading.load(opened("bert")).predictions(ModelInput(text, second="he was sad"))
-    assert [prediction.position for prediction in predictions] == [2, 4]
-    for between in ("All", "A→B"):
-        app.segmented_control(key="between").set_value(between).run()
-        for prediction in predictions:
-            clean(app.selectbox(key="query").set_value(f"{prediction.position + 1} [MASK] ᴬ").run())
-            expected = [candidate.text.strip() for candidate in prediction.candidates]
-            assert labels(sent(app, "share_table")["rows"]) == expected
 
 
 # Limits, and what is taken along
@@ -434,14 +349,6 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     voted = [PollResult("Who?", ("a", "b"), 1, None, (0, 2))]
     page = report_of(view(model, given), Heads(2, 3, ()), 4, voted)
     assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4), voted)
-
-
-def test_a_table_of_a_pair_names_both_sentences() -> None:
-    pair = view("minilm", ModelInput("Birds sing.", "Cats sleep."), "encoder", between="A→B")
-    told, rows = read_head_table(csv_of(pair, Heads(1, 1, ())))
-    assert (told["text"], told["read together with"]) == ("Birds sing.", "Cats sleep.")
-    assert rows[0][-1].startswith("hidden: ")  # what goes to the other sentence
-    assert [len(row) for row in rows] == [6] * 6
 
 
 def test_a_report_that_would_be_too_large_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,7 @@
 """The page on models that see: its numbers are the model's, and a link chooses no more than there is."""
 
-import base64
-import io
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 import attnviz
 from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
-from attnviz.app.models.images.samples import SAMPLES, SIDE, sample
+from attnviz.app.models.images.samples import SAMPLES
 from attnviz.app.saving import npz_of
 from attnviz.app.server import cache
 from attnviz.capture import loading, pictures
@@ -82,43 +79,6 @@ def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:
         assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words(app)
 
 
-@pytest.mark.parametrize(
-    ("family", "names", "told"),
-    [
-        ("vit", ["[CLS]"], ["stands for the whole picture", "stretched to the shape"]),
-        (
-            "dinov2_with_registers",
-            ["[CLS]", "register 1", "register 2"],
-            [
-                "Its **2 registers** are tokens",
-                "without its edges: 100 % of its width and 62 % of its height",
-            ],
-        ),
-        (
-            "clip",
-            ["[CLS]"],
-            ["The half that reads texts", "83 % of its width and 83 % of its height are left"],
-        ),
-        ("siglip", [], ["Beside the patches there is no token", "a pooling head"]),
-    ],
-)
-def test_the_page_says_what_each_model_saw(
-    family: str, names: list[str], told: list[str], opened: Callable[[str], str]
-) -> None:
-    folder = opened(family)
-    app = visit("images", model=folder, layer="2", head="3")
-    message, text = sent(app, "patches"), words(app)
-    assert message["names"] == names
-    assert [each for each in told if each not in text] == []
-    assert ("The model saw this picture" in text) == (family != "siglip")
-    seen, whole = (
-        Image.open(io.BytesIO(base64.b64decode(message[each].partition(",")[2])))
-        for each in ("picture", "whole")
-    )
-    assert np.array_equal(np.array(seen), np.array(loading.seen(folder, computed.drawn("boat")).picture))
-    assert whole.size == (SIDE, SIDE)
-
-
 def test_the_atlas_says_where_the_patch_looks_in_every_head_and_the_file_holds_its_numbers(
     folder: str, tmp_path: Path
 ) -> None:
@@ -154,15 +114,6 @@ def test_a_model_that_sees_is_no_choice_for_texts_and_the_other_way_round(folder
     assert page_links(visit("explore", model=folder))["images"] == {"model": folder}
 
 
-def test_the_link_names_the_model(folder: str, tmp_path: Path) -> None:
-    other = str(tiny("vit", tmp_path / "another"))
-    loading.open_model(other)
-    for name in (folder, other):
-        message = sent(visit("images", model=name), "copy_link")
-        assert message["always"] == ["model"]
-        assert urlencode({"model": name}) in message["query"]
-
-
 def test_a_server_may_offer_nothing_but_a_model_that_sees(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,12 +123,3 @@ def test_a_server_may_offer_nothing_but_a_model_that_sees(
     clean(app.switch_page("pages/images.py").run())
     assert app.selectbox(key="model").options == ["Seer"]
     assert folder not in words(app)
-
-
-def test_the_samples_are_pictures() -> None:
-    for name in SAMPLES:
-        picture = sample(name)
-        assert picture.shape == (SIDE, SIDE, 3)
-        assert picture.dtype == np.uint8
-        assert not picture.flags.writeable
-        assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 2

@@ -1,6 +1,5 @@
 """Choosing a model and opening one's own: what visitors see, and what no link can do."""
 
-import json
 import re
 import shutil
 import threading
@@ -14,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.app.models import own
-from attnviz.app.models.here import SHOWN
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import Jobs
 from attnviz.capture import loading
@@ -34,12 +32,8 @@ from tests.app.shown import (
     warnings,
     words,
 )
-from tests.capture.tiny import FAMILIES, SENTENCE, tiny
+from tests.capture.tiny import SENTENCE, tiny
 from tests.models.fake_hub import go_online, serving
-
-
-def test_the_page_names_the_families_that_are_tested() -> None:
-    assert {family for names in SHOWN.values() for family in names} == set(FAMILIES)
 
 
 @pytest.fixture(scope="module")
@@ -100,16 +94,6 @@ def test_a_model_is_looked_at_opened_and_explored_with_its_own_numbers(saved: Pa
     exact = attnviz.trace(link["text"], model=name).block("encoder", 1).weights[2, 3]
     row = [cell["weight"] for cell in sent(app, "arithmetic")["row"]]
     assert row == pytest.approx(exact.tolist(), abs=1e-6)
-
-
-@pytest.mark.parametrize("window", [5, 61])
-def test_the_facts_tell_how_far_a_token_looks_back(tmp_path: Path, window: int) -> None:
-    folder = tiny("mistral", tmp_path / "mistral")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"sliding_window": window}))
-    told = words(look(folder))
-    assert "texts of up to 61 tokens" in told
-    assert ("in each layer a token sees itself and at most 4 before it" in told) == (window == 5)
 
 
 def test_a_model_that_was_dropped_leaves_the_memory(saved: Path) -> None:

@@ -3,7 +3,6 @@
 import re
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
@@ -135,41 +134,3 @@ def test_a_hostile_text_is_shown_as_typed(explore: Explore) -> None:
     shown_as_typed(explore, text, tokens, query)
     assert made.count() == usual
     assert "head=7" in explore.page.url
-
-
-def test_a_hostile_text_in_a_change_and_in_what_cannot_be_read(explore: Explore) -> None:
-    explore.open(show="change", text="a cat", other="a dog")
-    alerts = explore.page.get_by_test_id("stAlert")
-    made = explore.page.get_by_role("main").locator(PLACES)
-    usual = made.count()
-    first, second = f"{MARKED} cat", f"{MARKED} dog"
-    explore.type("Sentence", first)
-    explore.type("Compare with", second)
-    explore.choose("Show", "change")
-    expect(alerts).to_have_count(0)
-    expect(explore.arithmetic.locator("p bdi")).to_contain_text([f"“{typed}”" for typed in (first, second)])
-
-    @eventually
-    def changed() -> None:
-        assert explore.rows(explore.keys)[-2][0] == "cat → dog"
-
-    changed()
-    assert made.count() <= usual
-    explore.type("Compare with", long := second + " word" * 600)
-    expect(explore.page.get_by_role("textbox", name="Compare with")).to_have_value(long)
-    expect(alerts).to_have_count(1)
-    expect(alerts).to_contain_text("512")
-    # An invisible joiner keeps Streamlit from taking a part of the text for the name of an icon.
-    said = (alerts.locator("code").first.text_content() or "").replace("\u2060", "")
-    assert said
-    assert long.startswith(said.rstrip("…"))
-    assert made.count() <= usual
-
-
-@pytest.mark.parametrize("text", ["x" * 10_000, "NUL\x00 here\x07, lines\nand\ttabs\u2028too"])
-def test_unusual_texts_in_a_link(explore: Explore, text: str) -> None:
-    explore.open(text=text, view="Matrix")
-    expect(explore.page.get_by_test_id("stException")).to_have_count(0)
-    tokens = forward(text.replace("\n", " ")).tokens
-    name = explore.matrix.get_attribute("aria-label") or ""
-    assert f"{len(tokens)} queries by {len(tokens)} keys" in name

@@ -19,7 +19,6 @@ from tests.browser.reference import forward
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
-    PHONE,
     box_of,
     eventually,
     everybody_can_use,
@@ -99,15 +98,6 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(TIRED)
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 4"))
-
-
-def test_the_map_of_scores_is_in_sight_at_once_on_a_phone(page: Page, server: Server) -> None:
-    page.set_viewport_size(PHONE)
-    first_visit(page, server, "score_heads", test="object to verb")
-    head = page.get_by_role("grid").first.get_by_role("gridcell", name="Head 1-1:")
-    expect(head).to_be_in_viewport(timeout=COMPUTED_MS)
-    wait_idle(page)
-    everybody_can_use(page)
 
 
 # Do the weights tell the story?
@@ -202,57 +192,6 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
         expect(box).to_have_value(typed)
 
 
-def test_compare_brings_gaps_and_two_models(page: Page, server: Server) -> None:
-    longer = TIRED.replace("dog", "old dog")
-    first_visit(page, server, "compare", text=OPENING.text, other=longer, layer=2, head=3, query="10 it")
-    old = 100 * float(forward(longer).weights[1, 2, IT + 1, 2])
-    told = page.locator("p.words")
-    point(page, 0, IT + 1, 2, size=16)
-    sides = f"no such word in the first sentence, {old:.1f} % in the second sentence"
-    expect(told).to_have_text(f"it → + old {sides}: cannot be compared")
-    page.get_by_text("Two models", exact=True).click()
-    wait_idle(page)
-    second = page.get_by_role("option", name="translator", exact=True)
-
-    @eventually
-    def its_menu_is_open() -> None:
-        page.get_by_role("combobox", name="Second model").click()
-        expect(second).to_be_visible(timeout=2000)
-
-    its_menu_is_open()
-    second.click()
-    expect(page.get_by_text("Second model: translator")).to_be_visible()
-    expect(page.get_by_role("spinbutton", name="Layer", exact=True)).to_have_value("2")
-    point(page, 1, IT, DOG, size=15)
-    english = 100 * float(forward(OPENING.text).weights[1, 2, IT, DOG])
-    expect(told).to_contain_text(f"it → dog {english:.1f} % in the first model")
-    head = page.get_by_role("spinbutton", name="Its head", exact=True)
-    head.fill("1")
-    head.press("Enter")
-    wait_idle(page)
-    expect(page).to_have_url(re.compile("alike=false"))
-    expect(page.get_by_text(re.compile(r"translator, \d-1$"))).to_be_visible()
-    everybody_can_use(page)
-
-
-@pytest.mark.parametrize("viewport", [PHONE])
-def test_compare_on_a_phone_flips_the_pictures_in_place(page: Page, server: Server) -> None:
-    page.add_init_script(
-        "const all = matchMedia; window.matchMedia = (query) =>"
-        " (query === '(hover: none)' ? { matches: true, addEventListener() {} } : all(query));"
-    )
-    first_visit(page, server, "compare")
-    expect(page.get_by_text("Head 4-2, second − first")).to_be_visible()
-    places = []
-    for side in ("first sentence", "second sentence"):
-        page.get_by_role("button", name=side).click()
-        expect(page.get_by_text(f"Head 4-2, {side}")).to_be_visible()
-        expect(page.get_by_role("application")).to_have_count(1)
-        places.append(box_of(page.get_by_role("application")))
-    assert places[0] == places[1]
-    expect(page.locator("p.words")).to_contain_text(re.compile("^Tap a cell"))
-
-
 # What if a head were silent?
 
 
@@ -277,13 +216,6 @@ def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: 
     cell.click()
     page.get_by_role("button", name="Silence head 6-12 too").click()
     expect(page.get_by_text("With these 2 changes, the output of")).to_be_visible()
-    page.get_by_role("button", name="Other changes").click()
-    page.get_by_role("button", name=re.compile("Let it look at .* alone")).click()
-    expect(page.get_by_text("With these 3 changes, the output of")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page).to_have_url(re.compile(r"edits=encoder\+4-2&edits=encoder\+6-12&edits=encoder\+6-12\+10"))
-    page.get_by_role("button", name="Undo: silence head 6-12").click()
-    expect(page.get_by_text("With these 2 changes, the output of")).to_be_visible()
 
 
 def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Page, server: Server) -> None:
@@ -296,11 +228,6 @@ def test_intervene_with_a_translator_on_a_phone_and_rubbish_in_the_link(page: Pa
     expect(alert).to_have_count(0)
     expect(page.get_by_text("Nothing is changed yet.")).to_be_visible()
     wait_idle(page)
-    page.get_by_role("button", name="Silence head").click()
-    wait_idle(page)
-    expect(page.get_by_text("What the model expects after car").first).to_be_visible()
-    page.get_by_text("What this does not show").click()
-    expect(page.get_by_role("heading", name="What this does not show")).to_be_visible()
     everybody_can_use(page)  # at the end on a phone
 
 
@@ -335,12 +262,6 @@ def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, serv
     weight = 100 * read.weights[3, 1, read.tokens.index("it"), read.tokens.index("train")]
     attends = page.get_by_role("paragraph").filter(has_text=f"it attends most to train ({weight:.0f} %)")
     expect(attends.first).to_be_visible(timeout=COMPUTED_MS)
-    wait_idle(page)
-    page.get_by_role("radio", name="output").click()
-    expect(page.get_by_role("heading", name="The 10 most similar outputs")).to_be_visible()
-    wait_idle(page)
-    page.get_by_role("radio", name="query").click()
-    expect(page.get_by_role("heading", name="The 10 most similar queries")).to_be_visible()
     wait_idle(page)
     everybody_can_use(page)
     page.get_by_role("link", name="Open on Explore").first.click()

@@ -28,16 +28,14 @@ def stranger(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.mark.parametrize("name", ["", "masks", "classroom"])
-def test_streamlits_own_command_serves_the_first_visitor(name: str, stranger: Page, tmp_path: Path) -> None:
+def test_streamlits_own_command_serves_the_first_visitor(stranger: Page, tmp_path: Path) -> None:
     with running(tmp_path, STREAMLIT, flags=STREAMLIT_FLAGS) as server:
-        visit(stranger, f"{server.url}/{name}")
+        visit(stranger, f"{server.url}/classroom")
         expect(stranger.get_by_role("main").get_by_role("heading").first).to_be_visible()
-        expect(stranger).to_have_title(f"{(name or 'explore').capitalize()} · attnviz")
+        expect(stranger).to_have_title("Classroom · attnviz")
         expect(menu(stranger).filter(has_text="Learn")).to_be_visible()
-        if name == "classroom":
-            stranger.get_by_role("button", name="Open a room").click()
-            expect(stranger.locator(".room-code")).to_be_visible()
+        stranger.get_by_role("button", name="Open a room").click()
+        expect(stranger.locator(".room-code")).to_be_visible()
         assert server.tracebacks() == []
 
 

@@ -16,7 +16,6 @@ from tests.browser.visit import (
     everybody_can_use,
     first_visit,
     fits,
-    press,
     visit,
     wait_idle,
 )
@@ -72,17 +71,6 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     beside = page.get_by_role("group", name="Tokens beside the picture").get_by_role("button")
     expect(beside).to_have_text([f"[CLS]{100 * weights[4, 0]:.1f} %"])
 
-    patches.nth(3).focus()
-    press(page, "ArrowDown", "ArrowLeft", "ArrowLeft")
-    told = f"row 1, column 4 looks at row 2, column 2: {100 * weights[4, 7]:.1f} %"
-    expect(page.get_by_text(told)).to_be_visible()
-    press(page, "Enter")
-    wait_idle(page)
-    expect(page).to_have_url(re.compile(re.escape("patch=row+2%2C+column+2")))
-    expect(patches.nth(6)).to_be_focused()
-    beside.click()
-    wait_idle(page)
-    expect(page).to_have_url(re.compile(re.escape("patch=%5BCLS%5D")))
     other = look(folder, "two shapes").block("encoder", 0).weights[1, 0]
     page.get_by_role("gridcell", name="Layer 1, head 2:").click()
     wait_idle(page)
@@ -93,7 +81,7 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     asked = {"patch": "row 3, column 2", "layer": "2", "head": "2", "picture": "your own"}
     visit(page, f"{server.url}/images?{urlencode(asked)}")
     expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
-    for name in ("twins", "no", "boat"):
+    for name in ("no", "boat"):
         if name == "no":
             upload(page, tmp_path / "no.png", b"no picture", "This is no picture")
         else:

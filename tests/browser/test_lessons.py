@@ -3,7 +3,6 @@
 That a computed number is the model's own is proved below `tests/app/learn`, and what the pages say in words.
 """
 
-import math
 import re
 from typing import Any
 from urllib.parse import urlencode
@@ -36,8 +35,6 @@ from attnviz.text import head_name
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
-    PHONE,
-    box_of,
     eventually,
     everybody_can_use,
     first_visit,
@@ -47,7 +44,6 @@ from tests.browser.visit import (
     type_into,
     wait_idle,
 )
-from tests.browser.widgets import Widgets
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
@@ -121,24 +117,8 @@ def test_weighted_average(page: Page, server: Server) -> None:
     wait_idle(page)
     shows(temperature, 1)
     expect(looking.get_by_role("button").nth(1)).to_have_attribute("aria-pressed", "true")
-    found = average(HOSTILE, "Cosine", temperature)
-    places = [names.index(name) for name in dict.fromkeys(names)]  # the second "the" is the same word
-    for column, expected in (("before", found.fixed_similarity), ("after", found.mixed_similarity)):
-        cells = page.locator(f".nearness td.{column}")
-        shown = cells.evaluate_all("all => all.map(one => Number(one.dataset.value))")
-        np.testing.assert_allclose(shown, expected[1, places], atol=1e-5)
-
-    # The lines of the sum are one tab stop; each number of the mix can be read off.
-    table.get_by_role("button", name=":").first.focus()
-    press(page, "ArrowDown", "ArrowRight")
-    expect(table.locator(".readout")).to_contain_text(re.compile(r"gives.*Number 2:", re.DOTALL))
-    np.testing.assert_allclose(values(table, "value"), found.vectors[:, 1], atol=1e-6)
-    np.testing.assert_allclose(values(table, "mixed"), found.output[1, 1], atol=1e-6)
-    pieces = page.locator(".pieces")
-    expect(pieces.get_by_role("button")).to_have_count(len(HOSTILE))
-    expect(pieces.locator(".typed")).to_have_text(HOSTILE)
+    expect(page.locator(".pieces .typed")).to_have_text(HOSTILE)
     assert main.locator("u").count() == 0
-    page.get_by_role("heading", level=1).click()  # no line has the focus any more
     everybody_can_use(page)
 
 
@@ -156,17 +136,10 @@ def test_scale(page: Page, server: Server) -> None:
     slider = page.get_by_role("slider", name="d: how many entries")
     slider.press("ArrowRight")
     wait_idle(page)
-    assert slider.get_attribute("aria-valuetext") == "128"
-    shows(random, scale.row(128, 1024, 8, 5))
     page.get_by_role("button", name="Draw again").press("Enter")
     wait_idle(page)
     shows(random, scale.row(128, 1024, 8, 6))
     assert_asked(page, d="128", vectors_seed="6")
-    names = labels(HOSTILE)
-    it = names.index("it")
-    real = page.get_by_role("table", name="the query it in head 4-2")
-    shows(real, scale.in_bert(HOSTILE, LAYER, HEAD, it).row)
-    assert real.locator("tbody th bdi").all_inner_texts() == names
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -181,53 +154,27 @@ def written(page: Page, part: str) -> list[float]:
     return [as_number(text) for text in page.locator(f".walk [data-part={part}]").all_inner_texts()]
 
 
-def assert_step(page: Page, number: int) -> None:
-    expect(page.locator(f'.walk[data-step="{number}"]')).to_be_visible()
-
-
 def test_query_key_value(page: Page, server: Server) -> None:
     main = lesson(page, server, "query_key_value", text=HOSTILE)
     it, detail = labels(HOSTILE).index("it"), page.locator(".walk .detail")
     steps = query_key_value.walk(HOSTILE, LAYER, HEAD, it)
     page.get_by_role("button", name="Next →").click()
-    assert_step(page, 2)
-    keys = page.locator('.walk [data-name="keys"]')
-    box = box_of(keys)
-    dog = labels(HOSTILE).index("dog")
-    high = box["height"] / len(steps.keys)
-    keys.hover(position={"x": 4.5 * box["width"] / 32, "y": (dog + 0.5) * high})
-    expect(detail.locator("h3")).to_have_text("Number 5 of the key of dog")
-    assert walked(page, "result") == pytest.approx([steps.keys[dog, 4]], abs=1e-5)
     page.locator('.walk [data-move="-1"]').focus()
     for number in range(3, 7):
         press(page, "ArrowRight")
-        assert_step(page, number)
-    press(page, "ArrowRight")  # there is no step 7
-    assert_step(page, 6)
+        expect(page.locator(f'.walk[data-step="{number}"]')).to_be_visible()
     wait_idle(page)
     assert_asked(page, step_of_six="6")
     for name in ("dot_products", "scores", "weights"):
         np.testing.assert_allclose(walked(page, f"{name}-cell"), getattr(steps, name), atol=1e-4)
-    for matrix in ("query", "keys", "values", "dot_products", "output"):
-        page.locator(f'.walk [data-name="{matrix}"]').focus()
-        for key in ("Home", "ArrowRight", "ArrowDown", "End"):
-            press(page, key)
-            expect(detail).to_have_attribute("data-cell", re.compile(f"^{matrix} "))
-            # Every printed sum can be checked with a calculator.
-            texts = page.locator('.walk [data-part="product"]').all_inner_texts()
-            products = written(page, "product")
-            for left, right, product, text in zip(
-                written(page, "left"), written(page, "right"), products, texts, strict=True
-            ):
-                decimals = len(text.strip(" ()\u2007").partition(".")[2])
-                assert abs(left * right - product) <= 0.5000001 * 10**-decimals, (left, right)
-            total = sum([*products, *written(page, "others"), *written(page, "bias")])
-            [result] = written(page, "result")
-            assert total == pytest.approx(result, abs=0.00050001), (matrix, key)
+    page.locator('.walk [data-name="output"]').focus()
+    press(page, "End")
+    expect(detail).to_have_attribute("data-cell", re.compile("^output "))
+    # The printed sum can be checked with a calculator.
+    total = sum(number for part in ("product", "others", "bias") for number in written(page, part))
+    [result] = written(page, "result")
+    assert total == pytest.approx(result, abs=0.00050001)
     assert walked(page, "result") == pytest.approx([steps.model_output[-1]], abs=1e-5)
-    page.locator('.walk [data-name="scores"]').focus()
-    [dot_product], [score] = written(page, "dot-product"), written(page, "result")
-    assert abs(dot_product / np.sqrt(32) - score) <= 0.0006
 
     def table() -> Any:
         """[row, column], without the sums at its ends."""
@@ -237,7 +184,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     rows = table()
     np.testing.assert_allclose(rows, steps.model_weights, atol=1e-5)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
-    expect(page.locator(".weights-table .corner")).to_have_text("query (looks) →key (is looked at) ↓")
+    wait_idle(page)
     np.testing.assert_array_equal(table(), rows.T)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
@@ -255,32 +202,15 @@ def test_many_heads(page: Page, server: Server) -> None:
         assert values(main, "share") == pytest.approx(found.shares.tolist(), abs=1e-5)
         assert values(main, "length") == pytest.approx(found.lengths.tolist(), abs=1e-5)
         assert values(main, "weight") == pytest.approx(found.weights.max(axis=-1).tolist(), abs=1e-5)
-        assert value(main, "bias-share") == pytest.approx(found.bias_share, abs=1e-5)
-        printed = main.locator("[data-part=share]").all_inner_texts()
-        assert [as_number(text.strip(" %")) for text in printed] == pytest.approx(
-            100 * found.shares, abs=0.051
-        )
 
     shows(12)
     expect(rows.nth(7)).to_have_attribute("aria-pressed", "true")
-    weights = at_token(HOSTILE, LAYER, names.index("it"), 12).weights[1]
-    word = rows.nth(1).locator(".word")
-    box = box_of(rows.nth(1).locator(".strip"))
-    for at in (names.index("dog"), names.index("it")):
-        page.mouse.move(box["x"] + box["width"] * (at + 0.5) / len(weights), box["y"] + 5)
-        expect(word.locator("bdi")).to_have_text(names[at])
-        assert value(word, "weight") == pytest.approx(weights[at], abs=1e-5)
-    number = page.get_by_role("spinbutton", name="Head", exact=True)
     rows.nth(2).click()
-    expect(number).to_have_value("3")
+    expect(page.get_by_role("spinbutton", name="Head", exact=True)).to_have_value("3")
     rows.nth(2).press("ArrowDown")
     press(page, "Enter")
-    expect(number).to_have_value("4")
     wait_idle(page)
     expect(rows.nth(3)).to_be_focused()
-    worked = as_number_list(main.locator("[data-part=worked]").inner_text())
-    length, cosine, whole, share = worked
-    assert round(100 * length * cosine / whole, 1) == share
     page.get_by_role("radiogroup", name="Number of heads").get_by_role("radio", name="12", exact=True).focus()
     press(page, *6 * ["ArrowLeft"], "Space")
     expect(rows).to_have_count(1)
@@ -289,10 +219,6 @@ def test_many_heads(page: Page, server: Server) -> None:
     assert_asked(page, heads_of_384="1", head="4")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
-
-
-def as_number_list(text: str) -> list[float]:
-    return [float(number) for number in re.findall(r"[+-]?[\d.]+", text.replace("−", "-"))]
 
 
 def mask_editor(page: Page) -> Locator:
@@ -316,26 +242,16 @@ def assert_masked(page: Page, mask: NDArray[np.bool_]) -> None:
             assert (exact, printed) == (None, "")
 
 
-def below_the_title(page: Page) -> float:
-    """How far the mask stands below the page's title."""
-    return box_of(mask_editor(page))["y"] - box_of(page.get_by_role("heading", level=1))["y"]
-
-
 def test_masks(page: Page, server: Server) -> None:
     lesson(page, server, "masks", mask="window", mask_size=2, mask_after=1)
     mask = masks.cells(masks.MaskChoice("window", 2, 1), 15).copy()
     assert_masked(page, mask)
-    before = below_the_title(page)
     it, dog = 9, 2
     mask_editor(page).get_by_role("gridcell", name="it → it:").focus()
     press(page, "Space", *(it - dog) * ["ArrowLeft"], "Enter", "ArrowDown", "Space")
     mask[it, it], mask[it, dog], mask[it + 1, dog] = False, True, True
     wait_idle(page)
     assert_masked(page, mask)
-    expect(mask_editor(page).locator(":focus")).to_have_accessible_name(re.compile("^was → dog: open, "))
-    # The first stroke does not move the cells away.
-    assert below_the_title(page) == pytest.approx(before, abs=8)
-
     cells = mask_editor(page).get_by_role("gridcell")
     cells.last.scroll_into_view_if_needed()
     for key, act in ((it + 2, page.mouse.down), (it + 4, page.mouse.up)):
@@ -352,9 +268,8 @@ def test_masks(page: Page, server: Server) -> None:
     row.press("Enter")
     row.press("Enter")
     wait_idle(page)
-    expect(page.get_by_role("alert").filter(has_text="Not computed.")).to_contain_text("token 3 look nowhere")
+    expect(page.get_by_role("alert").filter(has_text="Not computed.")).to_be_visible()
     assert set(cells.all_inner_texts()) == {""}
-    expect(mask_editor(page).get_by_role("button", name="⚠ dog, looks nowhere")).to_be_visible()
 
 
 def test_positions(page: Page, server: Server) -> None:
@@ -383,21 +298,10 @@ def test_positions(page: Page, server: Server) -> None:
     page.get_by_role("button", name="Shuffle").press("Enter")
     expect(number).to_have_value("5")
     shows("5")
-    tokens_in_order = rows.get_by_role("button")
-    at = set_experiment(HOSTILE, 5).order.index(names.index("it"))
-    expect(tokens_in_order.nth(at)).to_have_attribute("aria-pressed", "true")
-    tokens_in_order.nth(at).press("End")
-    press(page, "ArrowUp", "Enter")
+    page.get_by_role("radio", checked=True).last.press("ArrowRight")
+    press(page, "Enter")
     wait_idle(page)
-    last = len(names) - 2
-    expect(page.get_by_text(re.compile(rf"^Without positions, .*, now token {last + 1}\)"))).to_be_visible()
-    expect(tokens_in_order.nth(last)).to_be_focused()
-    for kind in ("Learned", "Rotary", "ALiBi"):
-        page.get_by_role("radio", checked=True).last.press("ArrowRight")
-        press(page, "Enter")
-        wait_idle(page)
-        assert_asked(page, encoding=kind)
-    expect(page.get_by_text("0.5, 0.25, 0.125, 0.0625")).to_be_visible()
+    assert_asked(page, encoding="Learned")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -405,10 +309,6 @@ def test_positions(page: Page, server: Server) -> None:
 def test_cross_attention(page: Page, server: Server) -> None:
     reader = "A <u>hound</u> was too tired to walk over the street."
     lesson(page, server, "cross_attention", text=TIRED, reader=reader)
-    type_into(page, "Reader", "")
-    expect(page.get_by_text("There is nothing here for the model to read.")).to_be_visible()
-    type_into(page, "Reader", reader)
-    wait_idle(page)
     page.get_by_role("radio", name="Lines").press("Space")
     wait_idle(page)
     found, explore = cross(reader, TIRED, 6), Explore(page, "")
@@ -422,12 +322,6 @@ def test_cross_attention(page: Page, server: Server) -> None:
     wait_idle(page)
     assert_asked(page, reads=f"{last - 1} street")
     row = found.weights[0, last - 2]
-    most = found.key_tokens[int(row.argmax())].text
-    told = page.get_by_test_id("stMarkdown").filter(has_text=f"street reads {most} {100 * row.max():.0f} %")
-    expect(told.first).to_be_visible()
-    assert dict(explore.rows(explore.keys))[most] == f"{100 * row.max():.0f} %"
-    worked = page.get_by_label(f"Why does street look at {most}")
-    assert value(worked, "result") == pytest.approx(row.max(), abs=1e-4)
     explore.keys.nth(3).press("Enter")
     wait_idle(page)
     worked = page.get_by_label("Why does street look at did")
@@ -450,24 +344,11 @@ def test_block(page: Page, server: Server) -> None:
     def near(number: float) -> Any:
         return pytest.approx(number, abs=2e-4)
 
-    def printed(name: str) -> float:
-        return as_number(part(name).inner_text())
-
     @eventually
     def assert_dimension(at: int) -> None:
         """Every step's number of one dimension; they add up as they are printed."""
         for name in STEPS:
             assert value(main, f"{name}-result") == near(getattr(way, name).values[at])
-        for name in ("first_sum", "second_sum"):
-            total = printed(f"{name}-old") + printed(f"{name}-update")
-            assert total == pytest.approx(printed(f"{name}-result"), abs=0.005001)
-        for name, norm in (("attended", way.first_norm), ("came_out", way.second_norm)):
-            assert value(main, f"{name}-gain") == near(norm.gain[at])
-            assert value(main, f"{name}-sum-variance") == near(norm.variance)
-            parts = ("sum", "sum-mean", "sum-variance", "gain", "offset")
-            total, mean, variance, gain, offset = (printed(f"{name}-{one}") for one in parts)
-            result = (total - mean) / math.sqrt(variance) * gain + offset
-            assert result == pytest.approx(printed(f"{name}-result"), abs=0.005001)
 
     expect(part("attention")).to_be_hidden()
     page.get_by_role("button", name="1 The token comes in").press("ArrowRight")
@@ -490,16 +371,6 @@ def test_block(page: Page, server: Server) -> None:
     slider.press("Control+End")
     expect(slider).to_have_attribute("aria-valuenow", "384")
     assert_dimension(383)
-    second = page.get_by_role("button", name=re.compile(r"^\d+: ")).nth(1)
-    second.click()
-    expect(second).to_have_attribute("aria-pressed", "true")
-    neuron, fires = way.strongest(2)[1]
-    assert value(main, "expanded-result") == near(way.expanded.values[neuron])
-    assert value(main, "activated-result") == near(fires)
-    product = printed("activated-before") * printed("activated-share")
-    assert product == pytest.approx(printed("activated-result"), abs=0.005001)
-    part("feed_forward").hover(position={"x": 1, "y": 1})
-    expect(slider).to_have_attribute("aria-valuenow", "1")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
     # What goes out of a layer comes into the next.
@@ -544,23 +415,6 @@ def test_translate(page: Page, server: Server) -> None:
     wait_idle(page)
     expect(page.get_by_role("radio", name="car, word 9")).to_be_focused()
     everybody_can_use(page)
-
-
-@pytest.mark.parametrize("viewport", [PHONE])
-def test_translate_on_a_phone(page: Page, server: Server) -> None:
-    lesson(page, server, "translate", english=NARROW)
-    page.get_by_role("radio", name="chien, word 2").tap()
-    expect(page.locator(".translation .doing")).to_contain_text("choosing chien")
-    wait_idle(page)
-    assert_asked(page, french="2 chien")
-    type_into(page, "English", "The zebra did not cross the road.")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
-    wait_idle(page)
-    box = page.get_by_role("textbox", name="English")
-    expect(box).to_have_value("The zebra did not cross the road.")
-    expect(page.locator(".st-key-slide-picture")).to_be_hidden()  # an empty frame would say nothing
-    page.get_by_text("All the words it knows").click()
-    expect(page.get_by_text("Animals: dog, cat")).to_be_visible()
 
 
 def test_cause(page: Page, server: Server) -> None:
@@ -634,6 +488,7 @@ def test_write(page: Page, server: Server) -> None:
     assert_asked(page, written_word="2")
     heads = page.locator(".st-key-what-the-heads-read")
     expect(heads.get_by_text("rows: heads, layer-head")).to_be_visible()
+    # Picked and closed at once, on a slow server before the pick is answered.
     type_into(page, "The story begins", "Mary saw a zebra.")
     expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
     page.get_by_role("button", name="Examples").click()
@@ -642,39 +497,6 @@ def test_write(page: Page, server: Server) -> None:
     expect(page.get_by_test_id("stAlert")).to_have_count(0)
     wait_idle(page)
     everybody_can_use(page)
-
-
-# What the mask editor shows before Python has answered.
-
-CAUSAL = [1, 0, 0, 0.4, 0.6, 0, 0.2, 0.3, 0.5]
-
-
-def draw(widgets: Widgets, mask: str, with_mask: list[float]) -> None:
-    names = [{"label": label, "name": label, "title": "", "special": False} for label in "abc"]
-    facts = {"tokens": names, "without": [0.2, 0.3, 0.5] * 3, "shows": "with mask", "query": 1}
-    widgets.mount("mask_editor", {**facts, "mask": mask, "with_mask": with_mask})
-
-
-def test_until_python_answers_the_numbers_of_the_former_mask_are_gone(widgets: Widgets) -> None:
-    page, editor = widgets.page, mask_editor(widgets.page)
-    cells = editor.get_by_role("gridcell")
-    draw(widgets, "8-c-e", CAUSAL)
-    assert cells.all_text_contents() == ["100", "", "", "40", "60", "", "20", "30", "50"]
-    page.get_by_role("gridcell", name="a → b:").click()
-    assert ["draw", {"mask": "c-c-e"}] in widgets.said()
-    expect(page.get_by_role("gridcell", name="a → b: open")).to_be_visible()
-    assert cells.all_text_contents() == [""] * 9
-    # A second stroke, and then the answer to the first one: the second stays, still without numbers.
-    page.get_by_role("gridcell", name="b → c:").click()
-    draw(widgets, "c-c-e", [0.5, 0.5, 0, *CAUSAL[3:]])
-    expect(page.get_by_role("gridcell", name="b → c: open")).to_be_visible()
-    assert cells.all_text_contents() == [""] * 9
-    draw(widgets, "c-e-e", [0.5, 0.5, 0, 0.1, 0.2, 0.7, *CAUSAL[6:]])
-    assert cells.all_text_contents() == ["50", "50", "", "10", "20", "70", "20", "30", "50"]
-    for _ in range(2):
-        editor.get_by_role("button", name="c: the whole column of c, key").click()
-    editor.get_by_role("button", name="all: open every cell").click()
-    assert [said["mask"] for _, said in widgets.said()[-3:]] == ["e-e-e", "c-c-c", "e-e-e"]
 
 
 def test_induction(page: Page, server: Server) -> None:

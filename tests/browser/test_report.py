@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayTokens, aside, left_share, shown_weights
+from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
 from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, box_of, fits, letters, save
 from tests.export.report.held import weights_in
-from tests.export.report.made import TARGET, TEXT, block, encoder, tokens, translator
+from tests.export.report.made import TARGET, TEXT, encoder, translator
 
 FIRST = InitialView(layer=1, head=2, query=2)
 Open = Callable[..., Page]
@@ -167,59 +167,6 @@ def test_the_page_is_accessible(open_file: Open) -> None:
     assert letters(page) <= LETTERS
 
 
-def test_rows_that_went_to_hidden_tokens_say_so(open_file: Open) -> None:
-    trace = encoder(sink=14)
-    shown = DisplayTokens(trace.blocks[0].query_tokens, TEXT, hide_special=True)
-    left = left_share(trace.stack("encoder"), shown)[1, 2]
-    assert (left < LEAST_LEFT).tolist() == [False, False, False, True, True]
-    page = open_file(report(trace, FIRST), "#layer=2&head=3&query=6&hide=1")
-    expect(page.locator(".queries .label")).to_have_text(["the", "dog", "saw", "the *", "cat *"])
-    told = aside(float(left[4]), "[CLS] and [SEP]")
-    expect(page.locator(".words")).to_contain_text(told)
-    expect(page.locator(".note")).to_contain_text(
-        "faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
-    )
-    page.get_by_role("radio", name="Matrix").check(force=True)
-    expect(page.locator(".words")).to_contain_text(told)
-    page.get_by_role("radio", name="Lines").check(force=True)
-    page.locator(".queries button").first.click()
-    expect(page.locator(".words")).not_to_contain_text("went to")
-    page.get_by_text("Hide special tokens").click()
-    expect(page.locator(".queries .label").nth(5)).to_have_text("cat")
-    expect(page.locator(".note")).not_to_contain_text("*")
-
-
-def test_masked_cells_are_no_lines(open_file: Open) -> None:
-    read = tokens(" ".join(f"w{n}" for n in range(37)))
-    backwards = np.tri(37, dtype=np.bool_)
-    made = block("decoder", 0, read, read, sharp=0.1, mask=backwards)
-    page = open_file(report(Trace(model="made", text=" ".join(t.text for t in read), blocks=(made,))))
-    expect(page.locator(".words")).to_contain_text(f"strongest of {backwards.sum()} lines.")
-
-
-def test_equal_texts_are_told_by_what_read_them(open_file: Open) -> None:
-    page = open_file(
-        report([encoder(model="one"), encoder(model="two"), encoder("a b"), encoder(model="two")])
-    )
-    switch = page.get_by_role("group", name="Text")
-    titles = [f"{TEXT} · one", f"{TEXT} · two (2)", "a b", f"{TEXT} · two (4)"]
-    expect(switch.locator("span")).to_have_text(titles)
-    page = open_file(report([encoder(model="one"), encoder(model="two")]))
-    expect(page.get_by_role("group", name="Text").locator("span")).to_have_text(["one", "two"])
-    page = open_file(report(translator()))
-    expect(page.locator(".texts")).to_have_text(f"the decoder reads “{TARGET}”")
-
-
-@pytest.mark.parametrize("colour_scheme", ["dark"])
-def test_a_figure_is_a_page_as_dark_as_asked(open_file: Open) -> None:
-    grounds: dict[Any, str] = {"light": "255, 255, 255", "dark": "15, 16, 22", "auto": "15, 16, 22"}
-    for theme, ground in grounds.items():
-        page = open_file(show(encoder(), layer=1, head=2, theme=theme).page, "#layer=1")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == f"rgb({ground})"
-    expect(head_title(page)).to_have_text("Layer 1 · Head 3")
-    expect(page.get_by_text("Made with attnviz.")).to_be_visible()
-
-
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_on_paper_stand_the_open_head_its_numbers_and_the_caption(open_file: Open) -> None:
     trace = encoder()
@@ -251,26 +198,6 @@ def test_the_picture_is_saved(open_file: Open, tmp_path: Path) -> None:
         file = save(page, ending, tmp_path)
         assert file.name == f"attnviz-owner-made-1-layer2-head3-lines.{ending.lower()}"
         assert file.stat().st_size > 5000
-
-
-def test_an_old_browser_is_told_why(context: BrowserContext, faults: Faults, tmp_path: Path) -> None:
-    faults.hosts.add("")
-    (tmp_path / "report.html").write_text(report(encoder()), "utf-8")
-    context.add_init_script("delete window.DecompressionStream")
-    page = context.new_page()
-    page.goto((tmp_path / "report.html").as_uri())
-    expect(page.get_by_role("main")).to_have_text("This page needs a browser of 2023 or later.")
-
-
-def test_a_long_text_is_told_row_by_row(open_file: Open) -> None:
-    trace = encoder(" ".join(f"w{n}" for n in range(29)))
-    page = open_file(report(trace, FIRST))
-    page.locator("summary", has_text="All numbers").click()
-    rows = page.locator("details li")
-    expect(rows).to_have_count(31)
-    row = trace.stack("encoder")[1, 2, 7]
-    most = trace.blocks[0].key_tokens[row.argmax()].text
-    expect(rows.nth(7)).to_contain_text(f"w6 looks at {most} {tenths(row.max())} %")
 
 
 def test_figures_of_a_notebook_do_not_disturb_each_other(

@@ -50,8 +50,7 @@ _MIXED = r"""
 @pytest.mark.parametrize(
     "link",
     [
-        *("weighted_average?", "query_key_value?", "many_heads?", "masks?", "cross_attention?", "block?"),
-        *("beyond_weights?", "find?", "explore?", "explore?view=Heatmap&"),
+        *("weighted_average?", "masks?", "beyond_weights?", "explore?", "explore?view=Heatmap&"),
         f"compare?other={quote(HEBREW.replace('12', '13'))}&",
     ],
 )

@@ -1,23 +1,23 @@
 """The teacher's view on a projector: large type, nothing below the screen, and the keys of a clicker."""
 
 import re
+from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.app.cards import Card
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.learn.contents import LESSONS, Lesson
 from attnviz.app.state.choices import TEACHER
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,
     PROJECTOR,
     axe,
-    eventually,
     leading,
     menu,
-    middle,
     press,
     visit,
     wait_idle,
@@ -68,12 +68,15 @@ def address(page: Page) -> str:
     return urlsplit(page.url).path.strip("/")
 
 
-def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: Server) -> None:
+@pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.everything)])
+def test_a_clicker_leads_through_lessons_in_large_type(
+    page: Page, server: Server, lessons: Sequence[Lesson]
+) -> None:
     """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
         visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")
-        for number, lesson in enumerate(LESSONS):
+        for number, lesson in enumerate(lessons):
             assert address(page) == lesson.name
             assert seen(page) == "question"
             expect(page.locator(".st-key-slide-picture")).to_be_hidden()
@@ -88,40 +91,12 @@ def test_a_clicker_leads_through_all_lessons_in_large_type(page: Page, server: S
                 assert seen(page) == "picture"
                 pictures = page.locator("[data-shown] :is(.stBidiComponent, .stVegaLiteChart):visible")
                 expect(pictures, f"{page.url} has a screen of words alone").not_to_have_count(0)
-                if number + 1 == len(LESSONS):
+                if number + 1 == len(lessons):
                     return
                 press(page, "PageDown")
                 wait_idle(page)
                 if address(page) != lesson.name:
                     break
-
-
-def test_what_is_pressed_on_the_way_to_another_page_is_done_there(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    first, second, *_ = LESSONS
-    visit(page, f"{server.url}/{second.name}?teacher=true")
-    page.evaluate("""() => {
-        const press = (key) => new KeyboardEvent("keydown", { key, bubbles: true });
-        const pressed = (key) => document.body.dispatchEvent(press(key));
-        pressed("PageUp");  // to the page before
-        pressed("PageDown");  // its answer
-    }""")
-    expect(page.get_by_role("heading", level=1)).to_contain_text(first.title)
-    expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
-
-
-def test_what_is_pressed_on_the_way_to_an_answer_leads_to_it_and_not_past_it(
-    page: Page, server: Server
-) -> None:
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/scale?teacher=true")
-    page.evaluate("""() => {
-        const press = () => new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true });
-        document.body.dispatchEvent(press());  // the answer
-        setTimeout(() => document.body.dispatchEvent(press()), 30);
-    }""")
-    expect(page.locator(".st-key-slide-picture[data-shown]")).to_be_visible()
-    assert address(page) == "scale"
 
 
 def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
@@ -158,26 +133,6 @@ def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     expect(page.get_by_role("navigation", name="App pages")).to_be_visible()
 
 
-def test_a_clicker_keeps_the_layer_says_the_answer_and_comes_back_to_what_was_shown(
-    page: Page, server: Server
-) -> None:
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/block?teacher=true&layer=3&stage_in_block=6")
-    press(page, "PageDown")
-    said = page.get_by_role("navigation", name="Parts of this page").locator("[aria-live]")
-    expect(said).to_contain_text("The old vector's length is")
-    shown = page.locator(".st-key-slide-picture[data-shown]")
-    for step in (6, 7):
-        press(page, "PageDown")
-        expect(shown).to_contain_text(f"Layer 3, step {step}.")
-        wait_idle(page)
-    press(page, "PageDown")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("9 · ")
-    expect(said).to_be_empty()
-    press(page, "PageUp")
-    expect(shown).to_contain_text("Layer 3, step 7.")
-
-
 def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, server: Server) -> None:
     page.set_viewport_size(PROJECTOR)
     text = (
@@ -196,31 +151,8 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
     assert seen(page) == "picture"
 
 
-def test_what_is_written_on_a_canvas_is_drawn_as_large_as_it_is_shown(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    visit(page, f"{server.url}/cross_attention?teacher=true")
-    press(page, "PageDown")
-    wait_idle(page)
-    press(page, "PageDown")
-    matrix = page.locator("[data-shown] .st-key-cross-weights canvas").first
-    expect(matrix).to_be_visible()
-
-    @eventually
-    def check() -> None:
-        assert matrix.evaluate("one => one.width - one.getBoundingClientRect().width") == pytest.approx(
-            0, abs=2
-        )
-
-    check()
-
-
-@pytest.mark.parametrize(
-    ("name", "section", "picture"),
-    [("many_heads", "Spend your own 100 %", ".spend"), ("cause", "Tear the arrow", ".hinge")],
-)
-def test_the_section_that_is_open_is_a_part_of_its_own(
-    page: Page, server: Server, name: str, section: str, picture: str
-) -> None:
+def test_the_section_that_is_open_is_a_part_of_its_own(page: Page, server: Server) -> None:
+    name, section, picture = "cause", "Tear the arrow", ".hinge"
     page.set_viewport_size(PROJECTOR)
     visit(page, f"{server.url}/{name}?{urlencode({'teacher': 'true', 'open': section})}")
     shown = page.locator(f".st-key-slide-section[data-shown] {picture}")
@@ -232,25 +164,6 @@ def test_the_section_that_is_open_is_a_part_of_its_own(
     assert seen(page) == "section"
     press(page, "PageDown")
     expect(page).not_to_have_url(re.compile(f"/{name}"))
-
-
-def test_arrows_move_with_the_words_in_a_window_of_rows(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    words = "Julia+sack+basket+thanked+Leo+drums+church+lamp+lake+jar+key+map+pen+rope"
-    visit(page, f"{server.url}/induction?teacher=true&said_twice={words}&said_again=13+pen")
-    for _ in range(2):
-        press(page, "PageDown")
-        wait_idle(page)
-    picture = page.locator(".root.repeated-words")
-
-    @eventually
-    def check() -> None:
-        assert picture.locator(".stage").evaluate("stage => stage.scrollTop") > 0
-        both = ('[aria-pressed="true"] bdi', ".followed")
-        words = [middle(picture.locator(place))[1] for place in both]
-        assert middle(picture.locator("path").last)[1] == pytest.approx(sum(words) / 2, abs=20)
-
-    check()
 
 
 def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Server) -> None:
@@ -286,30 +199,12 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         expect(page.locator(".st-key-slide-tools[data-shown]")).to_be_visible()
 
 
-def test_the_view_stays_on_from_a_table_of_contents_to_a_page(page: Page, server: Server) -> None:
-    page.set_viewport_size(PROJECTOR)
-    with leading(page, server.url):
-        for index, parts, entry in (
-            ("learn", ("attention", "translator", "storyteller"), LESSONS[-1].title),
-            ("heads", ("tools",), TOOLS[0].question),
-        ):
-            visit(page, f"{server.url}/{index}?teacher=true")
-            for part in parts:
-                expect(page.locator(f".st-key-slide-{part}[data-shown]")).to_be_visible()
-                assert seen(page) == part
-                press(page, "PageDown")
-            page.get_by_role("link", name=entry).click()
-            expect(page.get_by_role("heading", level=1)).to_contain_text(entry)
-            wait_idle(page)
-            seen(page)
-            expect(page.get_by_role("button", name="Ask your own")).to_be_visible()
-
-
-def test_all_tools_stand_on_screens_in_large_type(page: Page, server: Server) -> None:
+@pytest.mark.parametrize("tools", [TOOLS[:1], pytest.param(TOOLS, marks=pytest.mark.everything)])
+def test_tools_stand_on_screens_in_large_type(page: Page, server: Server, tools: Sequence[Card]) -> None:
     """In a room, whose bar takes some of the screen."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
-        for tool in (tool for tool in TOOLS if tool.name in TEACHER.pages):
+        for tool in (tool for tool in tools if tool.name in TEACHER.pages):
             visit(page, f"{server.url}/{tool.name}?teacher=true")
             expect(page.get_by_test_id("stProgress")).to_have_count(0, timeout=COMPUTED_MS)
             place, before = page.locator(".teachers-moves output"), ""

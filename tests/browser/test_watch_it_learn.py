@@ -6,9 +6,6 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from attnviz.models.catalogue import STORYTELLER
-from attnviz.text import head_name
-from attnviz.trained.snapshots import stored
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import (
     COMPUTED_MS,
@@ -70,16 +67,3 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
     page.get_by_role("link", name="About").click()
     assert_trainings(0)
     expect(other.get_by_role("button", name="Start training")).to_be_visible(timeout=COMPUTED_MS)
-
-
-def test_a_circuit_forms_step_by_step(page: Page, server: Server) -> None:
-    last = stored(STORYTELLER).snapshots[-1]
-    scores = last.scores["prefix_matching"]
-    head = f"Decoder {head_name(*divmod(int(scores.argmax()), scores.shape[1]))} after"
-    first_visit(page, server, "watch_it_learn", learner="Language model of 2 layers")
-    reveal(page)
-    expect(page.get_by_role("heading", name=f"{head} 0 steps")).to_be_visible()
-    page.get_by_role("slider", name="After how many steps").press("End")
-    expect(page.get_by_role("heading", name=f"{head} {last.step:,} steps")).to_be_visible(timeout=COMPUTED_MS)
-    expect(page).to_have_url(re.compile(f"training_step={last.step}"))
-    everybody_can_use(page)

@@ -96,12 +96,6 @@ def test_many_tokens_get_fewer_ticks_and_no_gaps_but_keep_all_names() -> None:
     assert (drawn(few).xgap, drawn(few).ygap, drawn(many).xgap, drawn(many).ygap) == (1, 1, 0, 0)
 
 
-def test_a_long_word_is_cut_on_the_axis_only() -> None:
-    layout = heatmap(weights(1, 1), ["x" * 30], ["x" * 30]).layout
-    assert layout.yaxis2.ticktext == ("x" * 15 + "…",)
-    assert layout.yaxis.ticktext == ("x" * 30,)
-
-
 def test_a_change_is_drawn_around_zero() -> None:
     values = np.array([[0.1, -0.36], [0.0, 0.2]], dtype=np.float32)
     trace = drawn(heatmap(values, ["a", "b"], ["a", "b"], kind="diverging", unit="signed percent"))
@@ -126,28 +120,6 @@ def test_masked_cells_stay_blank() -> None:
     assert np.isnan(trace.z).tolist() == [[False, True], [True, False]]
     assert trace.zmax == pytest.approx(50**0.5)
     assert trace.hoverongaps is False
-
-
-def test_nothing_at_all_still_has_a_scale() -> None:
-    trace = drawn(
-        heatmap(np.zeros((2, 2), np.float32), ["a", "b"], ["a", "b"], kind="diverging", unit="score")
-    )
-    assert trace.zmin < trace.zmax
-
-
-def test_the_alternative_text_names_the_strongest_cell() -> None:
-    values = np.array([[0.1, -0.36], [-np.inf, 0.2]], dtype=np.float32)
-    assert heatmap_alt(values, ["a", "<b>"], ["c", "d"], "signed percent") == (
-        "Heatmap of the changes of the weights between 2 queries and 2 keys. "
-        "The largest: “a” → “d”, −36 percentage points."
-    )
-    weight, score = np.array([[[0.664]], [[-2.804]]], dtype=np.float32)
-    assert heatmap_alt(weight, ["it"], ["dog"]).endswith("“it” → “dog”, 66 %.")
-    assert heatmap_alt(score, ["it"], ["dog"], "score").endswith("−2.80.")
-
-
-def test_downloads_are_named_vector_graphics() -> None:
-    assert config("minilm-4-2")["toImageButtonOptions"] == {"format": "svg", "filename": "minilm-4-2"}
 
 
 def luminance(red: float, green: float, blue: float) -> float:

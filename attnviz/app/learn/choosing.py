@@ -14,7 +14,7 @@ from attnviz.app import controls, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.learn.computed import MODEL
 from attnviz.app.page import stop
-from attnviz.app.state import link
+from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Text, Token
 from attnviz.app.state.choices import LAYER, QUERY, TEXT
 from attnviz.app.unfamiliar import unfamiliar
@@ -112,14 +112,26 @@ def examples(
     """
     typed = link.said(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
+    picked = f"{box.name} was picked"
+
+    def pick(text: str) -> None:
+        box.set(text)
+        memory.put(picked, text)
+
+    def closed() -> None:
+        # Where the menu closes before the server has answered the pick, the browser sends the box's old text.
+        if text := memory.get(picked):
+            box.set(text)
+        memory.forget(picked)
+
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.container()
         # Drawn only while it is open: the browser goes on sending what the widgets of a closed menu showed.
-        menu = st.popover("Examples", icon=":material/list:", key=f"{box.name}_examples", on_change="rerun")
+        menu = st.popover("Examples", icon=":material/list:", key=f"{box.name}_examples", on_change=closed)
         if menu.open:
             with menu:
                 key = f"{box.name}_example"
-                controls.buttons("Examples", offered, key, box.set, pressed, label_visibility="collapsed")
+                controls.buttons("Examples", offered, key, pick, pressed, label_visibility="collapsed")
                 if more:
                     more()
     return place

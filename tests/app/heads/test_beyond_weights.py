@@ -1,8 +1,6 @@
 """The page Beyond weights: its numbers, its file, and odd texts."""
 
 import csv
-import json
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import critical_value, rank_correlation, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import _number, job_of
-from attnviz.app.heads.beyond_weights.explained import EXPLAINED
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
@@ -25,8 +22,8 @@ from attnviz.experiments.beyond_weights import (
 )
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
-from attnviz.text import decimal, plural
-from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, try_page, visit, words
+from attnviz.text import decimal
+from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -124,16 +121,6 @@ def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None
     assert all(max(line["ranks"]) > 12 for line in shown["lines"])
 
 
-def test_a_measure_is_explained() -> None:
-    app = opened(measure=ROLLOUT)
-    assert app.selectbox(key="measure").value == ROLLOUT
-    assert EXPLAINED[ROLLOUT].what in words(app)
-    assert f"**Where it can mislead.** {EXPLAINED[ROLLOUT].misleads}" in words(app)
-    assert sent(app, "measures")["chosen"] == ROLLOUT
-    assert set(EXPLAINED) == set(MEASURES)
-    assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
-
-
 def test_all_heads_and_layers(latest: Progress[MeasuredToken]) -> None:
     app = opened(layer="1", head="2")
     counted = np.arange(13) < 12
@@ -163,17 +150,6 @@ def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     )
 
 
-def test_the_table_has_few_columns() -> None:
-    app = opened(layer="2", head="1")
-    table: Any = app.dataframe[0]
-    ways = ["mean vector", "key masked", "deleted"]
-    assert list(table.value.columns) == ["token", *ways, "Weights of head 2-1"]
-    written = [each.get("type_config", {}).get("format") for each in json.loads(table.proto.columns).values()]
-    assert written.count("%.3g") == 4
-    app = opened(measure=ROLLOUT)
-    assert list(app.dataframe[0].value.columns) == ["token", *ways, ROLLOUT]
-
-
 def test_a_share_that_is_not_0_never_reads_as_0() -> None:
     assert [_number(ROLLOUT, share) for share in (0.0, 1e-18, 0.0004, 0.0006)] == [
         "0.0 %",
@@ -182,15 +158,3 @@ def test_a_share_that_is_not_0_never_reads_as_0() -> None:
         "0.1 %",
     ]
     assert _number(OCCLUSION, 3.5e-19) == "3.5e-19"
-
-
-def test_odd_texts() -> None:
-    for text, query, count in (("tired", "2 [END]", 1), ("the dog the dog", "3 the", 3)):
-        app = opened(text=text, query=query)
-        assert f"{plural(count, 'token')} ranked: too few" in words(app)
-    app = try_page("beyond_weights", model="translator", text="Dog. **bold**")
-    assert app.error
-    assert app.text_input(key="text").value == "Dog. **bold**"
-    app.text_input(key="text").set_value("").run()
-    assert app.error[0].value
-    assert not app.exception

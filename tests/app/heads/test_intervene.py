@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 import attnviz
-from attnviz.app.heads.intervene.redundant import REPLACED, SILENT, exceptions, replaces, without_effect
-from attnviz.app.models import lookup
+from attnviz.app.heads.intervene.redundant import replaces, without_effect
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.ablation import Numbers, ablate, angles
 from attnviz.interventions.edit import Edit
 from attnviz.interventions.editing import edit_weights
-from attnviz.models import resolve
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 from tests.app.shown import FOLDED, all_sent, clean, finished, press, sent, try_page, visit, words
 from tests.capture.tiny import SENTENCE
@@ -47,13 +45,6 @@ def listed(app: AppTest) -> list[str]:
     """The heads of the ranking, as they are listed."""
     found: Any = next(element for element in app.button_group if element.key == "ranked").options
     return list(found)
-
-
-def test_nothing_is_changed_uninvited() -> None:
-    app = visit("intervene", FOLDED)
-    assert edits_of(app) == []
-    assert "Nothing is changed yet." in words(app)
-    assert sent(app, "head_view")
 
 
 def test_a_second_head_is_silenced_instead_or_too() -> None:
@@ -162,25 +153,6 @@ def test_without_the_changes_that_do_nothing_all_weights_are_the_same(edits: lis
         assert not any(replaces(later, edit) for later in kept[at + 1 :])
 
 
-def test_which_changes_do_nothing_by_hand() -> None:
-    written = ["encoder 1-1 2", "encoder 1-1 2 1>3", "encoder 1-2", "encoder 1-2 3", "encoder 1-2 3 >1"]
-    found = {str(edit): why for edit, why in without_effect([*map(Edit.parse, written)]).items()}
-    assert found == {"encoder 1-1 2 1>3": SILENT, "encoder 1-2 3": REPLACED}
-    silent, *rows = map(Edit.parse, written[2:])
-    assert exceptions(silent, [silent, *rows]) == (2,)
-    assert exceptions(rows[0], [silent, *rows]) == ()
-
-
-def test_of_a_long_text_the_tokens_that_turn_most_are_shown() -> None:
-    app = finished(visit("intervene", text="one two three " * 21, edits="encoder 4-2", query="31 three"))
-    message = sent(app, "token_bars")
-    numbers = [bar["number"] for bar in message["bars"]]
-    assert len(numbers) == 48
-    assert numbers == sorted(numbers)
-    assert message["title"].endswith("the 48 of 65 that turn most")
-    assert [bar["number"] for bar in message["bars"] if bar["marked"]] == [31]
-
-
 def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:
     asked = ["encoder 4-2 10 3>8", "encoder 9-1", "<script>", "**x**", "encoder 1-1 99", "encoder 1-1 2 >99"]
     app = visit("intervene", FOLDED, text=TIRED, edits=asked)
@@ -191,13 +163,6 @@ def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:
     assert "With this change, the output of" in words(app)  # the valid one is made
     clean(press(app, "Remove invalid changes"))
     assert edits_of(app) == asked[:1]
-
-
-def test_of_many_invalid_changes_few_are_listed() -> None:
-    app = visit("intervene", FOLDED, text=TIRED, edits=[f"foo {number}" for number in range(50)])
-    (warning,) = app.warning
-    assert warning.value.count("is no edit") == 8
-    assert "And 42 more." in warning.value
 
 
 def test_changes_wait_while_another_model_has_no_place_for_them() -> None:
@@ -223,11 +188,6 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     assert f"`il` goes from **{100 * rows[0]['shares'][0]:.1f} %** to" in told
 
 
-def test_heads_of_all_kinds_are_ranked_by_what_is_expected() -> None:
-    app = finished(visit("intervene", model="translator", by="What is expected"))
-    assert re.search(r"\*\*number \d+ of 16\*\*", words(app))
-
-
 def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
     app = visit("intervene", text="Birds sing.", edits="encoder 6-12")
     assert "No word changes here" in words(app)
@@ -247,13 +207,6 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
     assert f"before: `{' '.join(before)}`" in told
     assert f"with the changes: `{' '.join(after)}`" in told
     assert sent(app, "head_map")["selected"] == [TAUGHT_LAYER + 1, TAUGHT_HEAD + 1]
-    assert "see words change" not in [button.key for button in app.button]
-
-
-def test_a_server_without_the_translator_does_not_offer_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "usable", lambda: (resolve.entry("minilm"),))
-    app = visit("intervene", text=TIRED, edits="encoder 4-2")
-    assert "No word changes here" in words(app)
     assert "see words change" not in [button.key for button in app.button]
 
 

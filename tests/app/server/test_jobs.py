@@ -115,17 +115,6 @@ def test_it_stops_when_nobody_watches(counting: Counting, resumes: bool) -> None
     assert job.latest == ALL
 
 
-def test_started_again_in_its_last_step_it_simply_goes_on(counting: Counting) -> None:
-    job = Job(counting)
-    job.start()
-    assert counting.asked.wait(SECONDS)
-    job.stop()
-    job.start()
-    counting.let_go(STEPS)
-    assert job.wait(SECONDS) == "finished"
-    assert (job.latest, counting.begun) == (ALL, 1)
-
-
 def test_it_goes_on_as_long_as_somebody_wants_it(counting: Counting) -> None:
     job = Job(counting)
     one, another = ("here", 1), ("here", 2)
@@ -226,19 +215,6 @@ def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting:
     jobs.find("three", counting)
     assert jobs.find("one", counting) is one
     assert jobs.find("two", counting) is not two
-
-
-def test_one_that_runs_is_not_pushed_out(counting: Counting) -> None:
-    jobs = Jobs(max_jobs=1)
-    running = jobs.find("running", counting)
-    running.start()
-    for name in range(5):
-        jobs.find(name, Counting())
-    assert jobs.find("running", counting) is running
-    counting.let_go(STEPS)
-    assert running.wait(SECONDS) == "finished"
-    jobs.find("next", Counting())
-    assert jobs.find("running", counting) is not running
 
 
 def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:
