@@ -14,7 +14,6 @@ from attnviz.app.heads.beyond_weights.choices import TokenSelection, span
 from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.models import lookup
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN, QUERY
@@ -50,10 +49,10 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
     entry, text, kind, place = chosen.entry, chosen.given.text, chosen.kind, chosen.query
 
     def steps() -> Iterator[Progress[MeasuredToken]]:
-        warm_up.model(entry.name)
+        warm_up.model(entry)
         yield from measured(entry.name, text, kind, place)
 
-    key = "beyond weights", entry.name, lookup.fingerprint(entry.name), text, kind, place
+    key = "beyond weights", entry, text, kind, place
     return JOBS.find(key, steps)
 
 

@@ -12,13 +12,13 @@ from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import markdown
 from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point, written
 from attnviz.app.heads.compare.compared import Comparison, aligned, first_token
-from attnviz.app.models import lookup
-from attnviz.app.server import cache
+from attnviz.app.server.cache import cached
 from attnviz.app.state import link
 from attnviz.app.state.choice import option
 from attnviz.app.state.choices import HEAD, LAYER, QUERY, TURNED
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from attnviz.capture.between import Between
 
 
-@cache.cached(cache.named, spinner="Reading every step between the two words …")
-def _between(model: str, first: str, second: str, query: int) -> Between:
+@cached("Reading every step between the two words …")
+def _between(model: Entry, first: str, second: str, query: int) -> Between:
     with loading.gate:
         from attnviz.capture.between import between
 
-    return between(model, first, second, query)
+    return between(model.name, first, second, query)
 
 
 def draw(compared: Comparison) -> None:
@@ -44,8 +44,7 @@ def draw(compared: Comparison) -> None:
     layer, head = LAYER.get(1) - 1, HEAD.get(1) - 1
     chosen = next(at for at in grid.shared if option(grid.queries[at]) == QUERY.get(""))
     query = first_token(compared, chosen)
-    entry = lookup.entry(first.model)
-    if first.kind != entry.kinds[0]:
+    if first.kind != first.model.kinds[0]:
         st.info("Choose the encoder's attention: it is the English word that turns.")
         return
     try:

@@ -106,13 +106,13 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     with beside:
         entry = controls.reading_model(offer_own=False)
     impossible = _impossible(entry)
-    offered = [example for example in examples_of(entry.name, together=False) if example.other]
+    offered = [example for example in examples_of(entry, together=False) if example.other]
     _begin_with_an_example(offered)
     with second:
         other = OTHER.draw(
             "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
         )
-    current = example_of(entry.name, link.said(TEXT), link.said(OTHER))
+    current = example_of(entry, link.said(TEXT), link.said(OTHER))
     with swap:
         _offer_swap(TEXT, OTHER)
     with pills:
@@ -126,7 +126,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         _wait("Type a second sentence to compare with the first, or choose an example.", impossible)
         return None
     _check(entry, other, "The second sentence")
-    kind = attention.choose(entry.name)
+    kind = attention.choose(entry)
     if other == text:
         _wait("Nothing changes: the two are the same. Change a word in one of them.", impossible)
         return None
@@ -140,7 +140,7 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
     with second:
         against = _against(entry, link.said(TEXT))
     impossible = _impossible(entry)
-    offered = examples_of(entry.name, together=False)
+    offered = examples_of(entry, together=False)
     if against:
         with swap:
             _offer_swap(MODEL, AGAINST)
@@ -205,7 +205,7 @@ def _against(entry: Entry, text: str) -> Entry | None:
     if said not in names or (said != another and said == memory.get(_BEGAN)):
         AGAINST.set(another)
     memory.put(_BEGAN, another)
-    return lookup.entry(AGAINST.select("Second model", names, another))
+    return lookup.on_this_machine(others[names.index(AGAINST.select("Second model", names, another))])
 
 
 def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
@@ -241,7 +241,7 @@ def _offer(against: Entry, example: Example) -> None:
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> ComparedSide:
-    return ComparedSide(entry.name, ModelInput(text), kind)
+    return ComparedSide(entry, ModelInput(text), kind)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:
@@ -314,7 +314,7 @@ def choose_word(compared: Comparison, grid: Aligned) -> int:
     labels = [group.label.split(" → ")[0].strip() for group in groups]
     words = [at for at, group in enumerate(groups) if not group.special and labels[at].isalnum()]
     begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
-    of = (first.model, first.given, first.kind, second.model, second.given)
+    of = (first.model.name, first.given, first.kind, second.model.name, second.given)
     return options.index(QUERY.draw("Word (looks)", options, options[begin], of))
 
 

@@ -22,10 +22,10 @@ from attnviz.analysis.aligned import (
 from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_mask, shown_weights
 from attnviz.analysis.distance import MEASURES, changes, from_one_head, largest_difference, rows_on
 from attnviz.app import traces
-from attnviz.app.models import lookup
 from attnviz.app.server.cache import cached
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Kind
 
 MOST_STEPS = 2**28
@@ -36,7 +36,7 @@ MOST_STEPS = 2**28
 class ComparedSide:
     """One side of a comparison: a model, what it reads, and which of its attentions is looked at."""
 
-    model: str
+    model: Entry
     given: ModelInput
     kind: Kind
 
@@ -52,7 +52,7 @@ class Comparison:
     @property
     def two_models(self) -> bool:
         """Whether two models read one text, rather than one model two."""
-        return self.first.model != self.second.model
+        return self.first.model.name != self.second.model.name
 
     def of(self, side: Side) -> ComparedSide:
         """One of the two sides."""
@@ -100,11 +100,7 @@ class Aligned(Grid):
     overlap: Overlap
 
 
-def _models(compared: Comparison, *_: object) -> tuple[str, str]:
-    return compared.first.model, compared.second.model
-
-
-@cached(_models)
+@cached()
 def aligned(compared: Comparison) -> Aligned:
     """The words of both sides, on one grid.
 
@@ -115,7 +111,7 @@ def aligned(compared: Comparison) -> Aligned:
     align = aligned_tokenizers if compared.two_models else aligned_sentences
     between = " / " if compared.two_models else " → "
     both = grid(first, second, align, between)
-    heads = max(lookup.entry(read.model).heads for read in (compared.first, compared.second))
+    heads = max(read.model.heads for read in (compared.first, compared.second))
     layers = max(len(_blocks(read)) for read in (compared.first, compared.second))
     if (cells := len(both.rows) * len(both.columns) * heads * layers) > traces.MAX_WEIGHTS:
         raise AttnvizError(
@@ -149,13 +145,13 @@ def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: boo
     return Placed(to_shared(on_grid, both.columns), left * kept, rest)
 
 
-@cached(_models)
+@cached()
 def moved(compared: Comparison, measure: str, rescale: bool) -> Floats:
     """How far each head's rows lie apart, [layer, head, shared row]; for two texts that one model reads."""
     return changes(*_both(compared), MEASURES[measure], rescale)
 
 
-@cached(_models)
+@cached()
 def largest(compared: Comparison, rescale: bool) -> float:
     """The largest change of one weight in any head; for two texts that one model reads."""
     return largest_difference(*_both(compared), rescale)
@@ -187,7 +183,7 @@ def twins(compared: Comparison, how: ChangeMeasure, row: int) -> Floats | None:
     return _twins(compared, how, row if how.one_word else None)
 
 
-@cached(_models)
+@cached()
 def _twins(compared: Comparison, how: ChangeMeasure, row: int | None) -> Floats:
     first, second = (_rows(compared, side, how, row or 0) for side in ("first", "second"))
     measure = MEASURES[how.measure]
@@ -225,7 +221,7 @@ def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     return (_of_two_tokenizers(compared)[0 if side == "first" else 1],)
 
 
-@cached(_models)
+@cached()
 def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayTokens]:
     reads = compared.first, compared.second
     tokens = [_blocks(read)[0].query_tokens for read in reads]
@@ -237,7 +233,7 @@ def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayToke
     )
 
 
-@cached(_models)
+@cached()
 def _in_common_words(compared: Comparison, side: Side) -> Floats:
     read = compared.of(side)
     stack = traces.trace(read.model, read.given).stack(read.kind)

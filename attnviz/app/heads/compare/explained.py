@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from attnviz.app import traces
 from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
-from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 
 _SENTENCES = (
@@ -63,7 +62,7 @@ _ALIKE = (
 
 def _looks_back_only(compared: Comparison) -> bool:
     """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
-    return not compared.two_models and lookup.entry(compared.first.model).kinds == ("decoder",)
+    return not compared.two_models and compared.first.model.kinds == ("decoder",)
 
 
 def _have_sinks(compared: Comparison) -> bool:

@@ -40,8 +40,8 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
     """
     aligned(compared)  # what cannot be compared is told before anything is drawn
     reads = compared.first, compared.second
-    entries = [lookup.entry(read.model) for read in reads]
-    names = [lookup.called(entry.name) for entry in entries]
+    entries = [read.model for read in reads]
+    names = [lookup.called(entry) for entry in entries]
     codes = [markdown.code(name) for name in names]
     left, right = st.columns(2, gap="medium")
     chosen = [side.container() for side in (left, right)]
@@ -112,7 +112,7 @@ def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
     """Say which attention is compared of a model that has several kinds."""
     for read, entry in zip((compared.first, compared.second), entries, strict=True):
         if len(entry.kinds) > 1:
-            name = markdown.code(lookup.called(entry.name))
+            name = markdown.code(lookup.called(entry))
             st.markdown(
                 f":small[Of {name}, the *{read.kind}* attention is compared: the only one of its "
                 f"{len(entry.kinds)} kinds in which this text alone is read.]"

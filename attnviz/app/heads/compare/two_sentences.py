@@ -26,7 +26,6 @@ from attnviz.app.heads.compare.compared import (
     placed,
 )
 from attnviz.app.heads.compare.telling import row_moves, written
-from attnviz.app.models import lookup
 from attnviz.app.state.choices import PER_HEAD
 from attnviz.text import head_name, ordinal
 from attnviz.trace import Floats
@@ -54,7 +53,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
         compared, how = choices.how(compared)
     grid = aligned(compared)
     with places[0]:
-        head = choosing.head(lookup.entry(compared.first.model), compared.first.kind)
+        head = choosing.head(compared.first.model, compared.first.kind)
     with places[1]:
         word = choose_word(compared, grid)
     rows = moved(compared, how.measure, how.rescale)

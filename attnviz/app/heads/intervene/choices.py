@@ -56,11 +56,11 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     """
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
-    traces.need_vectors(traces.trace(entry.name, given))
+    traces.need_vectors(entry, given)
     buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, telling = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
-        kind = attention.choose(entry.name)
+        kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
     edits = _edits(entry, given, made, telling)  # first: the buttons say what is changed already
     queries, keys = choosing.groups(entry, given, kind)
@@ -247,7 +247,7 @@ def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
         [[edit]],
         {(kind, layer): entry.heads for kind in entry.kinds for layer in range(entry.layers_of(kind))},
     )
-    block = traces.trace(entry.name, given).block(edit.kind, edit.layer)
+    block = traces.trace(entry, given).block(edit.kind, edit.layer)
     queries, keys = block.mask.shape
     sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (keys, queries)}
     refuse_misfits([edit], *sizes[edit.kind])

@@ -64,7 +64,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
     chosen.test.source.examples(corpus)  # here, as the job could only say so with a button to try again
-    key = "score heads", chosen.test.source.name, name, lookup.fingerprint(name), corpus.key
+    key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
 
@@ -167,7 +167,7 @@ def csv_of(chosen: TestedHead, scores: Scores) -> str:
 def file_name(chosen: TestedHead) -> str:
     """Return the name of the CSV file."""
     test = chosen.test.name.replace(" ", "-")
-    return f"{file_name_of(lookup.called(chosen.entry.name))}-scores-{test}.csv"
+    return f"{file_name_of(lookup.called(chosen.entry))}-scores-{test}.csv"
 
 
 def number(score: float, unit: Unit) -> str:
