@@ -115,7 +115,7 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
         name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")
         yield f"  best head, chosen on one half: {name}, {score} ({ends}) on {count}"
         if best.similar is not None:
-            yield f"  heads as good there by a paired sign test (5 %), itself included: {best.similar}"
+            yield f"  heads not significantly different there (paired sign test, 5 %): {best.similar - 1}"
 
 
 def _number(score: float, unit: Unit) -> str:

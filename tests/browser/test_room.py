@@ -348,7 +348,7 @@ def point(lesson: Lesson) -> None:
     teacher.locator(".arrow .word").filter(has_text="road").click()
     bar(phone, "Look: road.")
     framed(frame, phone.locator(".arrow .word").filter(has_text="road"))
-    assert "edit" not in teacher.url
+    assert "edits" not in teacher.url
     teacher.get_by_label("Head", exact=True).click()
     framed(frame, phone.get_by_label("Head", exact=True))
     expect(teacher.get_by_role("listbox")).to_have_count(0)

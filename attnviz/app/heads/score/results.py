@@ -104,7 +104,10 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     if best is not None:
         score = with_interval(best.score, best.low, best.high, unit)
         name = head_name(best.layer, best.head)
-        lines.append(f"| **Head {name}**, held-out half | **{score}** | {number(best.baseline, unit)} |")
+        among = " (among the best)" if best.similar != 1 else ""
+        lines.append(
+            f"| **Head {name}**{among}, held-out half | **{score}** | {number(best.baseline, unit)} |"
+        )
     low, high = (float(end[chosen.layer, chosen.head]) for end in scores.interval)
     score = with_interval(float(scores.mean[chosen.layer, chosen.head]), low, high, unit)
     lines.append(f"| {here} | {score} | {number(float(baseline[chosen.layer, chosen.head]), unit)} |")
@@ -120,7 +123,7 @@ def _notes(chosen: TestedHead, scores: Scores) -> Iterator[str]:
     if (best := scores.best) is not None:
         yield "First line: chosen on the other half of the examples."
         if best.similar is not None:
-            yield f"Heads as good there by a paired sign test (5 %), itself included: {best.similar}."
+            yield f"Heads not significantly different there (paired sign test, 5 %): {best.similar - 1}."
     yield f"In brackets: {_INTERVAL}. Baseline: {markdown.plain(scores.baseline[0])}."
     if chosen.test.excluded and scores.unfiltered is not None:
         score = percent(float(scores.unfiltered[chosen.layer, chosen.head]))
