@@ -3,7 +3,7 @@
 import streamlit as st
 
 from attnviz.app.folded import folded, section
-from attnviz.app.heads.beyond_weights import by_layer, choices, comparison, explained, numbers, parts
+from attnviz.app.heads.beyond_weights import choices, comparison, explained, numbers, parts
 from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import MEASURE
 
@@ -13,7 +13,6 @@ with tool("beyond_weights"):
     folded(
         section("How to read it", comparison.how_to_read, chosen),
         section(explained.HEADING, explained.draw).with_choices(MEASURE),  # marked in the picture
-        section("Would another head or layer have told more?", by_layer.draw, chosen),
         section("The numbers", numbers.draw, chosen),
         section("What is the output the sum of?", parts.draw, chosen),
     )

@@ -6,7 +6,7 @@ need it.
 """
 
 from attnviz.analysis.behaviour import Behaviour, behaviour
-from attnviz.analysis.distance import jensen_shannon, total_variation
+from attnviz.analysis.distance import total_variation
 from attnviz.analysis.divergence import divergence
 from attnviz.analysis.entropy import attention_distance, entropy
 from attnviz.analysis.norms import head_norms, layer_norms
@@ -19,7 +19,6 @@ __all__ = [
     "divergence",
     "entropy",
     "head_norms",
-    "jensen_shannon",
     "layer_norms",
     "rollout",
     "total_variation",

@@ -295,22 +295,6 @@ def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int
     return placed
 
 
-def to_shared(placed: Floats, columns: Sequence[Place]) -> Floats:
-    """Only what goes to words that both texts have, each row rescaled to sum to 1; NaN elsewhere.
-
-    A row of which nothing is left stays 0.
-
-    Args:
-        placed: [..., row, column], as `on_places` returns it.
-        columns: the aligned places of the keys.
-    """
-    kept = placed.copy()
-    kept[..., [not place.shared for place in columns]] = np.nan
-    left = np.nansum(kept, axis=-1, keepdims=True)
-    left[left == 0] = 1
-    return np.asarray(kept / left, dtype=np.float32)
-
-
 def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Where there is a word, and which."""
     found = [(at, word) for at, word in enumerate(words) if word is not None]

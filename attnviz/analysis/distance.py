@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.analysis.aligned import Place, Side, on_places, to_shared
+from attnviz.analysis.aligned import Place, Side, on_places
 from attnviz.analysis.entropy import with_sink
 from attnviz.errors import InvalidTrace
-from attnviz.trace import Doubles, Floats, checked_array
+from attnviz.trace import Floats, checked_array
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
@@ -29,39 +29,8 @@ def total_variation(first: Floats, second: Floats) -> Floats:
     return _variation(*_checked(first, second))
 
 
-def jensen_shannon(first: Floats, second: Floats) -> Floats:
-    """½ Σⱼ pⱼ log₂(pⱼ / mⱼ) + ½ Σⱼ qⱼ log₂(qⱼ / mⱼ) with m = (p + q) / 2, in bits: 0 to 1 (Lin 1991).
-
-    >>> jensen_shannon(np.array([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]]))
-    array([1., 0.], dtype=float32)
-
-    Args:
-        first, second: as `total_variation` takes them.
-
-    Raises:
-        InvalidTrace, TypeError: they are no such arrays, or do not fit each other.
-    """
-    return _divergence(*_checked(first, second))
-
-
 def _variation(first: Floats, second: Floats) -> Floats:
     return np.asarray(np.abs(with_sink(second) - with_sink(first)).sum(axis=-1) / 2, dtype=np.float32)
-
-
-def _divergence(first: Floats, second: Floats) -> Floats:
-    first, second = with_sink(first), with_sink(second)
-    # In float64: half of the smallest float32 would be 0, and what is divided by it no number.
-    middle = np.add(first, second, dtype=np.float64) / 2
-    divergence = (_relative_entropy(first, middle) + _relative_entropy(second, middle)) / 2
-    # Rounding may leave less than nothing of two equal rows.
-    return np.asarray(np.maximum(divergence, 0), dtype=np.float32)
-
-
-Measure = Callable[[Floats, Floats], Floats]
-"""Two arrays of rows [..., key] → how far each row is from the other, [...]; from 0 to 1."""
-
-MEASURES: Mapping[str, Measure] = {"total variation": _variation, "Jensen–Shannon": _divergence}
-"""Both measures, unchecked."""
 
 
 def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
@@ -78,22 +47,19 @@ def _checked(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     return first, second
 
 
-def rows_on(
-    weights: Floats, rows: Sequence[Place], columns: Sequence[Place], side: Side, rescale: bool = False
-) -> Floats:
+def rows_on(weights: Floats, rows: Sequence[Place], columns: Sequence[Place], side: Side) -> Floats:
     """One text's weights on the shared rows, over all columns: what distances are measured on.
 
     Args:
         weights: [..., query, key] of this text.
         side: "first" or "second": whose weights these are.
-        rescale: leave out the columns that only one text has, and divide each row by what is left of it.
 
     Returns:
         float32 [..., shared row, column]; 0 in a column that does not count, or that this text does not have.
     """
     shared = [place.of(side) for place in rows if place.shared]
     placed = on_places(weights, shared, [place.of(side) for place in columns])
-    return np.nan_to_num(to_shared(placed, columns) if rescale else placed, copy=False, nan=0.0)
+    return np.nan_to_num(placed, copy=False, nan=0.0)
 
 
 def changes(
@@ -101,8 +67,6 @@ def changes(
     second: Floats,
     rows: Sequence[Place],
     columns: Sequence[Place],
-    measure: Measure = _variation,
-    rescale: bool = False,
 ) -> Floats:
     """How far each head's rows are from each other in two texts that one model reads.
 
@@ -110,12 +74,11 @@ def changes(
 
     Args:
         first, second: [layer, head, query, key].
-        rescale: measure only what goes to words that both have, each row rescaled to it.
 
     Returns:
         float32 [layer, head, shared row].
     """
-    return np.stack([measure(*both) for both in _layers(first, second, rows, columns, rescale)])
+    return np.stack([_variation(*both) for both in _layers(first, second, rows, columns)])
 
 
 def largest_difference(
@@ -123,26 +86,25 @@ def largest_difference(
     second: Floats,
     rows: Sequence[Place],
     columns: Sequence[Place],
-    rescale: bool = False,
 ) -> float:
     """The largest |second − first| of a cell that both texts have, of any head: the end of a colour scale."""
     shared = [place.shared for place in columns]
-    layers = _layers(first, second, rows, columns, rescale)
+    layers = _layers(first, second, rows, columns)
     return max((float(np.abs(new - old)[..., shared].max(initial=0.0)) for old, new in layers), default=0.0)
 
 
 def _layers(
-    first: Floats, second: Floats, rows: Sequence[Place], columns: Sequence[Place], rescale: bool
+    first: Floats, second: Floats, rows: Sequence[Place], columns: Sequence[Place]
 ) -> Iterator[tuple[Floats, Floats]]:
     """Layer by layer: of a long text, all heads with all their columns would be held several times over."""
     for one, other in zip(first, second, strict=True):
         yield (
-            rows_on(one, rows, columns, "first", rescale),
-            rows_on(other, rows, columns, "second", rescale),
+            rows_on(one, rows, columns, "first"),
+            rows_on(other, rows, columns, "second"),
         )
 
 
-def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) -> Floats:
+def from_one_head(head: Floats, heads: Floats) -> Floats:
     """How far one head is from each of many, on average over the rows.
 
     Args:
@@ -152,7 +114,7 @@ def from_one_head(head: Floats, heads: Floats, measure: Measure = _variation) ->
     Returns:
         float32 [layer, head].
     """
-    return np.stack([measure(head, layer).mean(axis=-1) for layer in heads])
+    return np.stack([_variation(head, layer).mean(axis=-1) for layer in heads])
 
 
 def ranked(values: NDArray[Any], largest_first: bool = True) -> tuple[tuple[int, int], ...]:
@@ -164,11 +126,3 @@ def ranked(values: NDArray[Any], largest_first: bool = True) -> tuple[tuple[int,
     """
     order = np.argsort(-values.ravel() if largest_first else values.ravel(), kind="stable")
     return tuple((int(at) // values.shape[1], int(at) % values.shape[1]) for at in order)
-
-
-def _relative_entropy(rows: Floats, middle: Doubles) -> Doubles:
-    # 0 · log 0 = 0; where a row is not 0 its middle is not 0 either.
-    ratio = np.divide(
-        rows, middle, out=np.ones(np.broadcast_shapes(rows.shape, middle.shape)), where=rows > 0
-    )
-    return np.asarray((rows * np.log2(ratio)).sum(axis=-1))

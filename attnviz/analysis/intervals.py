@@ -1,4 +1,4 @@
-"""Confidence intervals of shares and means, and how probable as many right answers are by chance."""
+"""Confidence intervals of shares and means, and a paired test."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from statistics import NormalDist
 
 import numpy as np
 
-from attnviz.trace import Doubles
+from attnviz.trace import Counts, Doubles
 
 CONFIDENCE = 0.95
 """Of the intervals that are shown."""
+
+SIGNIFICANT = 1 - CONFIDENCE
+"""Where a paired test's p value is smaller, two heads differ."""
+
+MAX_DRAWS = 2_000
+"""Samples of a bootstrap."""
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
@@ -65,16 +71,37 @@ def of_mean(mean: float, variance: float, count: int) -> tuple[float, float]:
     return mean - reach, mean + reach
 
 
-def _logarithms(total: int, chance: float) -> Doubles:
-    """The logarithms of P(X = k), [k]: the powers of many questions are too small for a number."""
-    some = math.lgamma(total + 1)
-    return np.array(
-        [
-            some
-            - math.lgamma(right + 1)
-            - math.lgamma(total - right + 1)
-            + right * math.log(chance)
-            + (total - right) * math.log1p(-chance)
-            for right in range(total + 1)
-        ]
-    )
+def bootstrapped(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
+    """Return the confidence interval of a share by a bootstrap over examples (Efron 1979).
+
+    Items of one example are not independent, so whole examples are drawn again. Where every draw has the same
+    share, as where all items are right, it is Wilson's interval over the examples.
+
+    Args:
+        counts: [example, layer], items of each.
+        totals: [example, layer, head], those that are right.
+
+    Returns:
+        Its ends, two float64 [layer, head].
+    """
+    examples, layers, heads = totals.shape
+    draws = np.random.default_rng(0).multinomial(examples, np.full(examples, 1 / examples), MAX_DRAWS)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = np.tensordot(draws, totals, 1) / (draws @ counts)[..., None]
+    tails = (1 - CONFIDENCE) / 2
+    low, high = np.nanquantile(shares.reshape(MAX_DRAWS, -1), (tails, 1 - tails), axis=0)
+    for at in np.flatnonzero(low == high):
+        low[at], high[at] = wilson(round(low[at] * examples), examples)
+    return low.reshape(layers, heads), high.reshape(layers, heads)
+
+
+def sign_test(more: int, fewer: int) -> float:
+    """Return the p value of the exact two-sided sign test; of right and wrong pairs it is McNemar's.
+
+    Args:
+        more, fewer: how many examples favour either side; the others do not count.
+    """
+    total = more + fewer
+    tail = sum(math.comb(total, each) for each in range(min(more, fewer) + 1))
+    p_value: float = min(1.0, 2 * tail / 2**total)
+    return p_value

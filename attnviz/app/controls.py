@@ -102,14 +102,14 @@ def build_sentence(
 # Models
 
 
-def model(entries: Sequence[Entry], *, offer_own: bool = True) -> str:
-    """Draw the choice among these models, not none, and the way to the visitor's own; return its name."""
+def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
+    """Draw the choice among these models, at least one, and the link to the visitor's own."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=told)
     if offer_own:
         offer_own_model()
-    return name
+    return next(entry for entry in entries if entry.name == name)
 
 
 def offer_own_model() -> None:
@@ -118,12 +118,9 @@ def offer_own_model() -> None:
         st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
 
 
-def describe(*models: str) -> None:
-    """Say what these models are: of a translator, also how it was made.
-
-    It stands wherever a model can be looked at: nobody is to take for found what a translator was told.
-    """
-    for entry in map(lookup.entry, models):
+def describe(*models: Entry) -> None:
+    """Draw each model's title and description; of a translator it says how it was trained."""
+    for entry in models:
         st.markdown(f":small[**{markdown.plain(entry.title)}.** {markdown.plain(entry.description)}]")
 
 
@@ -140,7 +137,7 @@ def reading_model(*, offer_own: bool = True) -> Entry:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
         raise StopException  # as `page.stop` does
-    return lookup.entry(model(entries, offer_own=offer_own))
+    return lookup.on_this_machine(model(entries, offer_own=offer_own))
 
 
 def offer_asked_model() -> None:

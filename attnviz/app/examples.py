@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from attnviz.app.models import lookup
 from attnviz.models import catalogue
+from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 
@@ -228,19 +229,18 @@ _READER = Introduction(None, NEUTRAL, TOGETHER)
 OPENING = EXAMPLES[0]
 
 
-def introduction(model: str) -> Introduction:
+def introduction(model: Entry) -> Introduction:
     """What a model is shown with first."""
-    entry = lookup.entry(model)
-    if isinstance(entry.origin, catalogue.Package):
+    if isinstance(model.origin, catalogue.Package):
         return _BERT
-    if entry.engine == "translator":
+    if model.engine == "translator":
         return _TRANSLATOR
-    if entry.engine == "storyteller":
+    if model.engine == "storyteller":
         return _STORYTELLER
-    return _WRITER if entry.kinds == ("decoder",) else _READER
+    return _WRITER if model.kinds == ("decoder",) else _READER
 
 
-def examples_of(model: str, together: bool) -> tuple[Example, ...]:
+def examples_of(model: Entry, together: bool) -> tuple[Example, ...]:
     """What the model is shown with: sentences by themselves, or pairs that it reads together."""
     first = introduction(model)
     if together:
@@ -259,7 +259,7 @@ def _fill_in(mask: str) -> Example:
     )
 
 
-def example_of(model: str, text: str, other: str, together: bool = False) -> Example | None:
+def example_of(model: Entry, text: str, other: str, together: bool = False) -> Example | None:
     """The example that these texts are; None for the visitor's own.
 
     Of two sentences to compare it does not matter which comes first.
@@ -271,6 +271,6 @@ def example_of(model: str, text: str, other: str, together: bool = False) -> Exa
     return None
 
 
-def example_named(model: str, name: str) -> Example:
+def example_named(model: Entry, name: str) -> Example:
     """The model's example whose button says this."""
     return next(example for example in introduction(model).examples if example.name == name)

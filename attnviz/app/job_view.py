@@ -30,12 +30,12 @@ def show_job(
     mine: bool = True,
     only_running: bool = False,
 ) -> Progress[Found] | None:
-    """Draw the progress of a job, the buttons that start and stop it, and what it has found so far.
+    """Draw the progress of a job, the buttons that stop and start it, and what it has found so far.
 
     While it runs, this part of the page is drawn every second; when it ends, the whole page is drawn once.
 
     Args:
-        job: the job. If it does not resume, the page itself has the button that begins it anew.
+        job: the job. If it does not resume, the page has the button that begins it anew.
         words: the text over the progress bar.
         draw: draws what was found so far.
         key: prefix of the buttons' keys.
@@ -46,41 +46,57 @@ def show_job(
     Returns:
         What was found if the job did not run when it was drawn; else None.
     """
-    visitor = memory.visitor()
-    state = job.state_for(visitor)
-    starts = job.resumes and (state == "unwatched" or (state == "not begun" and not start))
-    if mine and (starts or state in RUNNING):
-        job.start(visitor)
-    was_running = job.state_for(visitor) in RUNNING
+    visitor, stopped = memory.visitor(), is_stopped(job, key)
 
-    def button(name: str, press: Callable[..., None], icon: str, label: str = "") -> None:
-        look = f"{key} {name.lower()}", f":material/{icon}:"
-        st.button(label or name, key=look[0], on_click=press, args=(visitor,), icon=look[1])
+    def run() -> None:
+        memory.put(_stopped(key), None)
+        job.start(visitor)
+
+    def stop() -> None:
+        memory.put(_stopped(key), job)
+        job.stop(visitor)
+
+    def state_here() -> State:
+        return "paused" if stopped and job.running else job.state
+
+    waits = bool(start) and job.latest is None and job.state == "paused"
+    if mine and not stopped and not waits and (job.running or (job.state == "paused" and job.resumes)):
+        job.start(visitor)
+    was_running = state_here() in RUNNING
 
     def show() -> None:
         if mine and was_running:
             job.watch(visitor)
-        state, latest = job.state_for(visitor), job.latest
+        state, latest = state_here(), job.latest
         if (state in RUNNING) != was_running:
             st.rerun()  # `run_every` is set where the whole page is drawn
         if state == "refused":
             st.error(markdown.plain(job.problem), icon=":material/block:")
             if job.resumes:
-                button("Try again", job.start, "refresh")
-        elif state == "not begun":
-            button("start", job.start, "play_arrow", start)
+                st.button("Try again", key=f"{key} try again", on_click=run, icon=":material/refresh:")
+        elif waits:
+            st.button(start, key=f"{key} start", on_click=run, icon=":material/play_arrow:")
         elif text := words(state, latest):
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.progress(latest.done / latest.total if latest and latest.total else 0.0, text)
                 if was_running and mine:
-                    button("Stop", job.stop, "stop")
+                    st.button("Stop", key=f"{key} stop", on_click=stop, icon=":material/stop:")
                 elif job.resumes and not was_running:
-                    button("Go on", job.start, "play_arrow")
+                    st.button("Go on", key=f"{key} go on", on_click=run, icon=":material/play_arrow:")
         if draw is not None and latest is not None and (was_running or not only_running):
             draw(latest)
 
     st.fragment(show, run_every=_EVERY_SECONDS if was_running else None)()
     return None if was_running else job.latest
+
+
+def is_stopped(job: Job[Any], key: str) -> bool:
+    """Return whether this visitor has stopped the job, although it may run for others."""
+    return memory.get(_stopped(key)) is job
+
+
+def _stopped(key: str) -> str:
+    return f"the job that was stopped: {key}"
 
 
 def counted(doing: str, unit: str) -> Words:

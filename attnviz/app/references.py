@@ -74,6 +74,11 @@ REFERENCES = {
         _ICLR,
         "arXiv:2010.11929",
     ),
+    "Efron 1979": Reference(
+        "Bootstrap Methods: Another Look at the Jackknife",
+        "The Annals of Statistics 7(1)",
+        "doi:10.1214/aos/1176344552",
+    ),
     "Elhage et al. 2021": Reference(
         "A Mathematical Framework for Transformer Circuits",
         "Transformer Circuits Thread",

@@ -88,7 +88,7 @@ def _subject() -> tuple[str, str, str]:
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
     known = said(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
-    model = lookup.called(known) if known else ""
+    model = lookup.called(lookup.entry(known)) if known else ""
     if here in choices.LESSONS - choices.TEXT.pages or said(choices.SIX_STEPS_OF).startswith("Translator"):
         model = said(choices.TRANSLATOR) or catalogue.TRANSLATOR
         layer, head, texts = choices.TRANSLATOR_LAYER, choices.TRANSLATOR_HEAD, texts[1:]

@@ -1,4 +1,4 @@
-"""What the models of this server compute for a text: each is computed once for all visitors."""
+"""What a model computes for a text; each value is computed once for all visitors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from attnviz.analysis.behaviour import Behaviour, behaviours
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, shown_weights
 from attnviz.app.models import lookup
 from attnviz.app.server import metrics
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.capture import loading, stored
 from attnviz.capture.model import ModelInput, Prediction
 from attnviz.errors import AttnvizError
-from attnviz.experiments import engine
 from attnviz.models import allowed
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind, Trace
 
 MAX_WEIGHTS = 2**25
@@ -76,57 +76,53 @@ class _Readings:
 _readings = _Readings(2, MAX_WAITING_TOKENS)
 
 
-_readings = _Readings(2, MAX_WAITING_TOKENS)
-
-
-@cached(named)
-def trace(model: str, given: ModelInput) -> Trace:
-    """The forward pass of `model` over what it is given.
+@cached()
+def trace(model: Entry, given: ModelInput) -> Trace:
+    """Return the forward pass of a model over what it is given.
 
     The opening sentences are stored with the app, so that the first picture need not wait for the model.
 
     Raises:
         AttnvizError: the text or the model cannot be used; the message says what to do.
     """
-    if not loading.ready(model) and (known := _stored(model, given)) is not None:
+    if loading.in_memory(model) is None and (known := _stored(model, given)) is not None:
         return known
-    loaded = None if engine.is_remote() else lookup.load(model)
+    loaded = lookup.loaded_model(model)
     with st.spinner("Reading the text with the model …"):
-        entry = lookup.entry(model)
-        tokens = len(loaded.tokens(given) if loaded else loading.tokens(model, given))
+        tokens = len(loaded.tokens(given))
         # What is known to be too much is not even begun.
-        check_size(entry.heads * (entry.layers or entry.decoder_layers), tokens, tokens)
+        check_size(model.heads * (model.layers or model.decoder_layers), tokens, tokens)
         with _readings.turn(tokens), metrics.FORWARDS.time():
-            read = loaded.trace(given) if loaded else engine.trace(model, given)
+            read = loaded.trace(given)
     for kind in dict.fromkeys(block.kind for block in read.blocks):
         blocks = read.of_kind(kind)
         check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)
     return read
 
 
-def need_vectors(read: Trace) -> None:
-    """Refuse what is computed from queries, keys, values or masks, where the model gives its weights alone.
+def need_vectors(model: Entry, given: ModelInput) -> None:
+    """Refuse a model that gives its weights alone: without queries, keys, values and masks.
 
     Raises:
         ModelNotSupported: it does; the message says why.
     """
-    if read.blocks[0].weights_alone:
-        loading.load(read.model).need_vectors()
+    if trace(model, given).blocks[0].weights_alone:
+        loading.opened(model).need_vectors()
 
 
-@cached(named)
-def predictions(model: str, given: ModelInput) -> tuple[Prediction, ...]:
+@cached()
+def predictions(model: Entry, given: ModelInput) -> tuple[Prediction, ...]:
     """What the model expects, place by place; empty where it has no head for it.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
     """
-    return loading.load(model).predictions(given)
+    return loading.opened(model).predictions(given)
 
 
-@cached(named)
+@cached()
 def shown(
-    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: Entry, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> tuple[DisplayTokens, ...]:
     """Which tokens are shown, and how they are called: queries and keys, or one for both."""
     return queries_and_keys(
@@ -134,15 +130,15 @@ def shown(
     )
 
 
-@cached(named)
-def own_weights(model: str, given: ModelInput, kind: Kind) -> Floats:
+@cached()
+def own_weights(model: Entry, given: ModelInput, kind: Kind) -> Floats:
     """The model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
     return trace(model, given).stack(kind)
 
 
-@cached(named)
+@cached()
 def weights(
-    model: str, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
+    model: Entry, given: ModelInput, kind: Kind, hide: bool, merge: bool, between: str = EVERYWHERE
 ) -> Floats:
     """The weights as they are shown, [layer, head, shown query, shown key]."""
     return shown_weights(own_weights(model, given, kind), *shown(model, given, kind, hide, merge, between))
@@ -153,8 +149,8 @@ def only_special(tokens: Sequence[DisplayTokens]) -> bool:
     return any(all(group.special for group in side.all_groups) for side in tokens)
 
 
-@cached(named)
-def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
+@cached()
+def found(model: Entry, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
     """What each head does, rule by rule; hiding tokens does not alter it. Nothing, if all are special."""
     read = trace(model, given)
     tokens = shown(model, given, kind, False, merge)
@@ -164,8 +160,8 @@ def found(model: str, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behav
     return behaviours(weights, *tokens, mask=np.stack([block.mask for block in read.of_kind(kind)]))
 
 
-def _stored(model: str, given: ModelInput) -> Trace | None:
-    return stored.find(model, given.text) if given == ModelInput(given.text) else None
+def _stored(model: Entry, given: ModelInput) -> Trace | None:
+    return stored.find(model.name, given.text) if given == ModelInput(given.text) else None
 
 
 def check_size(heads: int, queries: int, keys: int) -> None:

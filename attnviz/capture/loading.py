@@ -60,18 +60,24 @@ def load(name: str) -> Model:
     Raises:
         AttnvizError: there is no such model, or it is not supported; the message explains what to do.
     """
-    if name in _borrowed:
-        return _borrowed[name]
-    entry = _downloaded(name)
-    model = _find(entry)
+    return _borrowed[name] if name in _borrowed else opened(downloaded(name))
+
+
+def opened(entry: catalogue.Entry) -> Model:
+    """Return the model of this entry, whose files are on this machine; loads it if it is not in memory.
+
+    Raises:
+        AttnvizError: its files are missing or damaged, or its attention cannot be shown.
+    """
+    model = in_memory(entry)
     if model is None:
         with gate:
             import torch
 
             with torch.inference_mode(False):  # weights read in that mode could not be used out of it
-                model = _find(entry) or _open(entry)
+                model = in_memory(entry) or _open(entry)
             with _lock:
-                _models[name] = entry, model
+                _models[entry.name] = entry, model
                 _make_room()
     return model
 
@@ -88,7 +94,7 @@ def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     """
     allowed.check(name)
     tell("Inspecting the model", 0.0)
-    entry = _downloaded(name, tell)
+    entry = downloaded(name, tell)
     tell("Loading the weights", _LOADING)
     load(name)
     tell("Ready", 1.0)  # raises if the visitor has stopped it
@@ -205,7 +211,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     """
     if name in _borrowed:
         return _borrowed[name].tokens(text)
-    entry = _downloaded(name)
+    entry = downloaded(name)
     given = as_model_input(text)
     if entry.engine == "translator":
         return reading.tokens(given.text)
@@ -216,7 +222,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def _downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
+def downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     """Return the entry of a model, with its files on this machine; download them if needed."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
@@ -230,8 +236,8 @@ def _downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
     return resolve.entry(name)
 
 
-def _find(entry: catalogue.Entry) -> Model | None:
-    """The loaded model, unless its files have changed since."""
+def in_memory(entry: catalogue.Entry) -> Model | None:
+    """Return the loaded model, or None; also None if its files have changed since."""
     with _lock:
         loaded, model = _models.get(entry.name, (None, None))
         if model is None or loaded != entry:

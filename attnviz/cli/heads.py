@@ -106,10 +106,16 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
         table.append((head_name(*at), *numbers, _number(baseline[at], unit), count))
     yield from (f"  {line}" for line in output.aligned(table).splitlines())
     yield f"  baseline: {strategy}"
+    if scores.unfiltered is not None:
+        top_head = scores.ranking[0]
+        every = _number(scores.unfiltered[top_head], unit)
+        yield f"  excluded: {test.excluded}; with nothing excluded, {head_name(*top_head)} has {every}"
     if best := scores.best:
         score, ends = _number(best.score, unit), _interval(best.low, best.high, unit)
         name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")
         yield f"  best head, chosen on one half: {name}, {score} ({ends}) on {count}"
+        if best.similar is not None:
+            yield f"  heads not significantly different there (paired sign test, 5 %): {best.similar - 1}"
 
 
 def _number(score: float, unit: Unit) -> str:

@@ -150,14 +150,6 @@ def ways(found: MeasuredToken, counted: Mask) -> tuple[Way, ...]:
     return tuple(way for way, values in found.left_out.items() if not np.isnan(values[counted]).any())
 
 
-def agreements(found: MeasuredToken, measure: str, counted: Mask) -> Floats:
-    """ρ with each of the `ways` of the yardstick, of each layer [way, layer] or head [way, layer, head].
-
-    The measure must be there, and at least one way.
-    """
-    return _agreements(found.values[measure], found, counted)
-
-
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
     """[..., token] → [way, ...]."""
     lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]

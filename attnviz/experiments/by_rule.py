@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -11,8 +11,7 @@ import numpy as np
 from attnviz.analysis.rules import SINGLE_RULES, Measured, Rule, Special, layout_of, measured
 from attnviz.capture import loading
 from attnviz.capture.batches import Batch, Refused, batches
-from attnviz.experiments import corpus as bundled_text
-from attnviz.experiments.corpus import NOT_UTF_8, Corpus, broken
+from attnviz.experiments.corpus import FILE, NOT_UTF_8, broken
 from attnviz.experiments.scoring import HeadTest, Numbered, Scored, Source, Unit
 from attnviz.experiments.sentences import SkippedSentence, return_freed_memory
 from attnviz.models import resolve
@@ -34,34 +33,30 @@ class ReadLines:
         return tuple(measured(SINGLE_RULES, layout, self.batch.weights, self.batch.masks))
 
 
-class SentenceSource(Source[ReadLines]):
-    """Plain sentences, one a line."""
-
-    name, unit, example = "rules", "sentence", "The ferry was late again.\nWho left the gate open?"
-
-    def bundled(self) -> str:  # noqa: D102 - as in the base class
-        return bundled_text.bundled()
-
-    def examples(self, corpus: Corpus) -> tuple[int, Iterable[str]]:  # noqa: D102 - as in the base class
-        return corpus.lines, corpus
-
-    def read(  # noqa: D102 - as in the base class
-        self, examples: Numbered, model: str
-    ) -> Iterator[tuple[Sequence[int], ReadLines] | SkippedSentence]:
-        texts = dict(examples)
-        for line, text in examples:
-            if broken(text):
-                yield SkippedSentence(f"line {line + 1}", NOT_UTF_8)
-        readable = ((line, text) for line, text in examples if text.strip() and not broken(text))
-        for read in batches(loading.load(model), resolve.entry(model), readable):
-            if isinstance(read, Refused):
-                yield SkippedSentence(texts[read.line], read.why)
-            else:
-                yield read.lines, ReadLines(read)
-                return_freed_memory()
+def _read(examples: Numbered, model: str) -> Iterator[tuple[Sequence[int], ReadLines] | SkippedSentence]:
+    """Read sentences of equal length together."""
+    texts = dict(examples)
+    for line, text in examples:
+        if broken(text):
+            yield SkippedSentence(f"line {line + 1}", NOT_UTF_8)
+    readable = ((line, text) for line, text in examples if text.strip() and not broken(text))
+    for read in batches(loading.load(model), resolve.entry(model), readable):
+        if isinstance(read, Refused):
+            yield SkippedSentence(texts[read.line], read.why)
+        else:
+            yield read.lines, ReadLines(read)
+            return_freed_memory()
 
 
-SENTENCES = SentenceSource()
+SENTENCES = Source(
+    name="rules",
+    unit="sentence",
+    example="The ferry was late again.\nWho left the gate open?",
+    file=FILE,
+    examples=lambda corpus: (corpus.lines, corpus),
+    read=_read,
+)
+"""Plain sentences, one a line."""
 
 
 def _score(rule: Rule, read: ReadLines) -> Scored:

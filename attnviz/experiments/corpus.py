@@ -26,8 +26,10 @@ MAX_CHARACTERS = 200_000
 
 NOT_UTF_8 = "This line holds bytes that are not UTF-8. Save the file as UTF-8 to keep it."
 
+FILE = Path(__file__).with_name("sentences.txt")
+"""The sentences that come with attnviz."""
+
 _CHUNK = 1 << 16
-_SENTENCES = Path(__file__).with_name("sentences.txt")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -139,7 +141,7 @@ class Corpus:
 
 def bundled() -> str:
     """The sentences that ship with attnviz, of our own writing, one a line."""
-    return _SENTENCES.read_text("utf-8")
+    return FILE.read_text("utf-8")
 
 
 def lines_of(source: Source) -> Iterator[str]:

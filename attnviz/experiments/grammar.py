@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,11 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import DisplayTokens, merged_weights, only
+from attnviz.analysis.display_tokens import DisplayTokens, merged_weights
 from attnviz.analysis.words import Span
 from attnviz.errors import AttnvizError, quoted
-from attnviz.experiments.corpus import Corpus
-from attnviz.experiments.scoring import AnnotatedSource, HeadTest, Scored
+from attnviz.experiments.scoring import HeadTest, Scored, annotated
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.text import plural
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
@@ -58,39 +57,22 @@ class Answers:
     """What every head answers in one sentence, for each of its relations.
 
     A head's answer for a word is the word that it attends to most (or, where the head word is the query, the
-    word that attends to it most), with pieces merged into words, and without special tokens and the word
-    itself, as in Clark et al. 2019.
+    word that attends to it most), with pieces merged into words. Special tokens and the word itself are
+    excluded, as in Clark et al. 2019.
 
     Attributes:
         sorts: [relation], a name of `SORTS`.
         offsets: [relation], how many words after the dependent one its head word is; negative: before.
         hits: bool [query, relation, layer, head], whether the answer is the right word.
+        unfiltered: bool [query, relation, layer, head], the same with no token excluded.
         weights: float64 [query, relation, layer, head], between the two words.
     """
 
     sorts: tuple[str, ...]
     offsets: Counts
     hits: Mask
+    unfiltered: Mask
     weights: Doubles
-
-
-class GrammarSource(AnnotatedSource[Annotated, Answers]):
-    """Sentences with their relations."""
-
-    name, unit = "grammar", "sentence"
-    example = "The dog chased a cat.\n    object cat>chased; determiner the>dog, a>cat"
-
-    def bundled(self) -> str:  # noqa: D102 - as in the base class
-        return FILE.read_text("utf-8")
-
-    def examples(self, corpus: Corpus) -> tuple[int, Sequence[Annotated]]:  # noqa: D102 - as in the base class
-        found = parse(corpus.text)
-        return len(found), found
-
-    def one(  # noqa: D102 - as in the base class
-        self, example: Annotated, trace: Callable[[str], Trace], kind: Kind
-    ) -> Answers:
-        return answers(example, trace(example.text), kind)
 
 
 def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
@@ -99,23 +81,22 @@ def answers(sentence: Annotated, trace: Trace, kind: Kind) -> Answers:
     Raises:
         UnusableSentence: a word of a relation has no token.
     """
-    shown = DisplayTokens(
-        trace.of_kind(kind)[0].query_tokens, trace.text, hide_special=True, merge_words=True
-    )
-    weights = only(merged_weights(trace.stack(kind), shown), shown.visible, shown.visible).copy()
-    weights[..., np.arange(len(shown)), np.arange(len(shown))] = 0
+    shown = DisplayTokens(trace.of_kind(kind)[0].query_tokens, trace.text, merge_words=True)
+    weights = merged_weights(trace.stack(kind), shown)
     places = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
     dependents, heads = np.array(places, dtype=np.int64).reshape(-1, 2).T
     # [query, relation, layer, head, word]: from the dependent word to each, and from each to it.
     given = np.stack([weights[..., dependents, :], weights[..., dependents].swapaxes(-1, -2)])
     given = np.moveaxis(given, -2, 1)
-    largest = given.argmax(axis=-1)
-    right = np.broadcast_to(heads[:, None, None], largest.shape)
-    between = np.take_along_axis(given, right[..., None], axis=-1)[..., 0]
+    special = np.array([group.special for group in shown.groups])
+    itself = np.arange(len(special)) == dependents[:, None]
+    words = np.where((special | itself)[:, None, None], 0, given)
+    right = np.broadcast_to(heads[:, None, None], given.shape[:-1])
+    between = np.take_along_axis(words, right[..., None], axis=-1)[..., 0]
     # Where the mask forbids every word, the largest weight is 0, and there is no answer.
-    hits = (largest == right) & (between > 0)
+    hits, unfiltered = ((each.argmax(axis=-1) == right) & (between > 0) for each in (words, given))
     sorts = tuple(each.sort for each in sentence.relations)
-    return Answers(sorts, heads - dependents, hits, between.astype(np.float64))
+    return Answers(sorts, heads - dependents, hits, unfiltered, between.astype(np.float64))
 
 
 def _score(sort: str, query: Query, read: Answers) -> Scored:
@@ -126,29 +107,13 @@ def _score(sort: str, query: Query, read: Answers) -> Scored:
     always = {
         _always(int(each)): (offsets == each)[:, None, None].astype(np.float64) for each in np.unique(offsets)
     }
-    return Scored(read.hits[at, chosen].astype(np.float64), read.weights[at, chosen], always)
+    hits, unfiltered = (each[at, chosen].astype(np.float64) for each in (read.hits, read.unfiltered))
+    return Scored(hits, read.weights[at, chosen], always, unfiltered)
 
 
 def _always(offset: int) -> str:
     """The baseline that always answers with the word at this distance."""
     return f"always {plural(abs(offset), 'word')} {'later' if offset > 0 else 'earlier'}"
-
-
-_SOURCE = GrammarSource()
-
-
-def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
-    dependent, on = ("noun", "preposition") if sort == "preposition" else (sort, head_word)
-    both: tuple[tuple[Query, str, str], ...] = (
-        ("dependent", f"{dependent} to {on}", f"the {dependent} attends most to its {on}"),
-        ("head word", f"{on} to {dependent}", f"the word that attends most to the {dependent} is its {on}"),
-    )
-    for query, name, question in both:
-        yield HeadTest(name, f"How often {question}", _SOURCE, partial(_score, sort, query), "right")
-
-
-TESTS = tuple(test for sort, head_word in SORTS.items() for test in _tests(sort, head_word))
-"""As in table 1 of Clark et al. 2019, each relation also with the head word as the query."""
 
 
 def parse(text: str) -> tuple[Annotated, ...]:
@@ -179,6 +144,8 @@ def parse(text: str) -> tuple[Annotated, ...]:
 def _place(shown: DisplayTokens, span: Span) -> int:
     """Which of the shown words stands there, from 0."""
     for place, group in enumerate(shown.groups):
+        if group.special:
+            continue
         pieces = [shown.tokens[position] for position in group.positions]
         if pieces[0].start < span.end and pieces[-1].end > span.start:
             return place
@@ -219,3 +186,31 @@ def _find(named: str, text: str) -> Span:
     if not 1 <= number <= len(places):
         raise AttnvizError(f"{quoted(named)}: there are {len(places)} of {quoted(word)}.")
     return Span(*places[number - 1])
+
+
+EXCLUDED = "special tokens and the word itself"
+"""What is no answer."""
+
+
+def _tests(sort: str, head_word: str) -> Iterator[HeadTest[Answers]]:
+    dependent, on = ("noun", "preposition") if sort == "preposition" else (sort, head_word)
+    both: tuple[tuple[Query, str, str], ...] = (
+        ("dependent", f"{dependent} to {on}", f"the {dependent} attends most to its {on}"),
+        ("head word", f"{on} to {dependent}", f"the word that attends most to the {dependent} is its {on}"),
+    )
+    for query, name, question in both:
+        scored = partial(_score, sort, query)
+        yield HeadTest(name, f"How often {question}", SOURCE, scored, "right", excluded=EXCLUDED)
+
+
+SOURCE = annotated(
+    parse,
+    lambda sentence, trace, kind: answers(sentence, trace(sentence.text), kind),
+    name="grammar",
+    unit="sentence",
+    example="The dog chased a cat.\n    object cat>chased; determiner the>dog, a>cat",
+    file=FILE,
+)
+
+TESTS = tuple(test for sort, head_word in SORTS.items() for test in _tests(sort, head_word))
+"""As in table 1 of Clark et al. 2019, each relation also with the head word as the query."""

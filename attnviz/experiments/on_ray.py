@@ -41,10 +41,10 @@ def share(
         AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
             not room for so many actors.
     """
-    ray = imported(address)
+    ray = _imported(address)
 
     def shared(work: Callable[[Given], Done], given: Iterator[Given]) -> Iterator[Done]:
-        begin(ray, workers, address)
+        _begin(ray, workers, address)
         try:
             yield from _shared_out(ray, work, given, workers)
         finally:
@@ -53,8 +53,8 @@ def share(
     return shared
 
 
-def imported(address: str) -> ModuleType:
-    """Ray, which tells its makers nothing, and unless an address is given listens to this machine alone.
+def _imported(address: str) -> ModuleType:
+    """Import Ray without usage reports; unless an address is given, it listens to this machine alone.
 
     Raises:
         AttnvizError: it is not installed.
@@ -122,7 +122,7 @@ def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
         )
 
 
-def begin(ray: ModuleType, workers: int, address: str) -> None:
+def _begin(ray: ModuleType, workers: int, address: str) -> None:
     """Reach the cluster at an address, or begin one of so many processors `HERE`.
 
     Raises:

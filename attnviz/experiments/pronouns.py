@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -11,9 +11,8 @@ import numpy as np
 
 from attnviz.analysis.words import positions, weight_between
 from attnviz.experiments import pairs
-from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.pairs import Pair, SentenceOfPair
-from attnviz.experiments.scoring import AnnotatedSource, HeadTest, Scored
+from attnviz.experiments.scoring import HeadTest, Scored, annotated
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.trace import Floats, Kind, Mask, Trace
 
@@ -48,24 +47,15 @@ class PairWeights:
     allowed: Mask
 
 
-class PronounSource(AnnotatedSource[Pair, PairWeights]):
-    """Pairs of sentences."""
+def weights_of(pair: Pair, trace: Callable[[str], Trace], kind: Kind) -> PairWeights:
+    """Read both sentences of a pair.
 
-    name, unit, example = "pronouns", "pair", pairs.EXAMPLE
-
-    def bundled(self) -> str:  # noqa: D102 - as in the base class
-        return pairs.FILE.read_text("utf-8")
-
-    def examples(self, corpus: Corpus) -> tuple[int, Sequence[Pair]]:  # noqa: D102 - as in the base class
-        found = pairs.parse(corpus.text)
-        return len(found), found
-
-    def one(  # noqa: D102 - as in the base class
-        self, example: Pair, trace: Callable[[str], Trace], kind: Kind
-    ) -> PairWeights:
-        read = [_one(sentence, trace(sentence.text), kind) for sentence in example.readings]
-        weights, allowed = zip(*read, strict=True)
-        return PairWeights(example, np.stack(weights, axis=1), np.all(allowed, axis=0))
+    Raises:
+        UnusableSentence: a marked word has no token, or the pronoun cannot attend to the words that decide.
+    """
+    read = [_one(sentence, trace(sentence.text), kind) for sentence in pair.readings]
+    weights, allowed = zip(*read, strict=True)
+    return PairWeights(pair, np.stack(weights, axis=1), np.all(allowed, axis=0))
 
 
 def _one(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tuple[Floats, Mask]:
@@ -101,12 +91,14 @@ def _score(query: Query, read: PairWeights) -> Scored:
     return Scored(scores, given, {"changing the noun as often, at random": changes})
 
 
-_SOURCE = PronounSource()
+SOURCE = annotated(
+    pairs.parse, weights_of, name="pronouns", unit="pair", example=pairs.EXAMPLE, file=pairs.FILE
+)
 
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = f"In how many pairs {question}, in both sentences; always the same noun is right in none"
-    return HeadTest(name, question, _SOURCE, partial(_score, query), "right", MIN_WEIGHT)
+    return HeadTest(name, question, SOURCE, partial(_score, query), "right", MIN_WEIGHT)
 
 
 TESTS = (

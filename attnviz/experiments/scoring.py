@@ -1,30 +1,30 @@
 """Tests of heads: examples in, one score for every head out.
 
-A test is a `HeadTest`: a function that scores the examples that a model has read, and where these come from.
+A test is a `HeadTest`: a function that scores the examples that a model has read, and their source.
 `attnviz.experiments.head_tests` lists all tests. Sums, halves, intervals and baselines are computed here, in
 the same way for every test.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from attnviz.analysis.distance import ranked
-from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.analysis.intervals import SIGNIFICANT, bootstrapped, of_mean, sign_test, wilson
 from attnviz.analysis.table import Cells
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.sentences import CANNOT_READ, SkippedSentence, reader, self_attention
 from attnviz.models import resolve
-from attnviz.trace import Counts, Doubles, Kind, Trace
+from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 PART = 1_000
 """Examples that are read together; with Ray, each worker takes so many at a time."""
@@ -40,74 +40,86 @@ Numbered = Sequence[tuple[int, Any]]
 Unit = Literal["right", "share", "tokens"]
 """What a score is: 1 if the head is right and else 0; a number from 0 to 1; a number of tokens."""
 
+CHOOSING, REPORTING = 0, 1
+"""The halves, examples with even and with odd numbers: the best head is chosen on one, scored on the other.
+"""
+
 
 class Scored(NamedTuple):
     """The scores of some examples.
 
     Attributes:
-        scores: float64 [example, layer, head]; NaN where the example does not count.
-        weights: float64 [example, layer, head], the attention weight, 0 to 1, from which the score is made;
-            NaN where there is no such weight.
-        baselines: by name, the scores at chance or of strategies that use no model, [example, layer, head];
-            1 in place of layers or heads that all have the same.
+        scores: float64 [item, layer, head]; NaN where the item does not count.
+        weights: float64 [item, layer, head], the attention weight, 0 to 1, from which the score is made; NaN
+            where there is no such weight.
+        baselines: by name, the scores at chance or of strategies that use no model, [item, layer, head]; 1 in
+            place of layers or heads that all have the same.
+        unfiltered: the scores if the test excluded no token; None: it excludes none.
     """
 
     scores: Doubles
     weights: Doubles
     baselines: Mapping[str, Doubles]
+    unfiltered: Doubles | None = None
 
 
-class Source(ABC, Generic[Read]):
+Reads = Callable[[Numbered, str], Iterator[tuple[Sequence[int], Read] | SkippedSentence]]
+"""Yields what a model reads, with the numbers of its examples, and what it cannot read."""
+
+
+@dataclass(frozen=True)
+class Source(Generic[Read]):
     """Where the examples of some tests come from, and how a model reads them.
 
     Attributes:
         name: of the tests that use it, as one group.
         unit: what one example is, in the singular.
         example: a line or two that show how examples are written.
+        file: the examples that come with attnviz.
+        examples: returns how many examples a text has, and the examples; raises AttnvizError if there are
+            none, or a line is invalid.
+        read: lets a model read some of them.
     """
 
     name: str
     unit: str
     example: str
+    file: Path
+    examples: Callable[[Corpus], tuple[int, Iterable[Any]]]
+    read: Reads[Read]
 
-    @abstractmethod
     def bundled(self) -> str:
         """Return the text of the examples that come with attnviz."""
-
-    @abstractmethod
-    def examples(self, corpus: Corpus) -> tuple[int, Iterable[Any]]:
-        """Return how many examples a text has, and the examples.
-
-        Raises:
-            AttnvizError: the text has none, or is not written as it should be.
-        """
-
-    @abstractmethod
-    def read(self, examples: Numbered, model: str) -> Iterator[tuple[Sequence[int], Read] | SkippedSentence]:
-        """Yield what the model reads, with the numbers of its examples, and what it cannot read."""
+        return self.file.read_text("utf-8")
 
 
-class AnnotatedSource(Source[Read], Generic[Example, Read]):
-    """Examples that are read one by one, with a forward pass for each of their sentences."""
+def annotated(
+    parse: Callable[[str], Sequence[Example]],
+    one: Callable[[Example, Callable[[str], Trace], Kind], Read],
+    **named: Any,
+) -> Source[Read]:
+    """Return a source of examples that are read one by one, with a forward pass for each of their sentences.
 
-    @abstractmethod
-    def one(self, example: Example, trace: Callable[[str], Trace], kind: Kind) -> Read:
-        """Read one example.
+    Args:
+        parse: returns the examples of a text.
+        one: reads one example; raises UnusableSentence if it does not answer the question.
+        named: the other attributes of the source.
+    """
 
-        Raises:
-            UnusableSentence: the model can read it, but it does not answer the question.
-        """
+    def examples(corpus: Corpus) -> tuple[int, Sequence[Example]]:
+        found = parse(corpus.text)
+        return len(found), found
 
-    def read(  # noqa: D102 - as in the base class
-        self, examples: Numbered, model: str
-    ) -> Iterator[tuple[Sequence[int], Read] | SkippedSentence]:
+    def read(numbered: Numbered, model: str) -> Iterator[tuple[Sequence[int], Read] | SkippedSentence]:
         entry = resolve.entry(model)
         trace, kind = reader(entry, loading.load(model)), self_attention(entry)
-        for number, example in examples:
+        for number, example in numbered:
             try:
-                yield [number], self.one(example, trace, kind)
+                yield [number], one(example, trace, kind)
             except CANNOT_READ as error:
                 yield SkippedSentence(example.text, str(error))
+
+    return Source(examples=examples, read=read, **named)
 
 
 @dataclass(frozen=True)
@@ -121,6 +133,7 @@ class HeadTest(Generic[Read]):
         score: scores what the source has read.
         unit: what a score is.
         min_weight: heads with a smaller mean weight are never called the best.
+        excluded: the tokens that are not counted; "": none.
     """
 
     name: str
@@ -129,6 +142,7 @@ class HeadTest(Generic[Read]):
     score: Callable[[Read], Scored]
     unit: Unit = "share"
     min_weight: float = 0.0
+    excluded: str = ""
 
 
 class Best(NamedTuple):
@@ -137,8 +151,10 @@ class Best(NamedTuple):
     Attributes:
         layer, head: from 0.
         score, low, high: on the other half, with the confidence interval.
-        baseline: the best baseline's score, on the other half.
+        baseline: there, the score of the baseline that is best on the first half.
         examples: in the other half.
+        similar: how many heads do not differ from it there by a paired test over examples, itself included
+            (exact sign test, 5 %; of pairs it is McNemar's); None where a score is not right or wrong.
     """
 
     layer: int
@@ -148,20 +164,20 @@ class Best(NamedTuple):
     high: float
     baseline: float
     examples: int
+    similar: int | None
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Sums over examples, from which scores, intervals and baselines follow; `a + b` is that of both.
 
-    The halves are the examples with even and with odd numbers.
-
     Attributes:
         unit, min_weight: of the test.
-        count: int64 [half, layer], examples that count.
-        total, squares: float64 [half, layer, head], the sums of their scores and of the squares.
-        weights: float64 [half, layer, head], the sum of their attention weights.
-        baselines: float64 [half, layer, head], the sums of the baselines' scores, by name.
+        count: int64 [half, layer], items that count.
+        sums: by name, float64 [half, layer, head], the sums over these items: "score", "square", "weight",
+            "unfiltered" and those of the baselines.
+        each: where a score is right or wrong, of each example its half, count [layer] and right ones
+            [layer, head].
         skipped: examples that the model cannot read or that do not answer the question.
         reasons: of the first `MAX_REASONS` of those.
     """
@@ -169,127 +185,156 @@ class Scores:
     unit: Unit
     min_weight: float
     count: Counts
-    total: Doubles
-    squares: Doubles
-    weights: Doubles
-    baselines: Mapping[str, Doubles] = field(default_factory=dict)
+    sums: Mapping[str, Doubles]
+    each: tuple[tuple[int, Counts, Doubles], ...] = ()
     skipped: int = 0
     reasons: tuple[SkippedSentence, ...] = ()
+    baselines: frozenset[str] = field(default_factory=frozenset)
 
     def __add__(self, other: Scores) -> Scores:
         """Of both together."""
-        zeros = np.zeros(self.total.shape)
-        names = {**self.baselines, **other.baselines}
+        zeros = np.zeros(self.sums["score"].shape)
         return Scores(
             self.unit,
             self.min_weight,
             self.count + other.count,
-            self.total + other.total,
-            self.squares + other.squares,
-            self.weights + other.weights,
-            {name: self.baselines.get(name, zeros) + other.baselines.get(name, zeros) for name in names},
+            {
+                name: self.sums.get(name, zeros) + other.sums.get(name, zeros)
+                for name in {**self.sums, **other.sums}
+            },
+            self.each + other.each,
             self.skipped + other.skipped,
             (*self.reasons, *other.reasons)[:MAX_REASONS],
+            self.baselines | other.baselines,
         )
 
     @classmethod
     def of(cls, test: HeadTest[Read], numbers: Sequence[int], read: Read) -> Scores:
         """Score what was read."""
-        scores, weights, baselines = test.score(read)
+        scores, weights, baselines, unfiltered = test.score(read)
         counts = ~np.isnan(scores).any(axis=-1)
         odd = np.broadcast_to(np.asarray(numbers) % 2, len(scores))
-        halves = [counts & (odd == half)[:, None] for half in (0, 1)]
+        halves = [counts & (odd == half)[:, None] for half in (CHOOSING, REPORTING)]
+        values = {"score": scores, "square": scores**2, "weight": weights, **baselines}
+        if unfiltered is not None:
+            values["unfiltered"] = unfiltered
 
-        def sums(values: Doubles) -> Doubles:
-            return np.stack([np.where(half[..., None], values, 0).sum(axis=0) for half in halves])
+        def total(values: Doubles, half: Mask) -> Doubles:
+            counted = np.where(half[..., None], np.broadcast_to(values, scores.shape), 0)
+            return np.asarray(counted.sum(axis=0))
 
+        sums = {name: np.stack([total(each, half) for half in halves]) for name, each in values.items()}
+        count = np.stack([half.sum(axis=0) for half in halves])
+        each = ((int(odd[0]), count.sum(axis=0), sums["score"].sum(axis=0)),) if len(odd) else ()
         return cls(
             test.unit,
             test.min_weight,
-            np.stack([half.sum(axis=0) for half in halves]),
-            sums(scores),
-            sums(scores**2),
-            sums(weights),
-            {name: sums(np.broadcast_to(each, scores.shape)) for name, each in baselines.items()},
+            count,
+            sums,
+            each if test.unit == "right" else (),
+            baselines=frozenset(baselines),
         )
 
     @classmethod
     def nothing(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
         """Return the sums over no example at all."""
         zeros = np.zeros((2, layers, heads))
-        return cls(test.unit, test.min_weight, np.zeros((2, layers), np.int64), zeros, zeros, zeros)
+        sums = {"score": zeros, "square": zeros, "weight": zeros}
+        return cls(test.unit, test.min_weight, np.zeros((2, layers), np.int64), sums)
 
     @property
     def examples(self) -> int:
-        """How many examples count, in the layer with the most."""
+        """How many items count, in the layer with the most."""
         return int(self.count.sum(axis=0).max())
 
     @property
     def mean(self) -> Doubles:
-        """float64 [layer, head], the scores; NaN where no example counts."""
-        return self._mean(self.total)
+        """float64 [layer, head], the scores; NaN where no item counts."""
+        return self._mean("score")
 
     @property
     def weight(self) -> Doubles:
         """float64 [layer, head], the mean attention weight."""
-        return self._mean(self.weights)
+        return self._mean("weight")
+
+    @property
+    def unfiltered(self) -> Doubles | None:
+        """float64 [layer, head], the scores without exclusions; None where the test excludes nothing."""
+        return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property
     def baseline(self) -> tuple[str, Doubles]:
         """The baseline that scores most on these very examples, and its score, float64 [layer, head]."""
-        if not self.baselines:
-            return "", np.full(self.total.shape[1:], np.nan)
-        name = min(self.baselines, key=lambda each: (-self.baselines[each].sum(), each))
-        return name, self._mean(self.baselines[name])
+        name = self._baseline((CHOOSING, REPORTING))
+        return name, self._mean(name) if name else np.full(self.sums["score"].shape[1:], np.nan)
 
-    @property
+    @cached_property
     def interval(self) -> tuple[Doubles, Doubles]:
         """The ends of the confidence interval of each head by itself, two float64 [layer, head].
 
-        Wilson's where a score is right or wrong; else of the mean, and NaN of few examples.
+        Of a mean by its variance (NaN of few examples). Where a score is right or wrong, it is Wilson's, or,
+        where examples have several items, that of a bootstrap over examples.
         """
-        return self._interval((0, 1))
+        return self._interval((CHOOSING, REPORTING))
 
     @property
     def ranking(self) -> tuple[tuple[int, int], ...]:
         """All heads, as layer and head from 0, the largest score first."""
         return ranked(np.nan_to_num(self.mean, nan=-1.0))
 
-    @property
+    @cached_property
     def best(self) -> Best | None:
         """Choose the best head on one half of the examples, and score it on the other; None of too few."""
-        choosing, reporting = 0, 1
         if not self.count.all():
             return None
-        values = self._mean(self.total, (choosing,))
-        enough = self._mean(self.weights, (choosing,)) >= self.min_weight
+        values = self._mean("score", (CHOOSING,))
+        enough = self._mean("weight", (CHOOSING,)) >= self.min_weight
         if self.min_weight and enough.any():
             values = np.where(enough, values, -1.0)
-        layer, head = ranked(values)[0]
-        low, high = self._interval((reporting,))
-        name, _ = self.baseline
-        baseline = self._mean(self.baselines[name], (reporting,))[layer, head] if name else np.nan
-        score = float(self._mean(self.total, (reporting,))[layer, head])
-        ends = float(low[layer, head]), float(high[layer, head])
-        return Best(layer, head, score, *ends, float(baseline), int(self.count[reporting, layer]))
+        layer, head = at = ranked(values)[0]
+        low, high = self._interval((REPORTING,))
+        name = self._baseline((CHOOSING,))
+        return Best(
+            layer,
+            head,
+            float(self._mean("score", (REPORTING,))[at]),
+            float(low[at]),
+            float(high[at]),
+            float(self._mean(name, (REPORTING,))[at]) if name else np.nan,
+            int(self.count[REPORTING, layer]),
+            self._similar(at),
+        )
 
-    def _among(self, halves: Sequence[int]) -> Counts:
-        found: Counts = self.count[list(halves)].sum(axis=0)
-        return found
+    def _similar(self, at: tuple[int, int]) -> int | None:
+        """How many heads do not differ from this one on the half for reporting."""
+        if self.unit != "right":
+            return None
+        right = np.stack([right for half, _, right in self.each if half == REPORTING])
+        ahead = right[:, at[0], at[1], None, None] - right
+        more, fewer = ((sign * ahead > 0).sum(axis=0).ravel().tolist() for sign in (1, -1))
+        return sum(sign_test(*both) >= SIGNIFICANT for both in zip(more, fewer, strict=True))
 
-    def _mean(self, sums: Doubles, halves: Sequence[int] = (0, 1)) -> Doubles:
-        among = self._among(halves)
+    def _baseline(self, halves: Sequence[int]) -> str:
+        """The baseline that scores most there; "" where there is none."""
+        totals = {name: self.sums[name][list(halves)].sum() for name in self.baselines}
+        return min(totals, key=lambda name: (-totals[name], name), default="")
+
+    def _mean(self, name: str, halves: Sequence[int] = (CHOOSING, REPORTING)) -> Doubles:
+        among = self.count[list(halves)].sum(axis=0)
         count = np.where(among > 0, among, np.nan)
-        return np.asarray(sums[list(halves)].sum(axis=0) / count[:, None])
+        return np.asarray(self.sums[name][list(halves)].sum(axis=0) / count[:, None])
 
     def _interval(self, halves: Sequence[int]) -> tuple[Doubles, Doubles]:
-        mean, among = self._mean(self.total, halves), self._among(halves)
-        counts = np.broadcast_to(among[:, None], mean.shape)
+        mean = self._mean("score", halves)
+        if self.unit == "right" and any(count.max() > 1 for _, count, _ in self.each):
+            parts = [(count, right) for half, count, right in self.each if half in halves]
+            return bootstrapped(*map(np.stack, zip(*parts, strict=True)))
+        counts = np.broadcast_to(self.count[list(halves)].sum(axis=0)[:, None], mean.shape)
         if self.unit == "right":
-            right = self.total[list(halves)].sum(axis=0)
+            right = self.sums["score"][list(halves)].sum(axis=0)
             ends = [wilson(int(each), int(n)) for each, n in zip(right.flat, counts.flat, strict=True)]
         else:
-            variance = np.maximum(self._mean(self.squares, halves) - mean**2, 0)
+            variance = np.maximum(self._mean("square", halves) - mean**2, 0)
             both = zip(mean.flat, variance.flat, counts.flat, strict=True)
             ends = [of_mean(float(each), float(v), int(n)) for each, v, n in both]
         low, high = np.array(ends).T.reshape(2, *mean.shape)
@@ -374,8 +419,18 @@ def _both(one: Found, other: Found) -> Found:
 
 
 COLUMNS = (
-    *("test", "layer", "head", "score", "low", "high", "unit", "examples", "baseline", "baseline score"),
+    "test",
+    "layer",
+    "head",
+    "score",
+    "low",
+    "high",
+    "unit",
+    "examples",
+    "baseline",
+    "baseline score",
     "attention weight",
+    "score without exclusions",
 )
 """The columns of `rows`."""
 
@@ -386,10 +441,11 @@ def rows(name: str, scores: Scores) -> Iterator[Cells]:
     Layers and heads count from 1; scores are 0 to 1, or tokens.
     """
     mean, (low, high), weight = scores.mean, scores.interval, scores.weight
+    unfiltered = scores.mean if scores.unfiltered is None else scores.unfiltered
     strategy, baseline = scores.baseline
     count = scores.count.sum(axis=0)
     for layer, head in scores.ranking:
-        of_head = [each[layer, head] for each in (mean, low, high, baseline, weight)]
-        score, *ends, by_baseline, given = ("" if np.isnan(each) else float(each) for each in of_head)
+        of_head = [each[layer, head] for each in (mean, low, high, baseline, weight, unfiltered)]
+        score, *ends, by_baseline, given, of_all = ("" if np.isnan(each) else float(each) for each in of_head)
         place = (name, layer + 1, head + 1)
-        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, given)
+        yield (*place, score, *ends, scores.unit, int(count[layer]), strategy, by_baseline, given, of_all)

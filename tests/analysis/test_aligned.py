@@ -17,7 +17,6 @@ from attnviz.analysis.aligned import (
     named,
     on_places,
     overlap,
-    to_shared,
 )
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.errors import AttnvizError
@@ -181,14 +180,6 @@ def test_weights_on_the_grid_by_hand() -> None:
     ]
     np.testing.assert_array_equal(placed, expected)
     assert placed.dtype == np.float32
-
-
-def test_rescaling_to_the_shared_words_by_hand() -> None:
-    columns = [Place(0, 0, same=True), Place(None, 1, same=False), Place(1, 2, same=False)]
-    placed = np.array([[0.25, 0.5, 0.25], [0.125, 0.5, 0.375], [0, 1, 0], [np.nan] * 3], dtype=np.float32)
-    gap = np.nan
-    expected = [[0.5, gap, 0.5], [0.25, gap, 0.75], [0, gap, 0], [gap] * 3]
-    np.testing.assert_array_equal(to_shared(placed, columns), expected)
 
 
 def tokens(text: str, *pieces: tuple[int, int], special: Sequence[str] = ()) -> tuple[Token, ...]:

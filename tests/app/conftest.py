@@ -14,7 +14,7 @@ from attnviz.app.heads.intervene import patched
 from attnviz.app.heads.score import results
 from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.capture import loading
-from attnviz.experiments import corpus, grammar, pairs, pronouns
+from attnviz.experiments import corpus, grammar, pairs, scoring
 from attnviz.models import allowed
 from tests.app.shown import stop
 
@@ -59,8 +59,8 @@ def little_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
     few, lines = pairs.bundled()[:1], corpus.bundled().splitlines()[:9]
     monkeypatch.setattr(pairs, "bundled", lambda: few)
     monkeypatch.setattr(corpus, "bundled", lambda: "\n".join(lines))
-    monkeypatch.setattr(pronouns.PronounSource, "bundled", lambda _: pairs.EXAMPLE)
-    monkeypatch.setattr(grammar.GrammarSource, "bundled", lambda source: source.example)
+    texts = {"rules": "\n".join(lines), "pronouns": pairs.EXAMPLE, "grammar": grammar.SOURCE.example}
+    monkeypatch.setattr(scoring.Source, "bundled", lambda source: texts[source.name])
     monkeypatch.setattr(results, "JOBS", Jobs())
     monkeypatch.setattr(patched, "pairs_for", unwrap(patched.pairs_for))  # which keeps what it has read
 

@@ -11,6 +11,7 @@ from attnviz.app.explore import views
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.explore.views import WEIGHTS, View
 from attnviz.app.markdown import plain
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent, signed_percent
 from tests.app.shown import (
@@ -85,7 +86,14 @@ def test_with_special_tokens_hidden_a_row_that_went_to_them_is_faint_and_says_so
     """Head 1-3's first row: 62 % of what is left of it goes to "cross", and less than 0.1 % of it is left."""
     own = attnviz.trace(OPENING.text).block("encoder", 0).weights[2, 1:-1, 1:-1]
     view = View(
-        "minilm", "encoder", ModelInput(OPENING.text), None, WEIGHTS, "shared", hide=True, merge=False
+        lookup.entry("minilm"),
+        "encoder",
+        ModelInput(OPENING.text),
+        None,
+        WEIGHTS,
+        "shared",
+        hide=True,
+        merge=False,
     )
     assert views.values(view)[0, 2, 0].max() > 0.6
     assert views.left(view)[0, 2, 0] == pytest.approx(own[0].sum(), rel=1e-4)
@@ -228,7 +236,7 @@ def test_an_examples_second_sentence_goes_when_another_page_changed_the_first() 
 @pytest.mark.parametrize(("word", "guesses"), [("narrow", ("dog", "road")), ("small", ("suitcase",))])
 def test_a_guess_opens_its_picture_and_the_weights_judge_it(word: str, guesses: tuple[str, ...]) -> None:
     task = next(task for task in TASKS if task.word == word)
-    example = task.example("minilm")
+    example = task.example(lookup.entry("minilm"))
     app = visit("explore", layer="2", head="7", text=example.text, other=example.other)
     block = attnviz.trace(example.other).block("encoder", 3)
     tokens = [token.text for token in block.key_tokens]

@@ -9,6 +9,7 @@ from attnviz.app.examples import TRANSLATED
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of
 from attnviz.app.explore.views import View
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Kind, Trace
@@ -122,7 +123,7 @@ def test_the_table_has_french_rows_and_english_columns_and_no_number_behind_the_
     tired: Trace, hide: bool
 ) -> None:
     def table(kind: Kind) -> tuple[dict[str, str], list[list[str]]]:
-        view = View(MODEL, kind, ModelInput(TIRED), None, "weights", "shared", hide, False)
+        view = View(lookup.entry(MODEL), kind, ModelInput(TIRED), None, "weights", "shared", hide, False)
         return read_head_table(csv_of(view, Heads(1, 2, ())))
 
     facts, rows = table("cross")

@@ -49,7 +49,7 @@ TOGETHER = "Read together with"
 
 
 def view(model: str, given: ModelInput, kind: Any = "decoder", **more: str) -> View:
-    return View(model, kind, given, None, "weights", "shared", hide=False, merge=False, **more)
+    return View(lookup.entry(model), kind, given, None, "weights", "shared", hide=False, merge=False, **more)
 
 
 def numbers(app: AppTest) -> list[list[float]]:
@@ -339,8 +339,8 @@ def test_what_is_too_long_to_read_and_write_is_refused_and_kept(opened: Open) ->
 
 def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:
     given, model = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7)), opened("gpt2")
-    (tmp_path / "taken.npz").write_bytes(npz_of(traces.trace(model, given)))
-    trace, taken = traces.trace(model, given), Trace.load(tmp_path / "taken.npz")
+    (tmp_path / "taken.npz").write_bytes(npz_of(traces.trace(lookup.entry(model), given)))
+    trace, taken = traces.trace(lookup.entry(model), given), Trace.load(tmp_path / "taken.npz")
     assert (taken.text, taken.written) == (trace.text, 4)
     told, _ = read_head_table(csv_of(view(model, given), Heads(1, 1, ())))
     assert told["written with"] == "temperature 0.8; top k 5; top p 0.9; seed 7"

@@ -33,12 +33,12 @@ def look(folder: str, name: str) -> Trace:
 
 def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
     model = str(tiny("vit", tmp_path / "vit"))
-    before = computed.weights(model, "boat", computed.drawn("boat"))
-    assert computed.weights(model, "boat", computed.drawn("boat")) is before
+    before = computed.weights(lookup.entry(model), "boat", computed.drawn("boat"))
+    assert computed.weights(lookup.entry(model), "boat", computed.drawn("boat")) is before
     file = tmp_path / "vit" / "model.safetensors"
     save_file({name: -array for name, array in load_file(file).items()}, file, {"format": "pt"})
     lookup.clear()  # as half a minute does
-    after = computed.weights(model, "boat", computed.drawn("boat"))
+    after = computed.weights(lookup.entry(model), "boat", computed.drawn("boat"))
     np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
     assert not np.array_equal(before, after)
 

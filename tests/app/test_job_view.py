@@ -17,7 +17,7 @@ class Held(Job[str]):
 
     def __init__(self, state: State, latest: Progress[str] | None = None, *, resumes: bool = True) -> None:
         super().__init__(lambda: iter(()), resumes=resumes)
-        self._state, self.latest = state, latest
+        self.state, self.latest = state, latest
         self.problem = "Shorten *it*."
         self.asked: list[str] = []
         self.pages = 0  # how often a page that shows it was drawn
@@ -69,19 +69,16 @@ STOPPED = "Stopped after 2,000 of 3,000 pages. The results so far are kept."
         ("queued", FOUND, (66, WAITING), "Stop"),
         ("running", None, (0, "Reading the pages …"), "Stop"),
         ("running", FOUND, (66, FAR), "Stop"),
-        ("stopped", None, (0, "Stopped."), "Go on"),
-        ("stopped", FOUND, (66, STOPPED), "Go on"),
         ("finished", FOUND, None, None),
         ("refused", None, None, "Try again"),
         ("refused", FOUND, None, "Try again"),
-        ("not begun", None, None, "Read them"),
     ],
 )
 def test_each_state_has_its_bar_and_its_button(
     state: State, latest: Progress[str] | None, expected: tuple[int, str] | None, button: str | None
 ) -> None:
     job = Held(state, latest)
-    app = shown(job, start="Read them")
+    app = shown(job)
     assert not app.exception
     assert (bar(app), buttons(app)) == (expected, [button] if button else [])
     assert [text.value for text in app.text] == (["2 found"] if latest else [])
@@ -94,16 +91,21 @@ def test_each_state_has_its_bar_and_its_button(
         assert job.asked[0] == ("stop" if button == "Stop" else "start")
 
 
-@pytest.mark.parametrize(
-    ("state", "start"), [("not begun", ""), ("unwatched", ""), ("unwatched", "Read them")]
-)
-def test_it_begins_by_itself_and_goes_on_when_it_is_looked_at_again(state: State, start: str) -> None:
-    job = Held(state)
-    shown(job, start=start)
-    assert job.asked[0] == "start"
+def test_it_begins_by_itself_and_stays_stopped_until_it_is_started_again() -> None:
+    job = Held("paused", FOUND)
+    app = shown(job)
+    assert job.asked == ["start"]
+    job.state = "running"
+    app.run()
+    job.asked.clear()
+    app.button[0].click().run()
+    # The job runs on for others.
+    assert (job.asked, buttons(app), bar(app)) == (["stop"], ["Go on"], (66, STOPPED))
+    app.button[0].click().run()
+    assert (job.asked[1], buttons(app), bar(app)) == ("start", ["Stop"], (66, FAR))
 
 
-@pytest.mark.parametrize("state", ["unwatched", "stopped", "refused"])
+@pytest.mark.parametrize("state", ["paused", "refused"])
 def test_one_that_cannot_go_on_is_begun_anew_by_the_page_alone(state: State) -> None:
     job = Held(state, FOUND, resumes=False)
     app = shown(job)
@@ -120,7 +122,7 @@ def test_another_visitors_job_is_only_looked_at() -> None:
 def test_when_it_has_ended_the_whole_page_is_drawn_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     job = Held("running", FOUND)
     # It ends after the page has looked whether it runs, and before it is drawn.
-    monkeypatch.setattr(job, "watch", lambda _: setattr(job, "_state", "finished"))
+    monkeypatch.setattr(job, "watch", lambda _: setattr(job, "state", "finished"))
     app = shown(job)
     clean(app)
     assert (bar(app), job.pages) == (None, 2)
@@ -131,7 +133,7 @@ def _still(job: "Held", drawn: "list[str]") -> None:
 
     def draw(_: "Progress[str]") -> None:
         drawn.append("running")
-        job._state = "finished"  # at this very moment
+        job.state = "finished"  # at this very moment
 
     latest = show_job(job, counted("Reading", "pages"), draw, key="reading", only_running=True)
     if latest is not None:

@@ -418,7 +418,7 @@ def test_translate(page: Page, server: Server) -> None:
 
 
 def test_cause(page: Page, server: Server) -> None:
-    lesson(page, server, "cause", edit="dog to road")
+    lesson(page, server, "cause", edits="dog to road")
     expect(page.get_by_text("“dog to road” is no edit")).to_be_visible()
     picture = page.locator(".root.arrow").first
     it, dog, road = 8, 1, 6
@@ -449,7 +449,7 @@ def test_cause(page: Page, server: Server) -> None:
     pin.press("Enter")
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     expect(page.get_by_text("il became elle")).to_be_visible()
-    assert_asked(page, edit=f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
+    assert_asked(page, edits=f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     for button, *edits in (
         ("Silence the row of it", f"encoder 2-1 {it + 1}"),
         ("Silence the whole head", "encoder 2-1"),

@@ -17,7 +17,7 @@ from attnviz.capture.residual_stream import residual_stream
 from attnviz.capture.stack import stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments import beyond_weights
-from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, agreements, measured, rows, ways
+from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, measured, rows, ways
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Floats, Kind
 from tests.capture.tiny import SENTENCE, tiny
@@ -106,26 +106,12 @@ def test_the_token_itself_is_not_left_out_in_every_way(steps: list[Progress[Meas
     counted = np.ones(len(found.seen), dtype=np.bool_)
     assert ways(found, counted) == ("mean vector",)
     assert rows(found, 1, 2, counted)[0].way == "mean vector"
-    assert agreements(found, beyond_weights.HEAD_WEIGHTS, counted).shape == (1, 2, 4)
 
 
 def test_before_the_yardstick_is_there_nothing_agrees(steps: list[Progress[MeasuredToken]]) -> None:
     made = rows(steps[0].found, 1, 2, np.ones(13, dtype=np.bool_))
     assert len(made) == 5
     assert all(np.isnan(row.lowest) for row in made)
-
-
-def test_every_head_and_every_layer_agrees_more_or_less(steps: list[Progress[MeasuredToken]]) -> None:
-    found = steps[-1].found
-    counted = np.arange(len(found.seen)) < 7
-    of_heads = agreements(found, beyond_weights.HEAD_WEIGHTS, counted)
-    of_layers = agreements(found, beyond_weights.LAYER_NORMS, counted)
-    assert of_heads.shape == (3, 2, 4)
-    assert of_layers.shape == (3, 2)
-    for layer in range(2):
-        row = {row.measure: row.agreements for row in rows(found, layer, 3, counted)}
-        assert of_heads[:, layer, 3] == pytest.approx(row[beyond_weights.HEAD_WEIGHTS])
-        assert of_layers[:, layer] == pytest.approx(row[beyond_weights.LAYER_NORMS])
 
 
 def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) -> None:

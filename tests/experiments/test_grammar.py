@@ -105,7 +105,7 @@ def scores(name: str, *read: Answers) -> Scores:
 
 def right(name: str, *read: Answers) -> list[list[float]]:
     """[layer, head], how often heads are right."""
-    found: list[list[float]] = scores(name, *read).total.sum(axis=0).tolist()
+    found: list[list[float]] = scores(name, *read).sums["score"].sum(axis=0).tolist()
     return found
 
 
@@ -122,6 +122,9 @@ def test_a_heads_answer_is_the_word_that_it_attends_to_most() -> None:
     assert right("verb to object", found) == [[0, 1]]
     assert right("noun to determiner", found) == [[0, 0]]
     assert scores("object to verb", found).weight[0, 0] == pytest.approx(0.6)
+    unfiltered = scores("object to verb", found).unfiltered
+    assert unfiltered is not None
+    assert unfiltered.tolist() == [[0.0, 0.0]]  # with nothing excluded, [SEP] has the largest weight
 
 
 def test_words_to_which_nothing_attends_have_no_answer() -> None:

@@ -12,7 +12,7 @@ from attnviz.analysis.words import positions
 from attnviz.capture import loading
 from attnviz.experiments import pairs
 from attnviz.experiments.pairs import Pair, SentenceOfPair
-from attnviz.experiments.pronouns import TESTS, PronounSource
+from attnviz.experiments.pronouns import TESTS, weights_of
 from attnviz.experiments.scoring import Scores
 from attnviz.experiments.sentences import UnusableSentence
 from attnviz.trace import Kind, Trace
@@ -64,20 +64,19 @@ def scored(
     read: Sequence[Pair], trace: Callable[[str], Trace], kind: Kind = "encoder", query: int = 0
 ) -> Scores:
     """The sums of some pairs; `query`: 0 for the pronoun, 1 for the nouns."""
-    source = PronounSource()
     each = [
-        Scores.of(TESTS[query], [number], source.one(pair, trace, kind)) for number, pair in enumerate(read)
+        Scores.of(TESTS[query], [number], weights_of(pair, trace, kind)) for number, pair in enumerate(read)
     ]
     return reduce(add, each)
 
 
 def test_the_figures_are_those_worked_by_hand(trace: Callable[[str], Trace]) -> None:
-    found = PronounSource().one(THREE[0], trace, "encoder")
+    found = weights_of(THREE[0], trace, "encoder")
     np.testing.assert_allclose(found.weights[0, 0, :, 0, 0], [0.5, 0.2], rtol=1e-6)
     # Head 1 is right in both sentences of two pairs, head 2 in none; head 3 has ties, which are not right.
     scores = scored(THREE, trace)
-    assert scores.total.sum(axis=0).tolist() == [[2, 0, 0]]
-    assert scores.total[:, 0, 0].tolist() == [2, 0]
+    assert scores.sums["score"].sum(axis=0).tolist() == [[2, 0, 0]]
+    assert scores.sums["score"][:, 0, 0].tolist() == [2, 0]
     assert scores.examples == 3
     np.testing.assert_allclose(scores.weight[0], [0.6, 4.3 / 6, 1.4 / 6], rtol=1e-5)
     # Heads 1 and 2 change the noun in two of three pairs: at random, half of these would be right.
@@ -110,7 +109,7 @@ def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
 
     for pair in THREE[:2]:
         with pytest.raises(UnusableSentence, match="only to earlier tokens"):
-            PronounSource().one(pair, back, "decoder")
+            weights_of(pair, back, "decoder")
     assert scored(THREE[2:], back, "decoder").examples == 1
     # The nouns come before the pronoun: they cannot attend to it.
     assert scored(THREE[2:], back, "decoder", query=1).examples == 0
@@ -125,7 +124,7 @@ def test_a_pair_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
             return trace_of(kept, [np.full((3, length, length), 1 / length, dtype=np.float32)])
 
         with pytest.raises(UnusableSentence, match="keeps nothing of the pronoun, of one of"):
-            PronounSource().one(THREE[1], loses, "encoder")
+            weights_of(THREE[1], loses, "encoder")
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +138,7 @@ def test_the_bundled_berts_weights_are_those_of_transformers(few: tuple[Pair, ..
     model, tokenizer = reference_bert.model(), reference_bert.tokenizer()
     right = np.zeros((len(few), 2, 6, 12), dtype=bool)
     for number, pair in enumerate(few):
-        found = PronounSource().one(pair, trace, "encoder")
+        found = weights_of(pair, trace, "encoder")
         for which, reading in enumerate(pair.readings):
             given = tokenizer(reading.text, return_tensors="pt", return_offsets_mapping=True)
             offsets = given.pop("offset_mapping")[0].tolist()
@@ -154,7 +153,7 @@ def test_the_bundled_berts_weights_are_those_of_transformers(few: tuple[Pair, ..
             np.testing.assert_allclose(found.weights[0, which], np.stack(weights), atol=1e-6)
             right[number, which] = weights[reading.right] > weights[1 - reading.right]
     scores = scored(few, trace)
-    np.testing.assert_array_equal(scores.total.sum(axis=0), right.all(axis=1).sum(axis=0))
+    np.testing.assert_array_equal(scores.sums["score"].sum(axis=0), right.all(axis=1).sum(axis=0))
     # What is known of head 4-2: it follows dog / road, and fails on trophy / suitcase.
     for place, resolved in ((0, True), (8, False)):
         assert (scored(pairs.bundled()[place : place + 1], trace).mean[3, 1] == 1) == resolved

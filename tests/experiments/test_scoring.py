@@ -7,6 +7,7 @@ from collections import Counter
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import attnviz
 from attnviz import readable
-from attnviz.analysis.intervals import of_mean, wilson
+from attnviz.analysis.intervals import of_mean, sign_test, wilson
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments import by_rule, head_tests, scoring
 from attnviz.experiments.corpus import Corpus, bundled
@@ -98,6 +99,46 @@ def test_a_head_that_hardly_attends_there_is_not_the_best() -> None:
     best = made(scores, min_weight=0.9).best  # where no head does, all count
     assert best is not None
     assert best.head == 0
+
+
+def test_items_of_one_sentence_are_no_independent_evidence() -> None:
+    """The same share from items that agree within each sentence has a wider interval."""
+    random = np.random.default_rng(5)
+    right = random.random((40, 1, 2)) < 0.6
+    source: Any = by_rule.SENTENCES  # is not read
+    test: HeadTest[Doubles] = HeadTest(
+        "made", "How often", source, lambda read: Scored(read, read, {}), "right"
+    )
+    alike = reduce(
+        add, [Scores.of(test, [at], np.repeat(one[None], 5, 0).astype(float)) for at, one in enumerate(right)]
+    )
+    alone = reduce(add, [Scores.of(test, [at], one[None].astype(float)) for at, one in enumerate(right)])
+    np.testing.assert_array_equal(alike.mean, alone.mean)
+    np.testing.assert_allclose(
+        alike.interval, alone.interval, atol=0.06
+    )  # as if there were 40 items, not 200
+    every = reduce(add, [Scores.of(test, [at], np.ones((3, 1, 1))) for at in range(10)])
+    assert [float(end[0, 0]) for end in every.interval] == [pytest.approx(wilson(10, 10)[0]), 1.0]
+
+
+def test_heads_that_differ_by_two_pairs_are_not_told_apart() -> None:
+    right = np.zeros((40, 1, 3))
+    right[:, 0, 0] = 1
+    right[:36, 0, 1] = 1  # of the half that is reported, two pairs
+    right[:16, 0, 2] = 1
+    best = made(right, "right").best
+    assert best is not None
+    assert (best.head, best.similar) == (0, 2)
+    assert made(right).best is not None
+    assert made(right).best.similar is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("more", "fewer", "p_value"),
+    [(0, 0, 1), (3, 3, 1), (7, 1, 18 / 256), (2, 11, 184 / 8192), (13, 0, 2 / 8192)],
+)
+def test_the_sign_test_adds_both_tails(more: int, fewer: int, p_value: float) -> None:
+    assert sign_test(more, fewer) == pytest.approx(p_value)
 
 
 def test_every_number_stands_in_its_row() -> None:

@@ -7,9 +7,9 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.learn.english import outside_note
-from attnviz.app.models import lookup
 from attnviz.app.state.choices import KIND
 from attnviz.capture import loading
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 from attnviz.trained.translator.reading import outside
 
@@ -25,28 +25,28 @@ _ENCODER_DECODER: dict[Kind, str] = {
 }
 
 
-def choose(model: str) -> Kind:
+def choose(model: Entry) -> Kind:
     """Draw the choice, where the model has more than one kind of attention; return the chosen kind."""
-    kinds = lookup.entry(model).kinds
+    kinds = model.kinds
     if len(kinds) == 1:
         return kinds[0]
     return KIND.segments("Attention", kinds)
 
 
-def open_kind(model: str, kind: Kind) -> None:
+def open_kind(model: Entry, kind: Kind) -> None:
     """Choose a kind, from a button."""
-    if len(lookup.entry(model).kinds) > 1:
+    if len(model.kinds) > 1:
         KIND.set(kind)
 
 
-def of(model: str, kind: Kind) -> str:
+def of(model: Entry, kind: Kind) -> str:
     """What comes before the word "head": "encoder ", or nothing where a model has one kind of attention."""
-    return f"{kind} " if len(lookup.entry(model).kinds) > 1 else ""
+    return f"{kind} " if len(model.kinds) > 1 else ""
 
 
 def draw(read: ExploreSelection) -> None:
     """Write what the decoder reads, if there is one, and what its attention means."""
-    if read.trace.target is not None and lookup.entry(read.model).engine == "translator":
+    if read.trace.target is not None and read.model.engine == "translator":
         st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]}]")
     elif read.trace.target is not None:
         by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
@@ -59,8 +59,8 @@ def draw(read: ExploreSelection) -> None:
 def warn(read: ExploreSelection) -> None:
     """Say that the model gives weights alone, or that our translator never learned from such a sentence."""
     if read.trace.blocks[0].weights_alone:
-        st.info(f"**Weights only.** {markdown.plain(str(loading.load(read.model).weights_alone))}")
-    if lookup.entry(read.model).engine != "translator":
+        st.info(f"**Weights only.** {markdown.plain(str(loading.opened(read.model).weights_alone))}")
+    if read.model.engine != "translator":
         return
     for trace in filter(None, (read.trace, read.changed_trace)):
         if trace.target is not None:

@@ -32,6 +32,7 @@ from attnviz.app.state.choices import (
 )
 from attnviz.app.traces import EVERYWHERE
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Block
 
 STYLES = ("Lines", "Matrix", "Heatmap")
@@ -160,7 +161,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     known = introduction(view.model).head
     begin = (1, 1) if known is None else (min(known[0], layers), min(known[1], heads))
     # Heads of another model mean nothing here; what a link asks for does.
-    whose = view.model if known is None else known
+    whose = view.model.name if known is None else known
     moved = memory.get(_WHOSE, whose) != whose
     unasked = not memory.has(_WHOSE) and not (link.asked(LAYER) or link.asked(HEAD))
     memory.put(_WHOSE, whose)
@@ -188,6 +189,6 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
     ALSO.set(list(heads[1:]))
 
 
-def always_named(model: str) -> list[str]:
+def always_named(model: Entry) -> list[str]:
     """What a link names even where nobody chose it: all that the page found for a model that nobody knows."""
     return [choice.name for choice in _FOUND_IN_THE_TEXT] if introduction(model).head is None else []

@@ -13,7 +13,6 @@ from attnviz.app.explore.linking import Tokens
 from attnviz.app.explore.passage import passage
 from attnviz.app.explore.reading import ExploreSelection
 from attnviz.app.explore.views import View
-from attnviz.app.models import lookup
 from attnviz.app.state.choices import QUERY
 from attnviz.trace import Token, Trace
 
@@ -78,7 +77,7 @@ def _shorter_than_asked(view: View, read: Trace) -> None:
     asked = view.given.writing
     if asked is None or read.written == asked.tokens:
         return
-    limit = lookup.entry(view.model).token_limit
+    limit = view.model.token_limit
     full = len(read.blocks[0].query_tokens) >= limit
     why = f"more than {limit} it cannot read" if full else "there it ended the text"
     st.markdown(f":small[The model wrote {read.written} of {asked.tokens} tokens: {why}.]")

@@ -17,6 +17,7 @@ from attnviz.app.models import lookup
 from attnviz.app.state.choices import OTHER, TEXT
 from attnviz.capture.model import Candidate, ModelInput, Prediction, Writing
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.text import isolated, percent
 
 _MOST_NAMED = 3
@@ -24,14 +25,14 @@ _PROBABILITY = "probability"
 _DRAWN_BY = "after temperature, top k and top p"
 
 
-def fits(model: str) -> bool:
+def fits(model: Entry) -> bool:
     """Whether the model has a head that tells what it expects."""
-    return lookup.entry(model).expects is not None
+    return model.expects is not None
 
 
 def draw(view: View, tokens: Tokens) -> None:
     """Draw what the model expects; in a change, in both readings."""
-    masked = lookup.entry(view.model).expects == "masked"
+    masked = view.model.expects == "masked"
     st.header("What stands behind the mask?" if masked else "What comes next?", anchor=False)
     givens = [view.given, view.changed] if view.changed else [view.given]
     places = st.columns(len(givens), gap="large") if view.changed else [st.container()]

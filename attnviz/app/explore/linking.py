@@ -145,7 +145,7 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
     if moved := _who_moves_most(read, view, query, key):
         told.append(moved)
-    if view.kind != "encoder" and lookup.entry(view.model).engine == "translator":
+    if view.kind != "encoder" and view.model.engine == "translator":
         told.append(_chosen_there(view, query))
     if view.given.second is not None:
         told.append(_to_each_sentence(view, heads, query))

@@ -10,7 +10,7 @@ from attnviz.analysis.display_tokens import LEAST_LEFT
 from attnviz.app.components import store
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
-from attnviz.app.explore.views import View, of_view
+from attnviz.app.explore.views import View
 from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
@@ -43,7 +43,7 @@ def _pixels(view: View, heads: Heads) -> str:
     )
 
 
-@cached(of_view)
+@cached()
 def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
     """The pictures of these heads (layer and head from 1), with thumbnails of all; of none: of all heads."""
     picture = views.drawn(view)

@@ -11,6 +11,7 @@ from attnviz.app.page import stop
 from attnviz.app.state.choices import SHOW
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
 CHANGE = "change"
@@ -21,14 +22,14 @@ class ExploreSelection:
     """What the page shows.
 
     Attributes:
-        model: its name.
+        model: the model.
         kind: which of its attentions.
         given: what is read; in a change, first.
         changed: what the change leads to; None when one reading is on show.
         pair: both readings when there are two to compare, whichever is on show.
     """
 
-    model: str
+    model: Entry
     kind: Kind
     given: ModelInput
     changed: ModelInput | None = None
@@ -81,7 +82,7 @@ def words_that_differ(text: str, other: str) -> tuple[str, str]:
     return "first", "second"
 
 
-def _readable(model: str, other: ModelInput) -> bool:
+def _readable(model: Entry, other: ModelInput) -> bool:
     """Whether the model can read the sentence to compare with; if not, say why."""
     try:
         traces.trace(model, other)

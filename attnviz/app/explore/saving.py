@@ -129,7 +129,7 @@ def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
     if view.given != ModelInput(view.given.text):
         return
     along = [
-        (MODEL.name, view.model),
+        (MODEL.name, view.model.name),
         (TEXT.name, view.given.text),
         (LAYER.name, str(heads.layer)),
         (HEAD.name, str(heads.head)),

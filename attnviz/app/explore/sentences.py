@@ -21,7 +21,6 @@ from attnviz.app.controls import (
     reading_model,
 )
 from attnviz.app.examples import Example, example_of, examples_of
-from attnviz.app.models import lookup
 from attnviz.app.page import stop
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Text
@@ -47,7 +46,7 @@ _PLACEHOLDERS = {
 class Sentences:
     """The visitor's choice: a model, what it reads, what that is compared with, and which example it is."""
 
-    model: str
+    model: Entry
     given: ModelInput
     other: ModelInput | None
     example: Example | None
@@ -78,11 +77,10 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
     with last, st.container(horizontal=True, vertical_alignment="bottom"):
         switch = st.container(width="content")
         try:
-            entry = reading_model(offer_own=False)
+            model = reading_model(offer_own=False)
         except AttnvizError as error:  # its folder has gone, say
             stop(error)
-    model = entry.name
-    title = markdown.plain(entry.title)
+    title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word looks at which.", width="content")
     if left_empty(TEXT, OTHER):
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
@@ -90,17 +88,17 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
     with sentence:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
     with beside.more:
-        _choose_role(entry)
+        _choose_role(model)
     if memory.get(_READ) != text and not link.in_address(OTHER):  # another page, or a lost server, changed it
         _drop_second_of_example(model)
     memory.put(_READ, text)
     with comparison:
-        role, box, other = _second_box(entry)
+        role, box, other = _second_box(model)
     if left_empty(TEXT, box):
         st.rerun()
     second = other if other.strip() else None
     target = second if role == DECODER else None
-    how = _choose_writing(entry, typed=target is not None)
+    how = _choose_writing(model, typed=target is not None)
     given = ModelInput(text, second if role == TOGETHER else None, target, how)
     compared = ModelInput(other, writing=how) if role == COMPARE and second and other != text else None
     example = example_of(model, text, other, together=role == TOGETHER)
@@ -115,7 +113,7 @@ def more(chosen: Sentences) -> None:
     offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
     pressed = current.name if current else None
     buttons("Examples", offered, "example", _open, pressed)
-    build_sentence(lookup.entry(chosen.model), lambda text: _show(Example("", text, "", "", "")))
+    build_sentence(chosen.model, lambda text: _show(Example("", text, "", "", "")))
     describe(chosen.model)
     offer_own_model()
     st.button("Show the tour", key="tour", icon=":material/tour:", type="tertiary")  # tour.js hears of it
@@ -145,7 +143,7 @@ def _choose_role(entry: Entry) -> None:
     if len(roles) == 1:
         SECOND_BOX.forget()  # the choice that another model left
     else:
-        SECOND_BOX.radio("The second box is for", roles, on_change=_change_role, args=(entry.name,))
+        SECOND_BOX.radio("The second box is for", roles, on_change=_change_role, args=(entry,))
 
 
 def _second_box(entry: Entry) -> tuple[str, Text, str]:
@@ -164,7 +162,7 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
     text = box.draw(
         f"{role} (optional)",
         on_change=_edited,
-        args=(entry.name, box),
+        args=(entry, box),
         placeholder=_PLACEHOLDERS[role],
     )
     memory.put(_memory(box), text)
@@ -180,7 +178,7 @@ def _last_in(box: Text) -> str:
     return box.get(str(memory.get(_memory(box), "")))
 
 
-def _change_role(model: str) -> None:
+def _change_role(model: Entry) -> None:
     """Open an example of the new kind if one of the other kind was open; what a visitor typed stays."""
     together = _role() == TOGETHER
     if _role() != DECODER and example_of(model, TEXT.get(""), _last_in(OTHER), not together):
@@ -200,7 +198,7 @@ def _show(example: Example) -> None:
     memory.put(_TYPED, False)
 
 
-def _edited(model: str, box: Text) -> None:
+def _edited(model: Entry, box: Text) -> None:
     """Write both texts into the link; drop an example's second one if the first is no longer like it."""
     second = TARGET if _role() == DECODER else OTHER
     if box == OTHER:
@@ -211,7 +209,7 @@ def _edited(model: str, box: Text) -> None:
     edited(TEXT, second)
 
 
-def _drop_second_of_example(model: str) -> None:
+def _drop_second_of_example(model: Entry) -> None:
     """Empty the box to compare with, unless the visitor typed in it, if the first text is not like it."""
     text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)

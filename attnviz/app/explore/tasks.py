@@ -15,6 +15,7 @@ from attnviz.app.explore.views import View
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OTHER, SHOW, STAGE, TEXT
 from attnviz.capture.model import ModelInput
+from attnviz.models.catalogue import Entry
 from attnviz.text import percent
 from attnviz.trace import Kind
 
@@ -33,11 +34,11 @@ class Task:
     word: str
     answers: tuple[str, str]
 
-    def example(self, model: str) -> Example:
+    def example(self, model: Entry) -> Example:
         """Whose second sentence it is about; every model has one of this name."""
         return example_named(model, self.name)
 
-    def question(self, model: str) -> str:
+    def question(self, model: Entry) -> str:
         """What the visitor is asked."""
         layer, head = _follows(model)
         where = f"{attention.of(model, _KIND)}head {layer}-{head}"
@@ -85,18 +86,18 @@ def _answered(task: Task) -> bool:
     return not memory.get(_key(task)) and SHOW.get("") in (task.word, CHANGE)
 
 
-def _for_room(task: Task, model: str) -> question.Question:
+def _for_room(task: Task, model: Entry) -> question.Question:
     weights = _weights(task, model)
     right = max(weights, key=weights.__getitem__)
     return question.Question(task.question(model), task.answers, right, of_sentence=False)
 
 
-def _follows(model: str) -> tuple[int, int]:
+def _follows(model: Entry) -> tuple[int, int]:
     """The layer and the head, from 1, that follow "it"; head 1-1 where nobody knows one."""
     return introduction(model).head or (1, 1)
 
 
-def _open(task: Task, model: str) -> None:
+def _open(task: Task, model: Entry) -> None:
     if memory.get(_key(task)):
         example, (layer, head) = task.example(model), _follows(model)
         sentences.compare()
@@ -109,7 +110,7 @@ def _open(task: Task, model: str) -> None:
         st.rerun()  # what is above this part of the page has changed, too
 
 
-def _outcome(task: Task, guess: str, model: str) -> str:
+def _outcome(task: Task, guess: str, model: Entry) -> str:
     """Who was right, with the weights of this very sentence."""
     weights = _weights(task, model)
     more, less = sorted(weights, key=weights.__getitem__, reverse=True)
@@ -117,7 +118,7 @@ def _outcome(task: Task, guess: str, model: str) -> str:
     return f"**{verdict}:** {more} {percent(weights[more])}, {less} {percent(weights[less])}."
 
 
-def _weights(task: Task, model: str) -> dict[str, float]:
+def _weights(task: Task, model: Entry) -> dict[str, float]:
     """How much "it" looks at each answer."""
     given, (layer, head) = ModelInput(task.example(model).other), _follows(model)
     labels = traces.shown(model, given, _KIND, False, False)[0].labels

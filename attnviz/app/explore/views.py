@@ -24,6 +24,7 @@ from attnviz.app import traces
 from attnviz.app.server.cache import cached
 from attnviz.app.traces import EVERYWHERE
 from attnviz.capture.model import ModelInput
+from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, percent, signed_percent
 from attnviz.trace import Floats, Kind, Mask
 
@@ -40,7 +41,7 @@ class View:
     """What defines the pictures of all heads, whichever head is open; a key of the caches.
 
     Attributes:
-        model: its name.
+        model: the model.
         kind: which of its attentions: "encoder", "decoder" or "cross".
         given: what it reads; in a change, first.
         changed: what the change leads to, or None.
@@ -50,7 +51,7 @@ class View:
         between: a key of `BETWEEN`.
     """
 
-    model: str
+    model: Entry
     kind: Kind
     given: ModelInput
     changed: ModelInput | None
@@ -73,18 +74,13 @@ class View:
         return "signed percent" if self.changed is not None else "percent"
 
 
-def of_view(view: View, *_: object) -> str:
-    """The model of a cached function whose first argument is a view."""
-    return view.model
-
-
-@cached(of_view)
+@cached()
 def values(view: View) -> Floats:
     """The numbers of a view, [layer, head, shown query, shown key]; −inf where the mask forbids."""
     return _values(view, view.given) if view.changed is None else comparison(view).values
 
 
-@cached(of_view)
+@cached()
 def left(view: View) -> Floats:
     """How much of each row goes to what is shown, [layer, head, shown query]; 1 where nothing is rescaled.
 
@@ -107,7 +103,7 @@ def hidden(view: View) -> str:
     return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
 
 
-@cached(of_view)
+@cached()
 def comparison(view: View) -> Change:
     """The second reading's numbers minus the first's, word by word; all 0 where there is no second.
 
@@ -132,7 +128,7 @@ def own_place(view: View, given: ModelInput, at: int, side: Literal["query", "ke
     return place.of("first" if given == view.given else "second")
 
 
-@cached(of_view)
+@cached()
 def drawn(view: View) -> Picture:
     """A view's numbers as bytes for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
@@ -140,14 +136,14 @@ def drawn(view: View) -> Picture:
     return draw(faint(values(view), left(view)), view.scale, None if seen is None else seen[:, None])
 
 
-@cached(of_view)
+@cached()
 def small(view: View) -> Levels:
     """All heads in small, uint8 [layer × head, size, size]; only long texts need it."""
     picture = drawn(view)
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
 
-@cached(of_view)
+@cached()
 def allowed(view: View) -> Mask:
     """Where a shown query may look, [layer, shown query, shown key]; layers may have masks of their own.
 
@@ -182,7 +178,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
     return np.where(is_number, numbers, np.float32(np.nan))
 
 
-@cached(of_view)
+@cached()
 def facts(view: View) -> tuple[str, ...]:
     """One short sentence for each head, [layer × head]: what it looks at, or what changed most in it."""
     if view.changed is not None:

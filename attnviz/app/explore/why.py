@@ -14,7 +14,6 @@ from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.linking import Pair, Tokens
 from attnviz.app.explore.views import SENTENCES, View
-from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.text import isolated
@@ -57,7 +56,7 @@ def _worked_out(view: View, heads: Heads, tokens: Tokens, pair: Pair, given: Mod
                 tokens.choose_key(column)
 
     note = f"Head {heads.name}" + (f", in “{isolated(given.text)}”" if view.changed else "")
-    if (dtype := lookup.entry(view.model).dtype) != "float32":
+    if (dtype := view.model.dtype) != "float32":
         note += f". Worked out in float32; the model rounded the scores and the weight to {dtype}"
     content = message(worked, block, keys) | {
         "query_word": queries.labels[query]

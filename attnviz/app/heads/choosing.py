@@ -61,7 +61,7 @@ class QueryInHead(HeadSelection):
     @property
     def block(self) -> Block:
         """The layer's attention, as the model has it."""
-        return traces.trace(self.entry.name, self.given).block(self.kind, self.layer)
+        return traces.trace(self.entry, self.given).block(self.kind, self.layer)
 
 
 def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
@@ -98,7 +98,7 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read it.
     """
-    opening = examples_of(entry.name, together=False)[0].text
+    opening = examples_of(entry, together=False)[0].text
     text = controls.sentence(label, opening, changed=OTHER.forget if alone else None)
 
     def built(sentence: str) -> None:
@@ -122,12 +122,12 @@ def unread_sentence(entry: Entry) -> None:
 
 def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
-    return controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry.name).head or (1, 1))
+    return controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry).head or (1, 1))
 
 
 def groups(
     entry: Entry, given: ModelInput, of_kind: Kind
 ) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
     """The tokens of what the model reads, with what they are called: queries and keys."""
-    shown = traces.shown(entry.name, given, of_kind, False, False)
+    shown = traces.shown(entry, given, of_kind, False, False)
     return shown[0].groups, shown[-1].groups

@@ -39,7 +39,7 @@ def tool(name: str) -> Iterator[None]:
             yield
         _offer(name)
         with st.container(gap="small"):
-            controls.describe(*(model for _, model in link.along(MODEL, AGAINST)))
+            controls.describe(*(lookup.entry(model) for _, model in link.along(MODEL, AGAINST)))
     st.divider()
     # The other tools, and Explore: the model, the sentence and the head go along.
     along = link.along(MODEL, TEXT, LAYER, HEAD)

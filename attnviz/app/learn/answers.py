@@ -20,6 +20,7 @@ from attnviz.app.learn.induction.sections import measured
 from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.scale import values as scales
 from attnviz.app.learn.write.sections import EXAMPLES
+from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -156,7 +157,7 @@ def write() -> str:
 
     def written(temperature: float, seed: int) -> str:
         how = Writing(_WRITTEN, temperature=temperature, seed=seed)
-        text = traces.trace(catalogue.STORYTELLER, ModelInput(begun, writing=how)).text
+        text = traces.trace(lookup.entry(catalogue.STORYTELLER), ModelInput(begun, writing=how)).text
         return f"*{text.removeprefix(begun).strip()}*"
 
     return (

@@ -94,7 +94,7 @@ def sentence(
     except AttnvizError as error:
         after = known_words if isinstance(error, UnknownWords) else None
         stop(error, then=after)
-    if model == MODEL and (note := unfamiliar(MODEL, DisplayTokens(read, text).groups)):
+    if model == MODEL and (note := unfamiliar(DisplayTokens(read, text).groups)):
         st.warning(note, icon=":material/explore_off:")
     return text
 

@@ -40,10 +40,10 @@ else:
 MODEL = catalogue.FROM_SCRATCH
 COMPUTING = "Computing with the model …"
 
-computed = cached(MODEL, COMPUTING)
+computed = cached(COMPUTING, MODEL)
 """For a computation with the lessons' BERT; it may import what needs torch."""
 
-translated = cached(catalogue.TRANSLATOR, COMPUTING)
+translated = cached(COMPUTING, catalogue.TRANSLATOR)
 """For a computation with the translator; it may import what needs torch."""
 
 
@@ -51,7 +51,7 @@ def _size(*_: object, model: str = catalogue.STORYTELLER, **__: object) -> str:
     return model
 
 
-storytold = cached(_size, COMPUTING)
+storytold = cached(COMPUTING, _size)
 """For a computation with the storyteller that its keyword `model` names; it may import what needs torch."""
 
 

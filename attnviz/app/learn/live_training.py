@@ -71,11 +71,7 @@ def _words(
     if latest is None:
         return "Starting"
     settings, seconds = latest.found.training, job.seconds
-    what = {
-        "finished": "Done",
-        "stopped": "Stopped",
-        "unwatched": "Stopped, because nobody was watching",
-    }.get(state, "Learning" if latest.done else "Starting")
+    what = {"finished": "Done", "paused": "Stopped"}.get(state, "Learning" if latest.done else "Starting")
     far = f"{latest.done:,} of {latest.total:,} steps in {seconds:.0f} s"
     if job.running and latest.done:
         far += f", about {seconds / latest.done * (latest.total - latest.done):.0f} s to go"

@@ -14,6 +14,7 @@ from attnviz.app import markdown, traces
 from attnviz.app.components.component import widget
 from attnviz.app.learn.choosing import HeadSelection
 from attnviz.app.learn.computed import MODEL
+from attnviz.app.models import lookup
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import SPENT
 from attnviz.capture.model import ModelInput
@@ -30,8 +31,8 @@ _COMPARED = "what was spent, and what the head gave instead"
 
 def draw(chosen: HeadSelection) -> None:
     """Draw a slider for each word; once all is spent, the head's own weights beside them."""
-    given = ModelInput(chosen.text)
-    (words, *_) = traces.shown(MODEL, given, "encoder", True, False)
+    model, given = lookup.entry(MODEL), ModelInput(chosen.text)
+    (words, *_) = traces.shown(model, given, "encoder", True, False)
     groups, looker = words.groups, chosen.groups[chosen.query]
     at = next((place for place, group in enumerate(groups) if group.number == looker.number), None)
     if at is None or len(groups) > MOST_WORDS:
@@ -41,7 +42,7 @@ def draw(chosen: HeadSelection) -> None:
             else f"This sentence has {len(groups)} tokens. Shorten it to {MOST_WORDS}: each has a slider."
         )
         return
-    row = traces.weights(MODEL, given, "encoder", True, False)[chosen.layer, chosen.head, at]
+    row = traces.weights(model, given, "encoder", True, False)[chosen.layer, chosen.head, at]
     spent = _spent((chosen.text, chosen.query), len(row))
     done = sum(spent) == WHOLE
     st.markdown(

@@ -94,31 +94,11 @@ def how_to_run_a_server() -> None:
     )
 
 
-SHOWN = {
-    "Encoders": (
-        *("bert", "roberta", "distilbert", "albert", "electra", "modernbert"),
-        *("mpnet", "deberta", "deberta-v2", "roformer", "siglip_text_model"),
-    ),
-    "Decoders": (
-        *("gpt2", "gpt_neox", "opt", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi", "phi3"),
-        *("gpt_oss", "gpt_neo", "gptj", "codegen", "bloom", "mpt", "falcon", "clip_text_model"),
-    ),
-    "Encoder–decoders": ("bart", "marian", "t5"),
-    "For images": ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip"),
-}
-"""The families that the tests compare with transformers, by their parts."""
-
-
 def families() -> None:
     """Draw what is shown and what is refused."""
     st.markdown(
         "When a model is opened, its weights are compared with those that transformers itself computes for a "
-        "short text. These families are tested, by the name that stands as `model_type` in a model's "
-        "`config.json`:"
-    )
-    st.markdown("\n".join(f"- **{parts}:** {_listed(names)}" for parts, names in SHOWN.items()))
-    st.markdown(
-        "Others that are built like them can be opened too. A model's files must be **safetensors** (pickle "
+        "short text. A model's files must be **safetensors** (pickle "
         "files can run programs, and are never read), with a `config.json` and, to read texts, a tokenizer "
         "that says where each token stands, as those with a `tokenizer.json` do. A model that needs code of "
         "its own is refused."

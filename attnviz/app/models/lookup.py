@@ -1,4 +1,4 @@
-"""The models of this server: each is looked up by its name, and again when its files may have changed."""
+"""The models of this server: a name is resolved here once, into the `Entry` that pages pass on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from attnviz.capture import loading
 from attnviz.capture.model import Model
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, resolve
-from attnviz.models.catalogue import Downloaded, Entry, Folder
+from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub
 from attnviz.models.tokenizer import tokenizer_of
 
 _FRESH_SECONDS = 30.0  # how long what is known of a model's files is valid
 _PROBLEM_SECONDS = 300.0  # the same for a reason why it cannot be used: a lookup may wait for a network
+
+_LOADING = "The model is loading. This page goes on by itself …"
 
 
 def _until(key: Hashable, known: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - as cachetools asks
@@ -39,7 +41,7 @@ def clear() -> None:
 
 
 def looked_up(model: str) -> Entry | AttnvizError:
-    """What is known of a model, or why it cannot be used; looked at again now and then."""
+    """Return what is known of a model, or why it cannot be used; refreshed after some seconds."""
     try:
         known = _look(model, allowed.target(model))
         if isinstance(known, AttnvizError) and loading.ready(model):  # somebody has opened it meanwhile
@@ -51,12 +53,12 @@ def looked_up(model: str) -> Entry | AttnvizError:
 
 
 def usable() -> tuple[Entry, ...]:
-    """The models of this server that can be used, in the order of the choice."""
+    """Return the models of this server that can be used, in the order of the choice."""
     return tuple(known for known in map(looked_up, allowed.names()) if isinstance(known, Entry))
 
 
 def entry(model: str) -> Entry:
-    """What is known of a model.
+    """Resolve a name.
 
     Raises:
         AttnvizError: there is no such model, or it cannot be shown.
@@ -67,37 +69,40 @@ def entry(model: str) -> Entry:
     return known
 
 
-def fingerprint(model: str) -> str:
-    """Another one as soon as the model's files have changed; "" where they cannot change.
+def on_this_machine(model: Entry) -> Entry:
+    """Return the entry with its files on this machine; downloads them if they are not.
 
     Raises:
-        AttnvizError: there is no such model, or it cannot be shown.
+        AttnvizError: they cannot be downloaded.
     """
-    return entry(model).fingerprint
+    if not isinstance(model.origin, Hub):
+        return model
+    with st.spinner(_LOADING):
+        downloaded = loading.downloaded(model.name)
+    clear()
+    return downloaded
 
 
-def called(model: str) -> str:
-    """What captions and files call a model: a folder by its own name, not by where it lies."""
-    known = entry(model)
-    in_a_folder = isinstance(known.origin, Folder) and not isinstance(known.origin, Downloaded)
-    return known.title if in_a_folder and allowed.may_open() else model
+def called(model: Entry) -> str:
+    """Return the name for captions and files: of a folder only its last part."""
+    in_a_folder = isinstance(model.origin, Folder) and not isinstance(model.origin, Downloaded)
+    return model.title if in_a_folder and allowed.may_open() else model.name
 
 
-def mask_token(model: str) -> str | None:
-    """How the masked token is typed for a model that has a head for it; None for any other."""
-    known = entry(model)
-    if known.expects != "masked" or not isinstance(known.origin, Folder):
+def mask_token(model: Entry) -> str | None:
+    """Return how the masked token is typed; None if the model has no head for it."""
+    if model.expects != "masked" or not isinstance(model.origin, Folder):
         return None
-    return tokenizer_of(known).mask
+    return tokenizer_of(model).mask
 
 
-def load(model: str) -> Model:
+def loaded_model(model: Entry) -> Model:
     """Return the loaded model; the page says so while it is loading.
 
     Raises:
-        AttnvizError: there is no such model, or its files are missing or damaged.
+        AttnvizError: its files are missing or damaged.
     """
-    if loading.ready(model):
-        return loading.load(model)
-    with st.spinner("The model is loading. This page goes on by itself …"):
+    if (ready := loading.in_memory(model)) is not None:
+        return ready
+    with st.spinner(_LOADING):
         return warm_up.model(model)

@@ -10,11 +10,11 @@ from math import inf
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.job_view import show_job
+from attnviz.app.job_view import is_stopped, show_job
 from attnviz.app.models import facts
 from attnviz.app.models.here import explore_with
 from attnviz.app.server import warm_up
-from attnviz.app.server.jobs import JOBS, RUNNING, Job, State, Visitor
+from attnviz.app.server.jobs import JOBS, Job, State, Visitor
 from attnviz.app.state import memory
 from attnviz.app.state.choices import OWN_NAME
 from attnviz.capture import loading
@@ -103,7 +103,7 @@ def _tell(seen: ModelInspection) -> None:
             st.markdown(f"To run it in {seen.entry.stored}, as it is stored, look at {name}.")
         mine: _Mine | None = memory.get(_MINE)
         job = mine.job if mine and mine.name == seen.entry.name else None
-        if job and job.state_for(memory.visitor()) in RUNNING:
+        if job and job.running and not is_stopped(job, "opening"):
             show_job(job, partial(_words, job), key="opening")
         elif (job and job.state == "finished") or loading.ready(seen.entry.name):
             st.success("It is open.", icon=":material/check:")

@@ -1,15 +1,15 @@
 """The server's cache of what pages compute: one for all visitors, bounded by bytes.
 
-A value that depends on a model is computed anew when the model's files have changed. Arguments of cached
-functions are short texts, numbers, flags, and tuples or frozen dataclasses of them, never arrays. Values are
-shared by every visitor and read-only.
+Arguments of cached functions are short texts, numbers, flags, entries of models, and tuples or frozen
+dataclasses of them, never arrays. The entry of a model whose files have changed is another one, so values
+that depend on it are computed anew. Values are shared by every visitor and read-only.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from functools import wraps
@@ -22,6 +22,7 @@ import streamlit as st
 from cachetools.keys import hashkey
 
 from attnviz.app.models import lookup
+from attnviz.models.catalogue import Entry
 
 MAX_BYTES = 3 * 2**28
 """The maximum size of all cached values: 0.8 GB.
@@ -69,32 +70,33 @@ _changed = threading.Condition()
 
 
 def cached(
-    model: str | tuple[()] | Callable[..., str | tuple[str, ...]] = (), spinner: str = ""
+    spinner: str = "", model: str | Callable[..., str] = ""
 ) -> Callable[[Callable[Arguments, Value]], Callable[Arguments, Value]]:
     """Cache what the decorated function returns, for every visitor.
 
     A second request for a value that is being computed waits for it. Exceptions are not cached.
 
     Args:
-        model: the model on which the value depends, or a function that takes the same arguments and returns
-            it, or several of them; (): the value depends on no model.
-        spinner: the text that the page shows meanwhile; the model is then loaded first, and torch with it:
-            only then may the function import what needs torch.
+        spinner: the text that the page shows meanwhile. The models among the arguments are then loaded first,
+            and torch with them: only then may the function import what needs torch.
+        model: the name of a bundled model that is loaded as well, or a function that takes the same
+            arguments and returns the name.
     """
 
-    def models_of(*args: object, **kwargs: object) -> tuple[str, ...]:
-        names = model(*args, **kwargs) if callable(model) else model
-        return (names,) if isinstance(names, str) else names
+    def models_of(*args: object, **kwargs: object) -> Iterator[Entry]:
+        if name := model(*args, **kwargs) if callable(model) else model:
+            yield lookup.entry(name)
+        yield from (each for each in args if isinstance(each, Entry))
 
     def decorate(compute: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
         def key(*args: Hashable, **kwargs: Hashable) -> Hashable:
-            return compute, *map(lookup.fingerprint, models_of(*args, **kwargs)), hashkey(*args, **kwargs)
+            return compute, hashkey(*args, **kwargs)
 
         @wraps(compute)
         def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _Sized:
             if spinner:
-                for name in models_of(*args, **kwargs):
-                    lookup.load(name)
+                for each in models_of(*args, **kwargs):
+                    lookup.loaded_model(each)
             with st.spinner(spinner) if spinner else nullcontext():
                 value = compute(*args, **kwargs)
             return _Sized(value, size_of(value))
@@ -110,11 +112,6 @@ def cached(
         return kept
 
     return decorate
-
-
-def named(model: str, *_: object, **__: object) -> str:
-    """Return the model of a cached function whose first argument is its name."""
-    return model
 
 
 def size() -> int:

@@ -31,16 +31,16 @@ async def ready(_: Request) -> Response:
     return PlainTextResponse("ready\n") if _warm.is_set() else PlainTextResponse("loading\n", 503)
 
 
-def model(name: str) -> Model:
-    """The model, loaded if need be, with the server tuned for it.
+def model(entry: catalogue.Entry) -> Model:
+    """Return the model; if it has to be loaded, the server is tuned for it afterwards.
 
     Raises:
         AttnvizError: there is no such model, or its files are missing or damaged.
     """
-    was_ready = loading.ready(name)
-    loaded = loading.load(name)
-    if not was_ready:
-        settle()
+    if (ready := loading.in_memory(entry)) is not None:
+        return ready
+    loaded = loading.opened(entry)
+    settle()
     return loaded
 
 
@@ -58,7 +58,7 @@ def settle() -> None:
 def _warm_up() -> None:
     try:
         first, *_ = listed = allowed.names()
-        model(first)
+        model(loading.downloaded(first))
         loading.trace(first, ModelInput(_SENTENCE))
         for name in catalogue.names():
             if name in listed:

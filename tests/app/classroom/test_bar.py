@@ -11,6 +11,7 @@ from attnviz.app.classroom import bar
 from attnviz.app.classroom.rooms import Poll, opened
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.learn.contents import LESSONS
+from attnviz.app.models import lookup
 from attnviz.app.question import LONGEST, Question
 from tests.app.shown import clean, press, sent, try_page, visit
 
@@ -56,7 +57,7 @@ def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_sta
         assert name == "explore"
         return cast("Question | None", question)
 
-    example = TASKS[0].example("minilm")
+    example = TASKS[0].example(lookup.entry("minilm"))
     app = visit("explore", text=example.text, other=example.other)
     question = asked(app)
     assert question is not None

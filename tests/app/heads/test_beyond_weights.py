@@ -23,7 +23,7 @@ from attnviz.experiments.beyond_weights import (
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
-from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, visit, words
+from tests.app.shown import SECONDS, all_sent, clean, finished, sent, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -36,7 +36,7 @@ def opened(**more: str) -> AppTest:
 def chosen() -> TokenSelection:
     groups = DisplayTokens(loading.tokens("translator", TIRED), TIRED).groups
     entry, given = catalogue.entry("translator"), ModelInput(TIRED)
-    return TokenSelection(entry, "encoder", 0, 1, given, groups, groups, IT, special=False, itself=False)
+    return TokenSelection(entry, "encoder", 0, 1, given, groups, groups, IT, special=False)
 
 
 @pytest.fixture(scope="module")
@@ -111,31 +111,10 @@ def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytes
     assert "together are 1" not in words(app)
 
 
-def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None:
-    app = opened(special="true", itself="true")
-    shown = sent(app, "measures")
-    refused = [info.value for info in app.info if "The token itself cannot be left out so" in info.value]
-    assert [way in told for way, told in zip(("key masked", "deleted"), refused, strict=True)] == [True] * 2
+def test_special_tokens_are_ranked_when_asked_for() -> None:
+    shown = sent(opened(special="true"), "measures")
     assert [column["label"] for column in shown["columns"]][-1] == "[END]"
-    assert {column["standing"] for column in shown["columns"]} == {"counted"}
-    assert all(max(line["ranks"]) > 12 for line in shown["lines"])
-
-
-def test_all_heads_and_layers(latest: Progress[MeasuredToken]) -> None:
-    app = opened(layer="1", head="2")
-    counted = np.arange(13) < 12
-    counted[IT] = False
-    weights = latest.found.values["Weights of the head"].reshape(-1, 13)[:, counted]
-    expected = np.array(
-        [[rank_correlation(row, one[counted]) for row in weights] for one in latest.found.left_out.values()]
-    )
-    shown = sent(app, "head_map")
-    np.testing.assert_allclose(shown["values"], expected.min(axis=0), atol=1e-5)
-    spans = zip(expected.min(axis=0), expected.max(axis=0), strict=True)
-    assert shown["texts"] == [f"{decimal(low)} to {decimal(high)}" for low, high in spans]
-    chart = charts(app)["Agreement with leaving words out, layer by layer"]
-    assert [line["label"] for line in chart["lines"]] == ["mean weights", "norms", "norms after Add & Norm"]
-    assert [line["x"] for line in chart["lines"]] == [[1, 2]] * 3
+    assert [column["standing"] for column in shown["columns"]].count("counted") == 12
 
 
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:

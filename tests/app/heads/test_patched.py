@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of, pairs_for
+from attnviz.app.models import lookup
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.patching import Patching, patch
@@ -128,7 +129,7 @@ def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
 def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_one() -> None:
     app = visit("intervene", text="The cat slept.")
     assert app.text_input(key="patched_with").value == "The cat slept."
-    name, (text, other) = list(pairs_for("minilm").items())[-1]
+    name, (text, other) = list(pairs_for(lookup.entry("minilm")).items())[-1]
     app.selectbox(key="a pair for patching").set_value(name).run()
     clean(app)
     assert [app.text_input(key=box).value for box in ("text", "patched_with")] == [text, other]
@@ -143,7 +144,7 @@ def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_on
 
 @pytest.mark.parametrize("model", ["minilm", "translator"])
 def test_the_pairs_that_are_offered_have_equally_many_tokens(model: str) -> None:
-    offered = pairs_for(model)
+    offered = pairs_for(lookup.entry(model))
     assert len(offered) > 10
     assert (TIRED, NARROW) in offered.values()
     for text, other in offered.values():

@@ -18,7 +18,7 @@ DECORATIVE = "translator-decorative"
 
 
 def change(app: AppTest, edit: str) -> AppTest:
-    return clean(app.text_input(key="edit").set_value(edit).run())
+    return clean(app.multiselect(key="edits").set_value(list(filter(None, edit.split(", ")))).run())
 
 
 def strongest(app: AppTest) -> str:
@@ -57,7 +57,7 @@ def test_the_opening_picture_and_the_table_of_all_translators() -> None:
 
 
 def test_a_link_with_a_change_which_another_sentence_undoes() -> None:
-    app = visit("cause", edit=MOVED)
+    app = visit("cause", edits=MOVED)
     data = sent(app, "arrow")
     assert data["interference"] == {"change": "move", "source": 1, "target": 6}
     found = compute.experiment("translator", SENTENCE, "encoder", 1, 0, 8, [MOVED])
@@ -73,7 +73,7 @@ def test_a_link_with_a_change_which_another_sentence_undoes() -> None:
     assert "".join(piece["text"] for piece in data["translation"]).startswith("Le chien n'a pas traversé")
     assert "**It turned:** *il* became *elle*" in told
     clean(app.text_input(key="english").set_value(SENTENCE.replace("tired", "narrow")).run())
-    assert app.text_input(key="edit").value == ""
+    assert app.multiselect(key="edits").value == []
     assert "car elle était trop étroite" in words(app)
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
@@ -90,7 +90,7 @@ def test_without_a_pronoun_it_is_asked_what_a_silent_head_does_and_an_empty_tran
 
 
 def test_each_change_is_shown_at_its_own_arrow() -> None:
-    app = visit("cause", FOLDED, edit="encoder 1-3 12 12>1")
+    app = visit("cause", FOLDED, edits="encoder 1-3 12 12>1")
     assert app.selectbox(key="cause_head").value == "encoder 1-3"
     assert app.selectbox(key="cause_word").value == "12 tired"
     for edit, kind in (("encoder 2-1 9", "row"), ("encoder 2-1", "head")):
@@ -108,7 +108,7 @@ def test_each_change_is_shown_at_its_own_arrow() -> None:
 
 
 def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_is_said() -> None:
-    app = visit("cause", FOLDED, edit=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
+    app = visit("cause", FOLDED, edits=MOVED, cause_head="encoder 2-1", cause_word="12 tired")
     data = sent(app, "arrow")
     assert (data["reader"], data["interference"]["change"], data["others"]) == ("tired", "none", 1)
     told = words(app)
@@ -129,7 +129,7 @@ def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_i
 
 
 def test_the_adjective_has_an_arrow_of_its_own() -> None:
-    app = visit("cause", FOLDED, edit=MOVED)
+    app = visit("cause", FOLDED, edits=MOVED)
     press(app, "The arrow of `tired`")
     assert app.selectbox(key="cause_word").value == "12 tired"
     assert "**Drag this one, too.**" in words(app)
@@ -150,7 +150,7 @@ def test_an_adjective_is_late_only_where_gender_is_all_that_changed() -> None:
 
 
 def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
-    app = visit("cause", FOLDED, edit="rubbish <b>")
+    app = visit("cause", FOLDED, edits="rubbish <b>")
     for edit, said in (
         ("rubbish <b>", "is no edit"),
         ("encoder 9-1", "layer 9"),
@@ -171,7 +171,7 @@ def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:
 
 
 def test_where_the_picture_is_as_good_and_not_the_cause() -> None:
-    app = visit("cause", edit=MOVED)
+    app = visit("cause", edits=MOVED)
     clean(press(app, "What decides here?"))
     assert app.selectbox(key="translator").value == catalogue.entry(DECORATIVE).title
     data = sent(app, "arrow")

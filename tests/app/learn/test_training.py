@@ -76,7 +76,7 @@ def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     play(monkeypatch, then=FOREVER)
     job = Job(lambda: train(TRAINING), unwatched_seconds=0.3, resumes=False)
     job.start()
-    assert job.wait(30) == "unwatched"
+    assert job.wait(30) == "paused"
     assert Started.latest.poll() is not None
 
 

@@ -130,7 +130,7 @@ def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
     ]
     assert f"{title_of('candidates')}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
     press(app, "Stop")
-    assert job.wait(10) == "unwatched"
+    assert job.wait(10) == "paused"
     app.run()
     assert app.get("progress")[0].proto.text.startswith("Stopped")
     assert "Train another one" in buttons(app)
@@ -162,7 +162,7 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     other.run()
     assert job._seen == seen  # only who started it keeps it running
     stop(jobs)
-    assert job.state == "unwatched"
+    assert job.state == "paused"
     other.run()
     assert "Start training" in buttons(other)
 

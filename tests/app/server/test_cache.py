@@ -18,10 +18,11 @@ from streamlit.runtime.app_session import AppSession
 from attnviz.app import traces
 from attnviz.app.models import lookup
 from attnviz.app.server import cache
-from attnviz.app.server.cache import cached, named, size_of
+from attnviz.app.server.cache import cached, size_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import UnknownModel
+from attnviz.models.catalogue import Entry
 from tests.capture.tiny import tiny
 
 
@@ -137,32 +138,27 @@ def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: P
     model = str(tiny("bert", tmp_path / "bert"))
     computed: list[str] = []
 
-    @cached(named)
-    def by_name(model: str) -> None:
-        computed.append(model)
-
-    @cached(lambda _: ("minilm", model))
-    def by_rule(number: int) -> None:
-        computed.append(str(number))
+    @cached()
+    def compute(model: Entry) -> None:
+        computed.append(model.name)
 
     def ask() -> list[str]:
-        by_name(model)
-        by_rule(7)
-        by_name("minilm")
+        compute(lookup.entry(model))
+        compute(lookup.entry("minilm"))
         return computed
 
-    assert ask() == [model, "7", "minilm"]
-    assert ask() == [model, "7", "minilm"]
+    assert ask() == [model, "minilm"]
+    assert ask() == [model, "minilm"]
     (tmp_path / "bert" / "README.md").write_text("Changed.")
-    assert len(ask()) == 3  # for half a minute nobody looks
+    assert len(ask()) == 2  # for half a minute nobody looks
     lookup.clear()
-    assert ask() == [model, "7", "minilm", model, "7"]
+    assert ask() == [model, "minilm", model]
 
 
 def test_why_a_model_cannot_be_used_is_told_until_somebody_opens_it(tmp_path: Path) -> None:
     model = str(tmp_path / "bert")
     with pytest.raises(UnknownModel):
-        lookup.fingerprint(model)
+        lookup.entry(model)
     tiny("bert", tmp_path / "bert")
     assert isinstance(lookup.looked_up(model), UnknownModel)  # to find the reason may have cost minutes
     loading.load(model)
@@ -180,6 +176,6 @@ def test_while_the_model_loads_the_page_says_so(monkeypatch: pytest.MonkeyPatch)
     cache.clear()
     monkeypatch.setattr(streamlit, "spinner", spinner)
     for text in ("Oh!", "Ah!"):
-        traces.trace("minilm-scratch", ModelInput(text))
+        traces.trace(lookup.entry("minilm-scratch"), ModelInput(text))
     reading = "Reading the text with the model …"
     assert said == ["The model is loading. This page goes on by itself …", reading, reading]

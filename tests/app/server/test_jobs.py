@@ -61,7 +61,7 @@ def until_done(job: Job[int], number: int) -> Progress[int]:
 
 def test_it_finds_more_and_more_until_it_is_finished(counting: Counting) -> None:
     job = Job(counting)
-    assert job.state == "not begun"
+    assert job.state == "paused"
     job.start()
     counting.let_go(3)
     assert until_done(job, 3).found == 1 + 2 + 3
@@ -84,8 +84,7 @@ def test_stopped_it_goes_on_where_it_stopped_or_begins_anew(counting: Counting, 
     until_done(job, 2)
     job.stop()
     counting.let_go(1)
-    assert job.wait(SECONDS) == "unwatched"
-    assert job.state_for(None) == "stopped"
+    assert job.wait(SECONDS) == "paused"
     assert job.latest is not None
     assert job.latest.done in (2, 3)
     assert counting.ended is not resumes
@@ -103,7 +102,7 @@ def test_it_stops_when_nobody_watches(counting: Counting, resumes: bool) -> None
     assert counting.asked.wait(SECONDS)
     job._seen[None] -= UNWATCHED_SECONDS
     counting.let_go(1)
-    assert job.wait(SECONDS) == job.state_for(None) == "unwatched"
+    assert job.wait(SECONDS) == "paused"
     assert counting.ended is not resumes
     counting.asked.clear()
     job.start()
@@ -125,14 +124,10 @@ def test_it_goes_on_as_long_as_somebody_wants_it(counting: Counting) -> None:
     job.stop(one)
     counting.let_go(2)
     assert until_done(job, 2).found == 3
-    assert (job.state_for(one), job.state_for(another)) == ("stopped", "running")
-    job.start(one)
-    assert job.state_for(one) == "running"
-    job.stop(one)
-    job.watch(one)  # a page that is still open does not start it again
+    assert job.state == "running"
     job.stop(another)
     counting.let_go(1)
-    assert job.wait(SECONDS) == "unwatched"
+    assert job.wait(SECONDS) == "paused"
 
 
 def test_why_it_was_refused_is_passed_on_and_another_fault_is_not_shown(
@@ -175,7 +170,7 @@ def test_a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_it() -> None
     job.start(("here", 1))
     until(lambda: job.latest == Progress(40, 100, "Loading"))
     job.stop(("here", 1))
-    assert job.wait(SECONDS) == "unwatched"
+    assert job.wait(SECONDS) == "paused"
     job.start(("here", 2))
     go.set()
     assert job.wait(SECONDS) == "finished"
@@ -194,7 +189,7 @@ def test_so_many_run_at_once_and_one_that_is_queued_can_be_stopped() -> None:
     last.start()
     assert last.wait(0.05) == "queued"
     last.stop()
-    assert (last.state, last.state_for(None)) == ("unwatched", "stopped")
+    assert last.state == "paused"
     last.start()
     for count in counts:
         count.let_go(STEPS)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.app import controls, markdown
 from attnviz.app.heads import choosing
-from attnviz.app.state.choices import ITSELF, SPECIAL
+from attnviz.app.state.choices import SPECIAL
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import MeasuredToken
 from attnviz.text import decimal
@@ -24,11 +24,9 @@ class TokenSelection(choosing.QueryInHead):
 
     Attributes:
         special: whether special tokens are shown and ranked.
-        itself: whether the chosen token is ranked too.
     """
 
     special: bool
-    itself: bool
 
     def called(self, place: int) -> str:
         """A token, as Markdown."""
@@ -43,12 +41,10 @@ class TokenSelection(choosing.QueryInHead):
         )
 
     def counted(self, found: MeasuredToken) -> Mask:
-        """[token], those that are ranked: shown, in sight of the chosen one, and perhaps not it itself."""
+        """[token], those that are ranked: shown, in sight of the chosen one, and not it itself."""
         return np.array(
             [
-                bool(found.seen[place])
-                and (self.special or not group.special)
-                and (self.itself or place != self.query)
+                bool(found.seen[place]) and (self.special or not group.special) and place != self.query
                 for place, group in enumerate(self.queries)
             ]
         )
@@ -68,15 +64,10 @@ def choose() -> TokenSelection:
         place = controls.token(groups, given, "Token")
     with numbers:
         layer, head = choosing.head(entry, kind)
-    with st.container(horizontal=True):
-        special = SPECIAL.toggle("Special tokens")
-        itself = ITSELF.toggle(
-            "Rank the token itself",
-            help="Masking its key and deleting it cannot leave it out: these two ways are not here then.",
-        )
+    special = SPECIAL.toggle("Special tokens")
     if len(entry.kinds) > 1:
         st.caption("This model has an encoder and a decoder. What is asked here is the encoder’s.")
-    return TokenSelection(entry, kind, layer, head, given, groups, groups, place, special, itself)
+    return TokenSelection(entry, kind, layer, head, given, groups, groups, place, special)
 
 
 def span(lowest: float, highest: float) -> str:

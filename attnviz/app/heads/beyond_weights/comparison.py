@@ -14,7 +14,6 @@ from attnviz.app.heads.beyond_weights.choices import TokenSelection, span
 from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.models import lookup
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import MEASURE, OPEN, QUERY
@@ -50,10 +49,10 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
     entry, text, kind, place = chosen.entry, chosen.given.text, chosen.kind, chosen.query
 
     def steps() -> Iterator[Progress[MeasuredToken]]:
-        warm_up.model(entry.name)
+        warm_up.model(entry)
         yield from measured(entry.name, text, kind, place)
 
-    key = "beyond weights", entry.name, lookup.fingerprint(entry.name), text, kind, place
+    key = "beyond weights", entry, text, kind, place
     return JOBS.find(key, steps)
 
 
@@ -74,19 +73,9 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
     st.markdown(_followed(chosen, found))
     if found.left_out:
         st.markdown(f":small[{chance_level(rows, int(counted.sum()))}]")
-    for what, reason in {**found.missing, **_not_of_itself(found, counted)}.items():
+    for what, reason in found.missing.items():
         name = name_here(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
-
-
-def _not_of_itself(found: MeasuredToken, counted: Mask) -> dict[str, str]:
-    """Why some ways are not here when the token itself is ranked."""
-    reasons = {
-        "key masked": "The token itself cannot be left out so: its own vector goes around the attention.",
-        "deleted": "The token itself cannot be left out so: deleted, it has no output.",
-    }
-    gone = set(found.left_out) - set(beyond_weights.ways(found, counted))
-    return {way: reason for way, reason in reasons.items() if way in gone}
 
 
 def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:

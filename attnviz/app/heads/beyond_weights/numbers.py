@@ -75,7 +75,7 @@ def csv_of(chosen: TokenSelection, found: MeasuredToken) -> str:
     """
     followed = "its output" if found.followed is None else f"the probability of “{found.followed.text}”"
     facts = {
-        "model": lookup.called(chosen.entry.name),
+        "model": lookup.called(chosen.entry),
         "text": visible_text(chosen.given.text),
         "token that is asked about": numbered(chosen.queries[chosen.query]),
         "what is followed": visible_text(followed),

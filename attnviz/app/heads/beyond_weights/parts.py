@@ -11,10 +11,11 @@ from attnviz.app import markdown
 from attnviz.app.heads import part_pictures
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.references import cited_markdown
-from attnviz.app.server import cache
+from attnviz.app.server.cache import cached
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.text import decimal
 from attnviz.trace import Kind
 
@@ -36,13 +37,13 @@ class Shares:
     d_model: int
 
 
-@cache.cached(cache.named, spinner="Taking the output apart …")
-def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
+@cached("Taking the output apart …")
+def shares(model: Entry, given: ModelInput, kind: Kind, place: int) -> Shares:
     """The shares of one output, of the encoder or of a decoder without one; errors as in `decomposition`."""
     with loading.gate:  # our own models come without transformers
         from attnviz.capture.residual_stream import decomposition
 
-    found = decomposition(loading.load(model), given, place, kind)
+    found = decomposition(loading.opened(model), given, place, kind)
     direction = found.output / (found.output @ found.output)
     return Shares(contributions(found.parts, direction), found.residual, len(found.output))
 
@@ -50,7 +51,7 @@ def shares(model: str, given: ModelInput, kind: Kind, place: int) -> Shares:
 def draw(chosen: TokenSelection) -> None:
     """Draw the largest parts, all heads, and how exact the sum is."""
     try:
-        found = shares(chosen.entry.name, chosen.given, chosen.kind, chosen.query)
+        found = shares(chosen.entry, chosen.given, chosen.kind, chosen.query)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)), icon=":material/block:")
         return

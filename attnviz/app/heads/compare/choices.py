@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from attnviz.analysis.distance import MEASURES
 from attnviz.app import controls, markdown
 from attnviz.app.examples import EXAMPLES, NEUTRAL, TRANSLATED, Example, example_of, examples_of
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.compare.compared import Aligned, ChangeMeasure, ComparedSide, Comparison
+from attnviz.app.heads.compare.compared import Aligned, ComparedSide, Comparison
 from attnviz.app.models import lookup
 from attnviz.app.page import bar
 from attnviz.app.state import link, memory
@@ -23,14 +21,10 @@ from attnviz.app.state.choice import Choice, option
 from attnviz.app.state.choices import (
     AGAINST,
     COMPARED,
-    DISTANCE,
-    HEAD,
     HIDE,
-    LAYER,
     MODEL,
     OTHER,
     QUERY,
-    RESCALE,
     ROWS,
     TEXT,
 )
@@ -45,17 +39,10 @@ SENTENCES, MODELS = "Two sentences", "Two models"
 
 _EDIT = ":material/edit:"
 _BEGAN = "the second model that this page began with"
-_LONGEST_SAID = 60  # characters of what a link asks for
 _NAMED = 4  # unknown words, in a message that is to stay short
 _SAME_WEIGHTS = (
     "Both are the same network with the same weights, run by two programs: only rounding may differ. Compare "
     "with another network on the example “{}”, or with a model of your own."
-)
-
-_EXPLAINED = (
-    ":small[**Total variation**: the share of a word’s attention that lies elsewhere, 0 to 100 %.  \n"
-    "**Jensen–Shannon**: how well it can be told from that on the other side, 0 to 1 bit; beside large "
-    "weights, small ones count more.]"
 )
 
 EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
@@ -80,24 +67,16 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
     return compare(texts, *beside), places
 
 
-def how(compared: Comparison) -> tuple[Comparison, ChangeMeasure]:
-    """Draw what is measured, what that means, and of which weights; return what is compared, and how."""
+def how(compared: Comparison) -> tuple[Comparison, bool]:
+    """Draw what counts; return what is compared, and whether the chosen word alone counts."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        with st.popover("How it is measured", icon=":material/straighten:"):
-            name = DISTANCE.segments("Measure", list(MEASURES))
-            st.markdown(_EXPLAINED)
-            over = ROWS.segments("Over", (EVERY_WORD, ONE_WORD))
-        rescale = RESCALE.toggle(
-            "Rescale to the shared words",
-            help="Leaves out what only one side has, and divides each row by what is left of it: so you see "
-            "how the shared words stand to each other.",
-        )
+        over = ROWS.segments("Total variation", (EVERY_WORD, ONE_WORD))
         hide = HIDE.toggle(
             "Hide special tokens",
             help="Leaves out the tokens that the tokenizer added and rescales what is left of each row to "
             "100 %.",
         )
-    return replace(compared, hide=hide), ChangeMeasure(name, over == ONE_WORD, rescale)
+    return replace(compared, hide=hide), over == ONE_WORD
 
 
 def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerator) -> Comparison | None:
@@ -105,14 +84,13 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     first, second, beside = place.columns([5, 5, 3])
     with beside:
         entry = controls.reading_model(offer_own=False)
-    impossible = _impossible(entry)
-    offered = [example for example in examples_of(entry.name, together=False) if example.other]
+    offered = [example for example in examples_of(entry, together=False) if example.other]
     _begin_with_an_example(offered)
     with second:
         other = OTHER.draw(
             "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
         )
-    current = example_of(entry.name, link.said(TEXT), link.said(OTHER))
+    current = example_of(entry, link.said(TEXT), link.said(OTHER))
     with swap:
         _offer_swap(TEXT, OTHER)
     with pills:
@@ -123,12 +101,12 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         # The way back in the browser empties a box of which the address says nothing, whatever stood there.
         st.rerun()
     if not other.strip():
-        _wait("Type a second sentence to compare with the first, or choose an example.", impossible)
+        _wait("Type a second sentence to compare with the first, or choose an example.")
         return None
     _check(entry, other, "The second sentence")
-    kind = attention.choose(entry.name)
+    kind = attention.choose(entry)
     if other == text:
-        _wait("Nothing changes: the two are the same. Change a word in one of them.", impossible)
+        _wait("Nothing changes: the two are the same. Change a word in one of them.")
         return None
     return Comparison(_read(entry, text, kind), _read(entry, other, kind))
 
@@ -139,8 +117,7 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
         entry = controls.reading_model(offer_own=False)
     with second:
         against = _against(entry, link.said(TEXT))
-    impossible = _impossible(entry)
-    offered = examples_of(entry.name, together=False)
+    offered = examples_of(entry, together=False)
     if against:
         with swap:
             _offer_swap(MODEL, AGAINST)
@@ -152,7 +129,7 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
     with sentence:
         text = choosing.sentence(entry)
     if against is None:
-        _wait("This server has one model that reads texts. Compare two sentences.", impossible)
+        _wait("This server has one model that reads texts. Compare two sentences.")
         return None
     if against.origin == entry.origin:
         st.info(_SAME_WEIGHTS.format(offered[0].name), icon=":material/drag_handle:")
@@ -162,32 +139,9 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
     return Comparison(_read(entry, text, entry.kinds[0]), _read(against, text, against.kinds[0]))
 
 
-def _impossible(entry: Entry) -> list[str]:
-    """Take a layer or a head that the model does not have out of the address; return what to say of it.
-
-    Where there is nothing to compare, no widget is drawn that would mend it.
-    """
-    most = {LAYER: max(entry.layers_of(kind) for kind in entry.kinds), HEAD: entry.heads}
-    sentences = []
-    for choice, last in most.items():
-        said = link.in_address(choice)[-1:]
-        if not said or choice.stands:
-            continue
-        with suppress(ValueError):
-            if float(said[0]) in range(1, last + 1):
-                continue
-        link.drop(choice)
-        asked = markdown.code(said[0][:_LONGEST_SAID])
-        name = choice.name
-        sentences.append(f"The link asks for {name} {asked}, but this model has {name}s 1 to {last}.")
-    return sentences
-
-
-def _wait(missing: str, impossible: Sequence[str]) -> None:
-    """Say what is missing before anything can be compared, and what of the link can never be had."""
+def _wait(missing: str) -> None:
+    """Say what is missing before anything can be compared."""
     st.info(missing, icon=_EDIT)
-    if impossible:
-        st.warning(" ".join(impossible), icon=":material/link_off:")
     link.postpone()
 
 
@@ -205,7 +159,7 @@ def _against(entry: Entry, text: str) -> Entry | None:
     if said not in names or (said != another and said == memory.get(_BEGAN)):
         AGAINST.set(another)
     memory.put(_BEGAN, another)
-    return lookup.entry(AGAINST.select("Second model", names, another))
+    return lookup.on_this_machine(others[names.index(AGAINST.select("Second model", names, another))])
 
 
 def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
@@ -241,7 +195,7 @@ def _offer(against: Entry, example: Example) -> None:
 
 
 def _read(entry: Entry, text: str, kind: Kind) -> ComparedSide:
-    return ComparedSide(entry.name, ModelInput(text), kind)
+    return ComparedSide(entry, ModelInput(text), kind)
 
 
 def _check(entry: Entry, text: str, what: str) -> None:
@@ -314,7 +268,7 @@ def choose_word(compared: Comparison, grid: Aligned) -> int:
     labels = [group.label.split(" → ")[0].strip() for group in groups]
     words = [at for at, group in enumerate(groups) if not group.special and labels[at].isalnum()]
     begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
-    of = (first.model, first.given, first.kind, second.model, second.given)
+    of = (first.model.name, first.given, first.kind, second.model.name, second.given)
     return options.index(QUERY.draw("Word (looks)", options, options[begin], of))
 
 

@@ -17,15 +17,14 @@ from attnviz.analysis.aligned import (
     grid,
     in_common_words,
     overlap,
-    to_shared,
 )
 from attnviz.analysis.display_tokens import DisplayTokens, left_share, shown_mask, shown_weights
-from attnviz.analysis.distance import MEASURES, changes, from_one_head, largest_difference, rows_on
+from attnviz.analysis.distance import changes, from_one_head, largest_difference, rows_on
 from attnviz.app import traces
-from attnviz.app.models import lookup
 from attnviz.app.server.cache import cached
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Kind
 
 MOST_STEPS = 2**28
@@ -36,7 +35,7 @@ MOST_STEPS = 2**28
 class ComparedSide:
     """One side of a comparison: a model, what it reads, and which of its attentions is looked at."""
 
-    model: str
+    model: Entry
     given: ModelInput
     kind: Kind
 
@@ -52,26 +51,11 @@ class Comparison:
     @property
     def two_models(self) -> bool:
         """Whether two models read one text, rather than one model two."""
-        return self.first.model != self.second.model
+        return self.first.model.name != self.second.model.name
 
     def of(self, side: Side) -> ComparedSide:
         """One of the two sides."""
         return self.first if side == "first" else self.second
-
-
-@dataclass(frozen=True)
-class ChangeMeasure:
-    """How a change is measured.
-
-    Attributes:
-        measure: a key of `distance.MEASURES`.
-        one_word: of the chosen word's row alone, rather than as the mean over the words.
-        rescale: of what goes to words that both sides have, each row rescaled to it.
-    """
-
-    measure: str
-    one_word: bool
-    rescale: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +84,7 @@ class Aligned(Grid):
     overlap: Overlap
 
 
-def _models(compared: Comparison, *_: object) -> tuple[str, str]:
-    return compared.first.model, compared.second.model
-
-
-@cached(_models)
+@cached()
 def aligned(compared: Comparison) -> Aligned:
     """The words of both sides, on one grid.
 
@@ -115,7 +95,7 @@ def aligned(compared: Comparison) -> Aligned:
     align = aligned_tokenizers if compared.two_models else aligned_sentences
     between = " / " if compared.two_models else " → "
     both = grid(first, second, align, between)
-    heads = max(lookup.entry(read.model).heads for read in (compared.first, compared.second))
+    heads = max(read.model.heads for read in (compared.first, compared.second))
     layers = max(len(_blocks(read)) for read in (compared.first, compared.second))
     if (cells := len(both.rows) * len(both.columns) * heads * layers) > traces.MAX_WEIGHTS:
         raise AttnvizError(
@@ -134,71 +114,60 @@ def weights(compared: Comparison, side: Side) -> Floats:
     return _in_common_words(compared, side)
 
 
-def placed(compared: Comparison, side: Side, layer: int, head: int, rescale: bool) -> Placed:
-    """One head's weights; `rescale`: only what goes to words that both sides have."""
+def placed(compared: Comparison, side: Side, layer: int, head: int) -> Placed:
+    """Return one head's weights on the grid."""
     both, read = aligned(compared), compared.of(side)
     shown = _shown(compared, side)
     seen = shown_mask(_blocks(read)[layer].mask, *shown)
     numbers = np.where(seen, weights(compared, side)[layer, head], np.float32(np.nan))
-    on_grid = both.place(numbers, side)
     left = both.place_rows(left_share(_blocks(read)[layer].weights[head], *shown), side)
-    if not rescale:
-        return Placed(on_grid, left, shown[-1].hidden)
-    rest = "words that are not compared" + (" and the sink" if shown[-1].sink else "")
-    kept = np.nansum(on_grid[:, [place.shared for place in both.columns]], axis=-1)
-    return Placed(to_shared(on_grid, both.columns), left * kept, rest)
+    return Placed(both.place(numbers, side), left, shown[-1].hidden)
 
 
-@cached(_models)
-def moved(compared: Comparison, measure: str, rescale: bool) -> Floats:
-    """How far each head's rows lie apart, [layer, head, shared row]; for two texts that one model reads."""
-    return changes(*_both(compared), MEASURES[measure], rescale)
+@cached()
+def moved(compared: Comparison) -> Floats:
+    """The total variation of each head's rows, [layer, head, shared row]; for two texts of one model."""
+    return changes(*_both(compared))
 
 
-@cached(_models)
-def largest(compared: Comparison, rescale: bool) -> float:
+@cached()
+def largest(compared: Comparison) -> float:
     """The largest change of one weight in any head; for two texts that one model reads."""
-    return largest_difference(*_both(compared), rescale)
+    return largest_difference(*_both(compared))
 
 
-def away_from(
-    compared: Comparison, side: Side, head: tuple[int, int], how: ChangeMeasure, row: int
-) -> Floats:
-    """How far each head of the other model is from one of this side's (from 0), [layer, head].
+def away_from(compared: Comparison, side: Side, head: tuple[int, int], row: int | None) -> Floats:
+    """Return the distance of each head of the other model to one of this side's (from 0), [layer, head].
 
-    `row` is the chosen one of the shared rows.
+    `row` is the chosen one of the shared rows; None: the mean over all.
     """
     other: Side = "second" if side == "first" else "first"
-    here, there = _rows(compared, side, how, row), _rows(compared, other, how, row)
-    return from_one_head(here[head], there, MEASURES[how.measure])
+    return from_one_head(_rows(compared, side, row)[head], _rows(compared, other, row))
 
 
-def twins(compared: Comparison, how: ChangeMeasure, row: int) -> Floats | None:
-    """How far every head of the first model is from every one of the second; None where that is too much.
+def twins(compared: Comparison, row: int | None) -> Floats | None:
+    """Return the distance of every head of the first model to every one of the second.
 
     Returns:
-        float32 [layer, head, layer of the second, head of the second].
+        float32 [layer, head, layer of the second, head of the second]; None where that is too much.
     """
     both = aligned(compared)
     heads = [weights(compared, side).shape[:2] for side in ("first", "second")]
-    cells = (1 if how.one_word else len(both.shared)) * len(both.columns)
-    if prod(heads[0]) * prod(heads[1]) * cells > MOST_STEPS:
-        return None
-    return _twins(compared, how, row if how.one_word else None)
+    cells = (len(both.shared) if row is None else 1) * len(both.columns)
+    return None if prod(heads[0]) * prod(heads[1]) * cells > MOST_STEPS else _twins(compared, row)
 
 
-@cached(_models)
-def _twins(compared: Comparison, how: ChangeMeasure, row: int | None) -> Floats:
-    first, second = (_rows(compared, side, how, row or 0) for side in ("first", "second"))
-    measure = MEASURES[how.measure]
-    return np.stack([[from_one_head(head, second, measure) for head in layer] for layer in first])
+@cached()
+def _twins(compared: Comparison, row: int | None) -> Floats:
+    first, second = (_rows(compared, side, row) for side in ("first", "second"))
+    return np.stack([[from_one_head(head, second) for head in layer] for layer in first])
 
 
-def _rows(compared: Comparison, side: Side, how: ChangeMeasure, row: int) -> Floats:
+def _rows(compared: Comparison, side: Side, row: int | None) -> Floats:
     """What one model's heads are measured on, [layer, head, row, column]."""
     both = aligned(compared)
-    rows = rows_on(weights(compared, side), both.rows, both.columns, side, how.rescale)
-    return rows[..., [row], :] if how.one_word else rows
+    rows = rows_on(weights(compared, side), both.rows, both.columns, side)
+    return rows if row is None else rows[..., [row], :]
 
 
 def _both(compared: Comparison) -> tuple[Floats, Floats, tuple[Place, ...], tuple[Place, ...]]:
@@ -210,13 +179,6 @@ def _blocks(read: ComparedSide) -> tuple[Block, ...]:
     return traces.trace(read.model, read.given).of_kind(read.kind)
 
 
-def first_token(compared: Comparison, row: int) -> int:
-    """The first token, from 0, of what stands in a shared row of the grid, in the first sentence."""
-    shown = aligned(compared).rows[row].of("first")
-    assert shown is not None  # noqa: S101 - both sides have it
-    return _shown(compared, "first")[0].groups[shown].positions[0]
-
-
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     """The words of one side: of queries and keys, or once for both."""
     read = compared.of(side)
@@ -225,7 +187,7 @@ def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     return (_of_two_tokenizers(compared)[0 if side == "first" else 1],)
 
 
-@cached(_models)
+@cached()
 def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayTokens]:
     reads = compared.first, compared.second
     tokens = [_blocks(read)[0].query_tokens for read in reads]
@@ -237,7 +199,7 @@ def _of_two_tokenizers(compared: Comparison) -> tuple[DisplayTokens, DisplayToke
     )
 
 
-@cached(_models)
+@cached()
 def _in_common_words(compared: Comparison, side: Side) -> Floats:
     read = compared.of(side)
     stack = traces.trace(read.model, read.given).stack(read.kind)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from attnviz.app import traces
-from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison
-from attnviz.app.models import lookup
+from attnviz.app.heads.compare.compared import Comparison
 from attnviz.app.references import cited_markdown
 
 _SENTENCES = (
@@ -27,21 +26,14 @@ _MERGED = (
 )
 _INSERTED = (
     "**A word more takes its weight from the others.** Each row has 100 % to give: what a word gets that "
-    "only one side has, the others together lack. *Rescale to the shared words* leaves such words out on "
-    "both sides and divides each row by what is left of it."
+    "only one side has, the others together lack."
 )
-_MEASURES = {
-    "total variation": (
-        "**Total variation** of two rows $p$ and $q$: $\\tfrac12\\sum_j |p_j - q_j|$, the share of the "
-        "weight that lies elsewhere; 0 % if nothing moved, 100 % if everything did."
-    ),
-    "Jensen–Shannon": (
-        "**Jensen–Shannon divergence** of two rows $p$ and $q$ with the mean $m$: $\\tfrac12\\sum_j "
-        "p_j\\log_2\\tfrac{p_j}{m_j} + \\tfrac12\\sum_j q_j\\log_2\\tfrac{q_j}{m_j}$, in bits; 0 if "
-        "nothing moved, 1 if everything did (Lin 1991). Beside moves between large weights, small ones that "
-        "vanish or appear count more than in the total variation."
-    ),
-}
+_MEASURE = (
+    "**Total variation** of two rows $p$ and $q$: $\\tfrac12\\sum_j |p_j - q_j|$, the share of the weight "
+    "that lies elsewhere; 0 % if nothing moved, 100 % if everything did. A head's number is the mean over "
+    "all words that stand in both, or that of the chosen word alone. A word that one side lacks counts with "
+    "weight 0 there."
+)
 _SINK = (
     "**A sink** takes a part of each row in these heads, and is no word. What it gets counts in a distance, "
     "as if it were one more word; hiding special tokens and rescaling leave it out."
@@ -63,7 +55,7 @@ _ALIKE = (
 
 def _looks_back_only(compared: Comparison) -> bool:
     """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
-    return not compared.two_models and lookup.entry(compared.first.model).kinds == ("decoder",)
+    return not compared.two_models and compared.first.model.kinds == ("decoder",)
 
 
 def _have_sinks(compared: Comparison) -> bool:
@@ -73,19 +65,13 @@ def _have_sinks(compared: Comparison) -> bool:
     )
 
 
-def draw(compared: Comparison, how: ChangeMeasure) -> None:
+def draw(compared: Comparison) -> None:
     """Draw the rules."""
-    over = (
-        "A head's number is that of the chosen word's row alone."
-        if how.one_word
-        else "A head's number is the mean over all words that stand in both, or for each other."
-    )
-    missing = "" if how.rescale else " A word that one side lacks counts with weight 0 there."
     rules = (
         _MODELS if compared.two_models else _SENTENCES,
         _MERGED,
         _INSERTED,
-        f"{_MEASURES[how.measure]} {over}{missing}",
+        _MEASURE,
         *([_SINK] if _have_sinks(compared) else []),
         *([_CAUSAL] if _looks_back_only(compared) else []),
         *([_ALIKE] if compared.two_models else []),

@@ -88,10 +88,10 @@ def _caption(compared: Comparison) -> str:
 
 
 def _filename(compared: Comparison) -> str:
-    begin = f"{file_name_of(compared.first.model)}-head{LAYER.get(1)}-{HEAD.get(1)}"
+    begin = f"{file_name_of(compared.first.model.name)}-head{LAYER.get(1)}-{HEAD.get(1)}"
     if not compared.two_models:
         return f"{begin}-two-sentences"
-    return f"{begin}-and-{file_name_of(compared.second.model).removeprefix('attnviz-')}"
+    return f"{begin}-and-{file_name_of(compared.second.model.name).removeprefix('attnviz-')}"
 
 
 def _weights(side: Placed) -> Levels:

@@ -7,18 +7,13 @@ import numpy as np
 from attnviz.analysis.aligned import Side
 from attnviz.analysis.sentence import moves
 from attnviz.app import markdown
-from attnviz.app.heads.compare.compared import Aligned, ChangeMeasure
+from attnviz.app.heads.compare.compared import Aligned
 from attnviz.text import percent, points
 from attnviz.trace import Floats
 
 _LEAST_TOLD = 0.005  # a smaller share reads "0 %"
 _NAMED = 5  # words that only one side has
 _SIDES: tuple[tuple[Side, str], ...] = (("first", "gave"), ("second", "gives"))
-
-
-def written(distance: float, how: ChangeMeasure) -> str:
-    """A distance as a person reads it: "18 %", or "0.065 bits"."""
-    return percent(distance) if how.measure == "total variation" else f"{distance:.3f} bits"
 
 
 def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:

@@ -14,12 +14,12 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.choices import choose_word
-from attnviz.app.heads.compare.compared import ChangeMeasure, Comparison, aligned, away_from, placed, twins
-from attnviz.app.heads.compare.telling import row_moves, written
+from attnviz.app.heads.compare.compared import Comparison, aligned, away_from, placed, twins
+from attnviz.app.heads.compare.telling import row_moves
 from attnviz.app.models import lookup
 from attnviz.app.state.choices import AGAINST_HEAD, AGAINST_LAYER, ALIKE
 from attnviz.models.catalogue import Entry
-from attnviz.text import head_name, ordinal
+from attnviz.text import head_name, ordinal, percent
 from attnviz.trace import Floats
 
 _LISTED = 6
@@ -27,21 +27,21 @@ _LISTED = 6
 Head = tuple[int, int]
 
 
-def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Comparison, ChangeMeasure]:
+def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
     """Draw both models' heads, the ones that are most alike, and their weights on common words.
 
     In `places`: the first model's head and the word.
 
     Returns:
-        What was compared, and how, as the visitor chose it here.
+        What was compared, as the visitor chose it here.
 
     Raises:
         AttnvizError: the two have no word in common, or the text is too long.
     """
     aligned(compared)  # what cannot be compared is told before anything is drawn
     reads = compared.first, compared.second
-    entries = [lookup.entry(read.model) for read in reads]
-    names = [lookup.called(entry.name) for entry in entries]
+    entries = [read.model for read in reads]
+    names = [lookup.called(entry) for entry in entries]
     codes = [markdown.code(name) for name in names]
     left, right = st.columns(2, gap="medium")
     chosen = [side.container() for side in (left, right)]
@@ -50,14 +50,15 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
     _one_kind(compared, entries)
     layers = [entry.layers_of(read.kind) for entry, read in zip(entries, reads, strict=True)]
     with left if layers[0] < layers[1] else right:  # under the smaller map, where there is room
-        compared, how = choices.how(compared)
+        compared, one_word = choices.how(compared)
     grid = aligned(compared)
     with places[0]:
         head = choosing.head(entries[0], compared.first.kind)
     with places[1]:
         word = choose_word(compared, grid)
+    row = word if one_word else None
     chosen[0].markdown(f"**First model**: {codes[0]}")
-    there = away_from(compared, "first", head, how, word)
+    there = away_from(compared, "first", head, row)
     with chosen[1]:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Second model**: {codes[1]}", width="content")
@@ -68,26 +69,23 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
             )
         nearest = ranked(there, largest_first=False)[0]
         other = _choose_other(entries[1], compared, nearest if follows else None)
-    here = away_from(compared, "second", other, how, word)
-    there_told = _told(there, other, f"{head_name(*head)} of {codes[0]}", codes[1], how)
-    here_told = _told(here, head, f"{head_name(*other)} of {codes[1]}", codes[0], how)
+    here = away_from(compared, "second", other, row)
+    there_told = _told(there, other, f"{head_name(*head)} of {codes[0]}", codes[1])
+    here_told = _told(here, head, f"{head_name(*other)} of {codes[1]}", codes[0])
     finding.markdown(f"{there_told} The other way round: {here_told[0].lower()}{here_told[1:]}")
     with maps[0]:
         _map(
             "first heads",
             here,
-            how,
             head,
             f"Distance from {head_name(*other)} of {names[1]}",
             controls.open_head,
         )
     with maps[1]:
-        _map(
-            "second heads", there, how, other, f"Distance from {head_name(*head)} of {names[0]}", _open_other
-        )
-    _pairs(compared, how, word)
-    first = placed(compared, "first", *head, how.rescale)
-    second = placed(compared, "second", *other, how.rescale)
+        _map("second heads", there, other, f"Distance from {head_name(*head)} of {names[0]}", _open_other)
+    _pairs(compared, row)
+    first = placed(compared, "first", *head)
+    second = placed(compared, "second", *other)
     st.markdown(
         f"From **{head_name(*head)}** of {codes[0]} to **{head_name(*other)}** of {codes[1]}, "
         f"{row_moves(grid, first.weights, second.weights, grid.shared[word])}"
@@ -105,14 +103,14 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
         f"the largest one in this picture. {pictures.SIGNS}",
         compared=compared,
     )
-    return compared, how
+    return compared
 
 
 def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
     """Say which attention is compared of a model that has several kinds."""
     for read, entry in zip((compared.first, compared.second), entries, strict=True):
         if len(entry.kinds) > 1:
-            name = markdown.code(lookup.called(entry.name))
+            name = markdown.code(lookup.called(entry))
             st.markdown(
                 f":small[Of {name}, the *{read.kind}* attention is compared: the only one of its "
                 f"{len(entry.kinds)} kinds in which this text alone is read.]"
@@ -140,17 +138,16 @@ def _open_other(layer: int, head: int) -> None:
     ALIKE.set(False)
 
 
-def _told(distances: Floats, opened: Head, asked: str, there: str, how: ChangeMeasure) -> str:
+def _told(distances: Floats, opened: Head, asked: str, there: str) -> str:
     """Which head of a model is most alike to one of the other, and where the open one stands.
 
     Args:
         distances: [layer, head], of each head of the model.
         opened: which of them is open.
         asked, there: the other model's head, and the model, as Markdown.
-        how: what was measured.
     """
     order = ranked(distances, largest_first=False)
-    nearest, middle = (written(float(value), how) for value in (distances[order[0]], np.median(distances)))
+    nearest, middle = (percent(float(value)) for value in (distances[order[0]], np.median(distances)))
     said = (
         f"Most alike to {asked} is **{head_name(*order[0])}** of {there} ({nearest} apart; "
         f"the median head {middle})."
@@ -163,7 +160,6 @@ def _told(distances: Floats, opened: Head, asked: str, there: str, how: ChangeMe
 def _map(
     key: str,
     distances: Floats,
-    how: ChangeMeasure,
     head: Head,
     title: str,
     opened: Callable[[int, int], None],
@@ -173,27 +169,25 @@ def _map(
         key,
         title=title,
         values=distances,
-        texts=[f"{written(float(value), how)} apart" for value in distances.ravel()],
+        texts=[f"{percent(float(value))} apart" for value in distances.ravel()],
         low=(0.0, "0: alike"),
-        high=(most, written(most, how)),
-        printed=[f"{100 * value:.0f}" for value in distances.ravel()]
-        if how.measure == "total variation"
-        else None,
+        high=(most, percent(most)),
+        printed=[f"{100 * value:.0f}" for value in distances.ravel()],
         selected=head,
         on_pick=opened,
     )
 
 
-def _pairs(compared: Comparison, how: ChangeMeasure, word: int) -> None:
+def _pairs(compared: Comparison, row: int | None) -> None:
     """The heads of the first model that have the nearest twins in the second, as buttons."""
-    between = twins(compared, how, word)
+    between = twins(compared, row)
     if between is None:
         return
     nearest = between.reshape(*between.shape[:2], -1)
     offered = {}
     for head in ranked(nearest.min(axis=-1), largest_first=False)[:_LISTED]:
         twin = divmod(int(nearest[head].argmin()), between.shape[3])
-        label = f"{head_name(*head)} ↔ {head_name(*twin)} · {written(float(nearest[head].min()), how)}"
+        label = f"{head_name(*head)} ↔ {head_name(*twin)} · {percent(float(nearest[head].min()))}"
         offered[label] = head, twin
 
     def open_pair(pair: tuple[Head, Head]) -> None:

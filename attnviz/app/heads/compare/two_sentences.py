@@ -17,7 +17,6 @@ from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.choices import choose_word
 from attnviz.app.heads.compare.compared import (
     Aligned,
-    ChangeMeasure,
     Comparison,
     Placed,
     aligned,
@@ -25,10 +24,9 @@ from attnviz.app.heads.compare.compared import (
     moved,
     placed,
 )
-from attnviz.app.heads.compare.telling import row_moves, written
-from attnviz.app.models import lookup
+from attnviz.app.heads.compare.telling import row_moves
 from attnviz.app.state.choices import PER_HEAD
-from attnviz.text import head_name, ordinal
+from attnviz.text import head_name, ordinal, percent
 from attnviz.trace import Floats
 
 _LISTED = 8
@@ -38,11 +36,11 @@ _LEAST_SEEN = 5e-4  # below, every change reads 0
 Head = tuple[int, int]
 
 
-def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Comparison, ChangeMeasure]:
+def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
     """Draw the ranking of all heads, and the open one in both sentences; in `places`, the head and the word.
 
     Returns:
-        What was compared, and how, as the visitor chose it here.
+        What was compared, as the visitor chose it here.
 
     Raises:
         AttnvizError: the two share too few words, or are too long.
@@ -51,27 +49,27 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> tuple[Compar
     overview, beside = st.columns([5, 7], gap="medium")
     with beside:
         finding, listed = st.container(), st.container()
-        compared, how = choices.how(compared)
+        compared, one_word = choices.how(compared)
     grid = aligned(compared)
     with places[0]:
-        head = choosing.head(lookup.entry(compared.first.model), compared.first.kind)
+        head = choosing.head(compared.first.model, compared.first.kind)
     with places[1]:
         word = choose_word(compared, grid)
-    rows = moved(compared, how.measure, how.rescale)
-    values = rows[..., word] if how.one_word else rows.mean(axis=-1)
+    rows = moved(compared)
+    values = rows[..., word] if one_word else rows.mean(axis=-1)
     order = ranked(values)
-    first, second = (placed(compared, side, *head, how.rescale) for side in ("first", "second"))
+    first, second = (placed(compared, side, *head) for side in ("first", "second"))
     with overview:
-        _map(values, how, head)
+        _map(values, head)
     finding.markdown(
-        f"{_place(values, order, head, how)} "
+        f"{_place(values, order, head, one_word)} "
         f"{row_moves(grid, first.weights, second.weights, grid.shared[word])}"
-        f"{_most_moved(grid, rows[head], word, how)}"
+        f"{_most_moved(grid, rows[head], word)}"
     )
     with listed:
-        _list(values, order, how)
-    _differences(compared, grid, head, how, grid.shared[word], first, second)
-    return compared, how
+        _list(values, order)
+    _differences(compared, grid, head, grid.shared[word], first, second)
+    return compared
 
 
 def _caution(overlap: Overlap) -> None:
@@ -85,49 +83,46 @@ def _caution(overlap: Overlap) -> None:
         )
 
 
-def _place(values: Floats, order: Sequence[Head], head: Head, how: ChangeMeasure) -> str:
+def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) -> str:
     """Where the open head stands among all, and the median head beside it."""
-    whose = " for the chosen word" if how.one_word else ""
+    whose = " for the chosen word" if one_word else ""
     if float(values.max()) < _LEAST_SEEN:
         return f"None of the {values.size} heads changes{whose}."
     place = f"{ordinal(order.index(head) + 1)}most"
-    number, middle = (written(float(value), how) for value in (values[head], np.median(values)))
-    apart = "of its weight lies elsewhere" if how.measure == "total variation" else "apart"
+    number, middle = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
-        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{whose}: {number} {apart} "
-        f"({middle} in the median head)."
+        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{whose}: {number} of its weight "
+        f"lies elsewhere ({middle} in the median head)."
     )
 
 
-def _most_moved(grid: Aligned, rows: Floats, word: int, how: ChangeMeasure) -> str:
+def _most_moved(grid: Aligned, rows: Floats, word: int) -> str:
     """Which word's row changes most in the open head, where it is another than the chosen one."""
     most = int(rows.argmax())
     if most == word or rows[most] < _LEAST_SEEN:
         return ""
     name = markdown.token(grid.shared[most], grid.queries)
-    return f" In this head the row of {name} changes most ({written(float(rows[most]), how)})."
+    return f" In this head the row of {name} changes most ({percent(float(rows[most]))})."
 
 
-def _map(values: Floats, how: ChangeMeasure, head: Head) -> None:
+def _map(values: Floats, head: Head) -> None:
     most = max(float(values.max()), _LEAST_SEEN)
     head_map(
         "changes",
-        title=f"How much each head changes: {how.measure}",
+        title="How much each head changes: total variation",
         values=values,
-        texts=[written(float(value), how) for value in values.ravel()],
+        texts=[percent(float(value)) for value in values.ravel()],
         low=(0.0, "0"),
-        high=(most, written(most, how)),
-        printed=[f"{100 * value:.0f}" for value in values.ravel()]
-        if how.measure == "total variation"
-        else None,
+        high=(most, percent(most)),
+        printed=[f"{100 * value:.0f}" for value in values.ravel()],
         selected=head,
         on_pick=controls.open_head,
     )
 
 
-def _list(values: Floats, order: Sequence[Head], how: ChangeMeasure) -> None:
+def _list(values: Floats, order: Sequence[Head]) -> None:
     """The heads that change most, as buttons that open them."""
-    offered = {f"{head_name(*head)} · {written(float(values[head]), how)}": head for head in order[:_LISTED]}
+    offered = {f"{head_name(*head)} · {percent(float(values[head]))}": head for head in order[:_LISTED]}
     controls.buttons("Heads that change most", offered, "most changed", lambda at: controls.open_head(*at))
 
 
@@ -135,7 +130,6 @@ def _differences(
     compared: Comparison,
     grid: Aligned,
     head: Head,
-    how: ChangeMeasure,
     row: int,
     first: Placed,
     second: Placed,
@@ -154,7 +148,7 @@ def _differences(
         second,
         titles=[f"{name}, {_SIDES[0]}", f"{name}, {_SIDES[1]}", f"{name}, second − first"],
         sides=_SIDES,
-        high=float(own.max()) if per_head else largest(compared, how.rescale),
+        high=float(own.max()) if per_head else largest(compared),
         row=row,
         note="Weights of both sentences have one colour scale, 0 to 100 %. The scale of the difference ends "
         f"{ends}. {pictures.SIGNS}",

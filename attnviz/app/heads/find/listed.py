@@ -11,7 +11,6 @@ from attnviz.analysis.words import Span
 from attnviz.app import markdown
 from attnviz.app.heads import onward
 from attnviz.app.heads.choosing import HeadSelection
-from attnviz.app.models import lookup
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.capture import loading
 from attnviz.experiments.corpus import Corpus
@@ -31,7 +30,7 @@ _MARKS: dict[Vector, str] = {
 def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None]:
     """Return the job that reads a text for all heads of the open layer."""
     name, layer = chosen.entry.name, chosen.layer
-    key = "vectors", name, lookup.fingerprint(name), corpus.key, str(layer)
+    key = "vectors", chosen.entry, corpus.key, str(layer)
     return JOBS.find(key, lambda: read_corpus(corpus, name, layer, MAX_BYTES))
 
 

@@ -56,7 +56,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
-    traces.need_vectors(traces.trace(entry.name, given))
+    traces.need_vectors(entry, given)
     queries, keys = choosing.groups(entry, given, kind)
     with numbers:
         layer, head = choosing.head(entry, kind)

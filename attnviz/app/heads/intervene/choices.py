@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from attnviz.app import controls, markdown, traces
 from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
-from attnviz.app.heads.intervene.redundant import exceptions, replaces, without_effect
 from attnviz.app.state.choices import EDITS, POINTS_AT
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
@@ -35,7 +34,7 @@ _HELP = (
 
 @dataclass(frozen=True)
 class Intervention(choosing.QueryInHead):
-    """What is looked at, and what is changed, without the changes that do nothing."""
+    """The head, and the edits."""
 
     edits: tuple[Edit, ...]
 
@@ -56,11 +55,11 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     """
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
-    traces.need_vectors(traces.trace(entry.name, given))
+    traces.need_vectors(entry, given)
     buttons, made = st.columns([7, 5], gap="large", vertical_alignment="center")
     figure, telling = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
-        kind = attention.choose(entry.name)
+        kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
     edits = _edits(entry, given, made, telling)  # first: the buttons say what is changed already
     queries, keys = choosing.groups(entry, given, kind)
@@ -127,9 +126,11 @@ def toggle(edit: Edit) -> None:
 
 def _replaced(written: str, edit: Edit) -> bool:
     try:
-        return replaces(edit, Edit.parse(written.strip()))
+        earlier = Edit.parse(written.strip())
     except InvalidEdit:
         return False  # the page says elsewhere what is wrong with it
+    same_head = (edit.kind, edit.layer, edit.head) == (earlier.kind, earlier.layer, earlier.head)
+    return same_head and edit.source is None and edit.query in (None, earlier.query)
 
 
 def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None:
@@ -164,7 +165,7 @@ def _aim(chosen: Intervention) -> int:
 def _edits(
     entry: Entry, given: ModelInput, place: DeltaGenerator, telling: DeltaGenerator
 ) -> tuple[Edit, ...]:
-    """Draw the changes as they stand, and in words; return those that can be made and do something."""
+    """Draw the changes as they stand, and in words; return those that can be made."""
     every = [f"{kind} {layer}-{head}" for kind, layer, head in _heads(entry)]
     with place:
         made = EDITS.draw(
@@ -179,7 +180,7 @@ def _edits(
 
 
 def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
-    """Say what the changes do; return those that can be made and do something."""
+    """Say what the changes do; return those that can be made."""
     found: dict[str, Edit] = {}
     problems = []
     for written in made[:MAX_EDITS]:
@@ -190,12 +191,8 @@ def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, .
     if len(made) > MAX_EDITS:
         problems.append(f"There are {len(made):,} changes; the first {MAX_EDITS} are made.")
     edits = tuple(dict.fromkeys(found.values()))
-    idle = without_effect(edits)
-    effective = tuple(edit for edit in edits if edit not in idle)
     if edits:
-        told = [_in_words(edit, effective, entry, given) for edit in effective]
-        void = [f"{markdown.code(str(edit))} has no effect: {reason}" for edit, reason in idle.items()]
-        st.markdown(" ".join(_sentence(some) for some in (told, void) if some))
+        st.markdown(_sentence([_in_words(edit, entry, given) for edit in edits]))
     if problems:
         told = list(dict.fromkeys(problems))
         more = [f"And {len(told) - _MAX_LISTED} more."] if len(told) > _MAX_LISTED else []
@@ -203,7 +200,7 @@ def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, .
         st.warning(f"Some changes are invalid and were not made.  \n{listed}", icon=":material/link_off:")
     if set(made) - set(found):
         st.button("Remove invalid changes", on_click=EDITS.set, args=(list(found),), icon=":material/mop:")
-    return effective
+    return edits
 
 
 def _sentence(told: Sequence[str]) -> str:
@@ -213,16 +210,14 @@ def _sentence(told: Sequence[str]) -> str:
     return f"{joined[0].upper()}{joined[1:]}."
 
 
-def _in_words(edit: Edit, edits: Sequence[Edit], entry: Entry, given: ModelInput) -> str:
-    """What one of the edits does beside the others, in Markdown."""
+def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
+    """What an edit does, in Markdown."""
     queries, keys = choosing.groups(entry, given, edit.kind)
     part = f"{edit.kind} " if len(entry.kinds) > 1 else ""
     head = f"{part}head {head_name(edit.layer, edit.head)}"
-    rows = ", ".join(markdown.token(row, queries) for row in exceptions(edit, edits))
-    but = f" but for {rows}" if rows else ""
-    who = f"every token{but}" if edit.query is None else markdown.token(edit.query, queries)
+    who = "every token" if edit.query is None else markdown.token(edit.query, queries)
     if edit.target is None and edit.query is None:
-        return f"{head} is silent{but}"
+        return f"{head} is silent"
     if edit.target is None:
         return f"in {head}, {who} looks at nothing"
     if edit.source is None:
@@ -247,7 +242,7 @@ def _fitting(written: str, entry: Entry, given: ModelInput) -> Edit:
         [[edit]],
         {(kind, layer): entry.heads for kind in entry.kinds for layer in range(entry.layers_of(kind))},
     )
-    block = traces.trace(entry.name, given).block(edit.kind, edit.layer)
+    block = traces.trace(entry, given).block(edit.kind, edit.layer)
     queries, keys = block.mask.shape
     sizes = {"encoder": (keys, keys), "decoder": (queries, queries), "cross": (keys, queries)}
     refuse_misfits([edit], *sizes[edit.kind])

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from attnviz.app import traces
 from attnviz.app.heads.intervene.choices import Intervention
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
-from attnviz.experiments import engine
 from attnviz.experiments.ablation import OutcomeDistances, moved
 from attnviz.interventions.edit import Edit
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
 _MOST_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
@@ -48,7 +48,7 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    return _effect(chosen.entry.name, chosen.given, chosen.written, place)
+    return _effect(chosen.entry, chosen.given, chosen.written, place)
 
 
 def weights(chosen: Intervention) -> Floats | None:
@@ -60,25 +60,25 @@ def weights(chosen: Intervention) -> Floats | None:
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    same = ModelInput(chosen.given.text, target=traces.trace(chosen.entry.name, chosen.given).target)
-    found = _weights(chosen.entry.name, same, chosen.written, chosen.kind, chosen.layer)
+    same = ModelInput(chosen.given.text, target=traces.trace(chosen.entry, chosen.given).target)
+    found = _weights(chosen.entry, same, chosen.written, chosen.kind, chosen.layer)
     return found[chosen.head] if found.shape[1:] == (len(chosen.queries), len(chosen.keys)) else None
 
 
-_running = cached(named, "Running the model …")
+_running = cached("Running the model …")
 
 
 @_running
-def prediction_positions(model: str, given: ModelInput) -> tuple[int, ...]:
+def prediction_positions(model: Entry, given: ModelInput) -> tuple[int, ...]:
     """The tokens at which the model can be asked what it expects."""
-    return loading.load(model).prediction_positions(given)
+    return loading.opened(model).prediction_positions(given)
 
 
 @_running
-def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | None) -> Effect:
+def _effect(model: Entry, given: ModelInput, edits: Sequence[str], place: int | None) -> Effect:
     changes = [Edit.parse(edit) for edit in edits]
-    before = loading.load(model).outcomes(given, [()], place)
-    after = loading.load(model).outcomes(given, [changes], place)
+    before = loading.opened(model).outcomes(given, [()], place)
+    after = loading.opened(model).outcomes(given, [changes], place)
     likely: list[LikelyToken] = []
     if before.probabilities is not None and after.probabilities is not None:
         p, q = before.probabilities[0], after.probabilities[0]
@@ -87,22 +87,27 @@ def _effect(model: str, given: ModelInput, edits: Sequence[str], place: int | No
         likely = [
             LikelyToken(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))
             for rank, (number, label) in enumerate(
-                zip(ids, loading.load(model).words(ids), strict=True), start=1
+                zip(ids, loading.opened(model).words(ids), strict=True), start=1
             )
         ]
     return Effect(moved(before, after), tuple(likely))
 
 
 @_running
-def _weights(model: str, given: ModelInput, edits: Sequence[str], kind: Kind, layer: int) -> Floats:
-    return engine.trace(model, given, [Edit.parse(edit) for edit in edits]).block(kind, layer).weights
+def _weights(model: Entry, given: ModelInput, edits: Sequence[str], kind: Kind, layer: int) -> Floats:
+    return (
+        loading.opened(model)
+        .trace(given, edits=[Edit.parse(edit) for edit in edits])
+        .block(kind, layer)
+        .weights
+    )
 
 
 @_running
-def target(model: str, given: ModelInput, edits: Sequence[str]) -> str:
+def target(model: Entry, given: ModelInput, edits: Sequence[str]) -> str:
     """What an encoder–decoder writes with the changes.
 
     Raises:
         AttnvizError: the model cannot be changed like that.
     """
-    return engine.trace(model, given, [Edit.parse(edit) for edit in edits]).target or ""
+    return loading.opened(model).trace(given, edits=[Edit.parse(edit) for edit in edits]).target or ""

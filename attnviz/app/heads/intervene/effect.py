@@ -80,7 +80,7 @@ def limits() -> None:
 
 def _no_words(chosen: Intervention) -> None:
     """Say why, and offer to open the translator without its taught head."""
-    mask = lookup.mask_token(chosen.entry.name)
+    mask = lookup.mask_token(chosen.entry)
     if mask is not None:
         st.markdown(
             f":small[This model can say what stands behind a mask: type {markdown.code(mask)} in place of a "
@@ -105,7 +105,7 @@ def _no_words(chosen: Intervention) -> None:
 def _open_translator(translator: Entry) -> None:
     """Choose its opening sentence, in which the taught head decides between “il” and “elle”."""
     MODEL.set(translator.name)
-    TEXT.set(introduction(translator.name).examples[0].text)
+    TEXT.set(introduction(translator).examples[0].text)
     KIND.set("encoder")
     controls.open_head(TAUGHT_LAYER, TAUGHT_HEAD)
     EDITS.set([str(Edit("encoder", TAUGHT_LAYER, TAUGHT_HEAD))])

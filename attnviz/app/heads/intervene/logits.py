@@ -14,11 +14,12 @@ from attnviz.app.heads import choosing, part_pictures
 from attnviz.app.heads.intervene import words
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.references import cited_markdown
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.errors import AttnvizError
+from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, isolated, percent
 from attnviz.trace import Floats, Kind
 
@@ -43,12 +44,12 @@ class _Likely:
     best: tuple[str, ...]
 
 
-@cached(named, "Reading out after each layer …")
-def _likely(model: str, given: ModelInput, place: int) -> _Likely:
+@cached("Reading out after each layer …")
+def _likely(model: Entry, given: ModelInput, place: int) -> _Likely:
     with loading.gate:  # our own models come without transformers
         from attnviz.capture.residual_stream import logit_lens
 
-    loaded = loading.load(model)
+    loaded = loading.opened(model)
     logits = logit_lens(loaded, given, place).logits
     after = np.exp(logits - logits.max(axis=1, keepdims=True))
     after /= after.sum(axis=1, keepdims=True)
@@ -57,13 +58,13 @@ def _likely(model: str, given: ModelInput, place: int) -> _Likely:
     return _Likely(ids, loaded.words(ids), after[:, ids], best)
 
 
-@cached(named, "Taking the logits apart …")
-def _parts(model: str, given: ModelInput, place: int, one: int, other: int) -> tuple[Contributions, float]:
+@cached("Taking the logits apart …")
+def _parts(model: Entry, given: ModelInput, place: int, one: int, other: int) -> tuple[Contributions, float]:
     """What each part adds to the difference of two logits, and the difference of their biases."""
     with loading.gate:
         from attnviz.capture.residual_stream import decomposition
 
-    found = decomposition(loading.load(model), given, place)
+    found = decomposition(loading.opened(model), given, place)
     (first, bias), (second, other_bias) = found.logit(one), found.logit(other)
     return contributions(found.parts, first - second), bias - other_bias
 
@@ -71,7 +72,7 @@ def _parts(model: str, given: ModelInput, place: int, one: int, other: int) -> t
 def draw(chosen: Intervention, place: int) -> None:
     """Draw what makes one token likelier than another at this place, and after which layer it is."""
     try:
-        likely = _likely(chosen.entry.name, chosen.given, place)
+        likely = _likely(chosen.entry, chosen.given, place)
     except AttnvizError as error:
         st.info(markdown.plain(str(error)), icon=":material/block:")
         return
@@ -82,7 +83,7 @@ def draw(chosen: Intervention, place: int) -> None:
     with right:
         others = [name for name, at in names.items() if at != one]
         other = names[LOGIT_AGAINST.select("Against", others)]
-    found, bias = _parts(chosen.entry.name, chosen.given, place, likely.ids[one], likely.ids[other])
+    found, bias = _parts(chosen.entry, chosen.given, place, likely.ids[one], likely.ids[other])
     first, second = (markdown.code(likely.labels[at]) for at in (one, other))
     whole = found.total + bias
     where = words.where(chosen, place)

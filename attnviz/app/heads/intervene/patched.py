@@ -21,7 +21,7 @@ from attnviz.app.job_view import counted, show_job
 from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.saving import file_name_of, save_file, with_sentence
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state import memory
 from attnviz.app.state.choices import PATCHED_INTO, PATCHED_WITH, TEXT
@@ -32,6 +32,7 @@ from attnviz.experiments import pairs
 from attnviz.experiments.patching import Patching, patch, refuse_unaligned, with_target
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
+from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, percent, signed_share
 from attnviz.trace import Trace
 
@@ -105,8 +106,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
             )
 
 
-@cached(named)
-def pairs_for(model: str) -> dict[str, tuple[str, str]]:
+@cached()
+def pairs_for(model: Entry) -> dict[str, tuple[str, str]]:
     """The pairs of sentences that the model reads with equally many tokens: its examples, and ours."""
     offered = {(each.text, each.other): each.name for each in examples_of(model, together=False)}
     for pair in pairs.bundled():
@@ -115,9 +116,9 @@ def pairs_for(model: str) -> dict[str, tuple[str, str]]:
     return {name: texts for texts, name in offered.items() if _equally_long(model, texts)}
 
 
-def _equally_long(model: str, texts: Sequence[str]) -> bool:
+def _equally_long(model: Entry, texts: Sequence[str]) -> bool:
     try:
-        first, second = (loading.tokens(model, text) for text in texts)
+        first, second = (loading.tokens(model.name, text) for text in texts)
     except AttnvizError:
         return False
     return len(first) == len(second)
@@ -125,7 +126,7 @@ def _equally_long(model: str, texts: Sequence[str]) -> bool:
 
 def _second_sentence(chosen: Intervention) -> str:
     """Draw the choice among the pairs, and the box; return what stands in it."""
-    offered, text = pairs_for(chosen.entry.name), chosen.given.text
+    offered, text = pairs_for(chosen.entry), chosen.given.text
     partners = dict(offered.values())
     opening = ({second: first for first, second in partners.items()} | partners).get(text, text)
     if PATCHED_WITH.get(opening) == memory.get(_BEGAN) != opening:
@@ -162,17 +163,17 @@ def _asked(chosen: Intervention, other: str, place: int | None, *, swap: bool) -
     Raises:
         AttnvizError: the second sentence cannot be read, or the two cannot be compared.
     """
-    name, given = chosen.entry.name, chosen.given
-    written = traces.trace(name, given)
+    model, given = chosen.entry, chosen.given
+    written = traces.trace(model, given)
     first = with_target(given, written)
     second = replace(first, text=other)
-    if _ids(traces.trace(name, first)) != _ids(written):
+    if _ids(traces.trace(model, first)) != _ids(written):
         raise AttnvizError(
             "What the model writes for the first sentence is cut into other tokens when it is read again, so "
             "nothing can be said of its places. Choose another sentence."
         )
     at = chosen.query if place is None else place
-    refuse_unaligned(traces.trace(name, first), traces.trace(name, second), at)
+    refuse_unaligned(traces.trace(model, first), traces.trace(model, second), at)
     where = chosen.token if place is None else words.where(chosen, place)
     if swap:
         return _Patch(second, first.text, ("The second sentence", "the first"), at, where)
@@ -186,7 +187,7 @@ def _ids(trace: Trace) -> list[int]:
 
 def _job(chosen: Intervention, asked: _Patch, rows_of: Edit | None = None) -> Job[Patching]:
     name, (clean, corrupted, place) = chosen.entry.name, (asked.clean, asked.corrupted, asked.place)
-    key = ("patching", name, lookup.fingerprint(name), clean, corrupted, place, rows_of)
+    key = ("patching", chosen.entry, clean, corrupted, place, rows_of)
     return JOBS.find(key, lambda: patch(name, clean, corrupted, place, rows_of))
 
 
@@ -218,7 +219,7 @@ def _heads(chosen: Intervention, asked: _Patch, progress: Progress[Patching]) ->
     )
     listed = {f"{names[at]} · {signed_share(found.shares[at])}": found.patched[at] for at in order[:_SHOWN]}
     controls.buttons("The strongest", listed, "patched most", ranking.open_edit)
-    model = lookup.called(chosen.entry.name)
+    model = lookup.called(chosen.entry)
     save_file(
         "Save as CSV",
         lambda: csv_of(model, asked.clean, asked.corrupted, asked.place, found),

@@ -13,7 +13,6 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.written import angle, average
 from attnviz.app.job_view import counted, show_job
-from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.jobs import JOBS, Job
 from attnviz.app.state.choices import KIND, RANKED_BY
@@ -51,7 +50,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
     """The long computation: shared by all visitors who ask for the same."""
     name, given = chosen.entry.name, chosen.given
-    key = ("ablation", name, lookup.fingerprint(name), given, place)
+    key = ("ablation", chosen.entry, given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
 
 

@@ -26,7 +26,7 @@ def place(chosen: Intervention) -> int | None:
 
     None where the model expects nothing.
     """
-    places = computed.prediction_positions(chosen.entry.name, chosen.given)
+    places = computed.prediction_positions(chosen.entry, chosen.given)
     if not places:
         return None
     groups = _groups(chosen)
@@ -73,8 +73,8 @@ def distances(found: Effect) -> None:
 
 def written(chosen: Intervention) -> None:
     """Say what an encoder–decoder writes before and with the changes."""
-    before = traces.trace(chosen.entry.name, chosen.given).target or ""
-    after = computed.target(chosen.entry.name, chosen.given, chosen.written)
+    before = traces.trace(chosen.entry, chosen.given).target or ""
+    after = computed.target(chosen.entry, chosen.given, chosen.written)
     if before == after:
         st.markdown(f"What it writes stays the same: {markdown.code(before)}.")
     else:

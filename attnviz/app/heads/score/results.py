@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isnan
 from typing import Any
 
@@ -64,7 +65,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, beside(chosen.test)
     chosen.test.source.examples(corpus)  # here, as the job could only say so with a button to try again
-    key = "score heads", chosen.test.source.name, name, lookup.fingerprint(name), corpus.key
+    key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
 
@@ -97,23 +98,36 @@ def _link(chosen: TestedHead) -> None:
 def _best(chosen: TestedHead, scores: Scores) -> None:
     """Draw the best head, chosen on one half of the examples, with its score on the other half."""
     unit, best = scores.unit, scores.best
-    strategy, baseline = scores.baseline
+    _, baseline = scores.baseline
     here = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
-    lines = ["| | score | baseline |", "|---|---|---|"]
+    lines = ["| Head | score | baseline |", "|---|---|---|"]
     if best is not None:
         score = with_interval(best.score, best.low, best.high, unit)
         name = head_name(best.layer, best.head)
-        lines.append(f"| **Head {name}**, held-out half | **{score}** | {number(best.baseline, unit)} |")
+        among = " (among the best)" if best.similar != 1 else ""
+        lines.append(
+            f"| **Head {name}**{among}, held-out half | **{score}** | {number(best.baseline, unit)} |"
+        )
     low, high = (float(end[chosen.layer, chosen.head]) for end in scores.interval)
     score = with_interval(float(scores.mean[chosen.layer, chosen.head]), low, high, unit)
     lines.append(f"| {here} | {score} | {number(float(baseline[chosen.layer, chosen.head]), unit)} |")
-    lines[0] = lines[0].replace("| |", "| Head |", 1)
     st.markdown("\n".join(lines))
-    chosen_on = "The first line: the best head, chosen on the other half of the examples. " if best else ""
-    st.markdown(f":small[{chosen_on}In brackets: {_INTERVAL}. Baseline: {markdown.plain(strategy)}.]")
+    st.markdown(f":small[{' '.join(_notes(chosen, scores))}]")
     if best is not None and (best.layer, best.head) != (chosen.layer, chosen.head):
         name = head_name(best.layer, best.head)
         st.button(f"Open head {name}", on_click=controls.open_head, args=(best.layer, best.head))
+
+
+def _notes(chosen: TestedHead, scores: Scores) -> Iterator[str]:
+    """Yield what the numbers of the open head and of the best one mean."""
+    if (best := scores.best) is not None:
+        yield "First line: chosen on the other half of the examples."
+        if best.similar is not None:
+            yield f"Heads not significantly different there (paired sign test, 5 %): {best.similar - 1}."
+    yield f"In brackets: {_INTERVAL}. Baseline: {markdown.plain(scores.baseline[0])}."
+    if chosen.test.excluded and scores.unfiltered is not None:
+        score = percent(float(scores.unfiltered[chosen.layer, chosen.head]))
+        yield f"Excluded: {chosen.test.excluded}. Head {chosen.name} with nothing excluded: {score}."
 
 
 def _skipped(scores: Scores) -> None:
@@ -140,12 +154,15 @@ def _table(chosen: TestedHead, scores: Scores) -> None:
         "attention weight": [100 * float(weight[at]) for at in ranking],
         "examples": [int(count[layer]) for layer, _ in ranking],
     }
+    if scores.unfiltered is not None:
+        columns["nothing excluded"] = [times * float(scores.unfiltered[at]) for at in ranking]
     form = "%.2f" if scores.unit == "tokens" else "%.1f %%"
     helps = {
         "score": chosen.test.question,
         "low": f"Lower end of the {_INTERVAL} of this head by itself",
         "high": f"Upper end of the {_INTERVAL} of this head by itself",
         "baseline": strategy,
+        "nothing excluded": f"The score where {chosen.test.excluded} count, too",
     }
     looks: dict[str, Any] = {
         name: st.column_config.NumberColumn(name, help=text, format=form) for name, text in helps.items()
@@ -167,7 +184,7 @@ def csv_of(chosen: TestedHead, scores: Scores) -> str:
 def file_name(chosen: TestedHead) -> str:
     """Return the name of the CSV file."""
     test = chosen.test.name.replace(" ", "-")
-    return f"{file_name_of(lookup.called(chosen.entry.name))}-scores-{test}.csv"
+    return f"{file_name_of(lookup.called(chosen.entry))}-scores-{test}.csv"
 
 
 def number(score: float, unit: Unit) -> str:

@@ -15,7 +15,7 @@ from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDIT
+from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -129,7 +129,7 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
         text = english()
     outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
     if memory.get(_ABOUT, text) != text:
-        EDIT.set("")
+        EDITS.set([])
     memory.put(_ABOUT, text)
     with middle:
         model = choose_variant()
@@ -138,15 +138,16 @@ def choose_sentence() -> tuple[str, str, DeltaGenerator]:
 
 def choose_changes() -> tuple[str, ...]:
     """Draw the changes as text, as a link holds them; return each."""
-    typed = EDIT.draw(
-        "The change, as text",
-        placeholder="nothing is changed",
+    typed: list[str] = EDITS.draw(
+        "The changes, as text",
+        [],
+        accept_new_options=True,
+        placeholder="Nothing is changed",
         on_change=_typed,
         help="“encoder 2-1 9 2>7”: in layer 2, head 1 of the encoder, what word 9 gives to word 2 goes to "
-        "word 7. Without “2>7”, the row of word 9 is silenced; without “9” too, the whole head. Several "
-        "changes have commas between them.",
+        "word 7. Without “2>7”, the row of word 9 is silenced; without “9” too, the whole head.",
     )
-    return _split(typed)
+    return tuple(map(str.strip, typed))
 
 
 def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
@@ -182,16 +183,12 @@ def go_to(kind: Kind, layer: int, head: int, query: int | None) -> None:
 
 def _typed() -> None:
     """Who types a change sees its arrow."""
-    for edit in _split(EDIT.get(""))[-1:]:
+    for edit in EDITS.get([])[-1:]:
         try:
-            last = Edit.parse(edit)
+            last = Edit.parse(edit.strip())
         except InvalidEdit:
             return
         go_to(last.kind, last.layer, last.head, last.query)
-
-
-def _split(edits: str) -> tuple[str, ...]:
-    return tuple(edit.strip() for edit in edits.split(",") if edit.strip())
 
 
 def _asked(text: str, model: str, edits: tuple[str, ...]) -> tuple[Edit, ...]:
@@ -255,12 +252,12 @@ def run(chosen: ArrowSelection, model: str, edits: tuple[str, ...]) -> compute.E
 
 def change(chosen: ArrowSelection, interference: Interference) -> None:
     """Put this change in place of what was changed in the same row."""
-    EDIT.set(", ".join(filter(None, [*chosen.elsewhere, written(chosen.place, interference)])))
+    EDITS.set(list(filter(None, [*chosen.elsewhere, written(chosen.place, interference)])))
 
 
 def undo() -> None:
     """Change nothing any more, in no row."""
-    EDIT.set("")
+    EDITS.set([])
 
 
 def _is_here(edit: Edit, place: Place) -> bool:

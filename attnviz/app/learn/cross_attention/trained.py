@@ -11,6 +11,7 @@ from attnviz.app.controls import describe
 from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import EXAMPLES
+from attnviz.app.models import lookup
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.models import catalogue
@@ -27,7 +28,7 @@ def trained() -> None:
         "through cross-attention, with :blue[$W_Q$], :red[$W_K$] and :green[$W_V$] that were learned for it. "
         "A row belongs to the word written last, and reads for the choice of the **next** one."
     )
-    describe(catalogue.TRANSLATOR)
+    describe(lookup.entry(catalogue.TRANSLATOR))
     sentence, number = st.columns(2)
     with sentence:
         example = CROSS_EXAMPLE.select("Example", list(EXAMPLES))

@@ -9,13 +9,13 @@ from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.computed import COMPUTING
 from attnviz.app.learn.computed import induction as compute
 from attnviz.app.references import cited_markdown
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.models import catalogue
 from attnviz.text import head_name, percent
 from attnviz.trace import Floats
 from attnviz.trained.storyteller.figures import ROLE
 
-_in_model = cached(named, COMPUTING)(compute.in_model)
+_in_model = cached(COMPUTING, catalogue.FROM_SCRATCH)(compute.in_model)
 
 
 def draw() -> None:

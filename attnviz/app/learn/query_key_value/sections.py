@@ -22,7 +22,7 @@ from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
 from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
 from attnviz.app.references import cited_markdown
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
 from attnviz.models import catalogue
@@ -111,7 +111,7 @@ def choose() -> QueryAtWork:
     return QueryAtWork(attention, done, queries.groups, keys.groups)
 
 
-@cached(named, COMPUTING)
+@cached(COMPUTING, lambda model, *_: model)
 def _walk(model: str, kind: Kind, text: str, layer: int, head: int, token: int) -> compute.Walk:
     return compute.walk(text, layer, head, token, model, kind)
 

@@ -15,6 +15,7 @@ from attnviz.app.explore.passage import passage
 from attnviz.app.explore.sentences import how_it_chooses
 from attnviz.app.learn import story
 from attnviz.app.learn.lesson import guess, not_shown
+from attnviz.app.models import lookup
 from attnviz.app.references import cited_markdown
 from attnviz.app.state import link
 from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
@@ -63,12 +64,12 @@ class Story:
     @cached_property
     def trace(self) -> Trace:
         """Its attention."""
-        return traces.trace(self.model, self.given)
+        return traces.trace(lookup.entry(self.model), self.given)
 
     @cached_property
     def expected(self) -> tuple[Prediction, ...]:
         """What it expected after each token."""
-        return traces.predictions(self.model, self.given)
+        return traces.predictions(lookup.entry(self.model), self.given)
 
     @cached_property
     def tokens(self) -> DisplayTokens:
@@ -102,7 +103,7 @@ def choose() -> tuple[str, str]:
 
 def question(text: str, model: str = STORYTELLER) -> None:
     """Ask which word the model holds for the likeliest."""
-    likeliest = traces.predictions(model, ModelInput(text))[-1].candidates[:_OPTIONS]
+    likeliest = traces.predictions(lookup.entry(model), ModelInput(text))[-1].candidates[:_OPTIONS]
     best = likeliest[0].text
     guess(
         f"It has read {markdown.code(text)}. Which of these words is the likeliest to come next?",
@@ -253,4 +254,4 @@ def limits(model: str) -> None:
   token by token (Radford et al. 2018), with far fewer numbers.
 """
     )
-    controls.describe(model)
+    controls.describe(lookup.entry(model))

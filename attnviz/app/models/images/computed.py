@@ -11,8 +11,9 @@ from PIL import Image
 
 from attnviz.analysis.picture import Picture, sequential
 from attnviz.app.models.images.samples import sample
-from attnviz.app.server.cache import cached, named
+from attnviz.app.server.cache import cached
 from attnviz.capture import loading
+from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Trace
 
 _WHOLE_SIDE = 224  # the most pixels of a side that the browser gets of a whole picture
@@ -49,8 +50,8 @@ class Looked(NamedTuple):
     shown: Shown
 
 
-@cached(named, "Looking at the picture with the model …")
-def looked(model: str, name: str, file: bytes) -> Looked:
+@cached("Looking at the picture with the model …")
+def looked(model: Entry, name: str, file: bytes) -> Looked:
     """One forward pass of a model over a picture, which is unpacked once: a large one takes long.
 
     Args:
@@ -64,9 +65,9 @@ def looked(model: str, name: str, file: bytes) -> Looked:
     from attnviz.capture import pictures
 
     picture = pictures.upright(pictures.opened(file))
-    trace = loading.look(model, picture, name)
+    trace = loading.look(model.name, picture, name)
     width, height = picture.size
-    seen, brought_to = loading.seen(model, picture)
+    seen, brought_to = loading.seen(model.name, picture)
     share = tuple(min(1.0, kept / side) for kept, side in zip(seen.size, brought_to, strict=True))
     stretch = brought_to[0] / brought_to[1] * height / width
     picture.thumbnail((_WHOLE_SIDE, _WHOLE_SIDE))
@@ -74,13 +75,13 @@ def looked(model: str, name: str, file: bytes) -> Looked:
     return Looked(trace, Shown(whole, (width, height), _address(seen), (share[0], share[1]), stretch))
 
 
-def trace(model: str, name: str, file: bytes) -> Trace:
+def trace(model: Entry, name: str, file: bytes) -> Trace:
     """The pass alone; see `looked`."""
     return looked(model, name, file).trace
 
 
-@cached(named)
-def weights(model: str, name: str, file: bytes) -> Floats:
+@cached()
+def weights(model: Entry, name: str, file: bytes) -> Floats:
     """All weights of a picture, [layer, head, query, key]."""
     return trace(model, name, file).stack("encoder")
 

@@ -23,7 +23,7 @@ _LISTED = 3  # tokens named in a sentence
 
 def describe_model(chosen: ImageSelection) -> None:
     """Draw what the model is, and which tokens it has beside the patches."""
-    controls.describe(chosen.entry.name)
+    controls.describe(chosen.entry)
     told, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
     if chosen.extras:
         told = "Beside the patches there is **[CLS]**, whose last vector stands for the whole picture."
@@ -43,7 +43,7 @@ def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
         layer, head: which head is open, from 0.
         query: the token that looks, from 0.
     """
-    weights = computed.weights(chosen.entry.name, chosen.example, chosen.file)
+    weights = computed.weights(chosen.entry, chosen.example, chosen.file)
     layers, heads, _, tokens = weights.shape
     rows = weights[:, :, query].reshape(layers * heads, tokens)
     small = computed.looks(weights, query, len(chosen.extras), chosen.rows).levels
@@ -67,7 +67,7 @@ def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
 def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head: int, query: int) -> None:
     """Draw one head's look over the picture, and write it out; arguments as in `all_heads`."""
     tokens = chosen.tokens
-    shown = computed.looked(chosen.entry.name, chosen.example, chosen.file).shown
+    shown = computed.looked(chosen.entry, chosen.example, chosen.file).shown
 
     def pick(token: int) -> None:
         PATCH.set(tokens[token])

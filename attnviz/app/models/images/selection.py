@@ -68,14 +68,14 @@ class ImageSelection:
 
 def choose() -> ImageSelection:
     """Draw the choice of an example and a model; stop where there is no model, or its files have gone."""
-    entries = {entry.name: entry for entry in lookup.usable() if entry.sees}
+    entries = [entry for entry in lookup.usable() if entry.sees]
     if not entries:
         _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
     with examples:
         example = PICTURE.segments("Image", [*SAMPLES, OWN])
     with beside:
-        entry = entries[controls.model(list(entries.values()), offer_own=False)]
+        entry = controls.model(entries, offer_own=False)
     file, called = b"", ""
     if example != OWN:
         file = computed.drawn(example)
@@ -134,7 +134,7 @@ def forward(chosen: ImageSelection) -> Trace | None:
             )
         return None
     try:
-        return computed.trace(chosen.entry.name, chosen.example, chosen.file)
+        return computed.trace(chosen.entry, chosen.example, chosen.file)
     except AttnvizError as error:
         about = f"**{markdown.plain(chosen.called)}:** " if chosen.called else ""
         st.error(f"{about}{markdown.plain(str(error))}", icon=":material/broken_image:")
@@ -148,7 +148,7 @@ def save(chosen: ImageSelection, trace: Trace) -> None:
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(trace),
-            f"{file_name_of(f'{lookup.called(trace.model)}-{chosen.example}')}.npz",
+            f"{file_name_of(f'{lookup.called(chosen.entry)}-{chosen.example}')}.npz",
             "Every query, key, value and weight of this picture: for Python, attnviz.Trace.load or "
             "numpy.load.",
         )
