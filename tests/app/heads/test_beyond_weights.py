@@ -26,7 +26,18 @@ from attnviz.experiments.beyond_weights import (
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal, plural
-from tests.app.shown import SECONDS, all_sent, charts, clean, finished, sent, try_page, visit, words
+from tests.app.shown import (
+    SECONDS,
+    all_sent,
+    charts,
+    clean,
+    finished,
+    sent,
+    token_bars,
+    try_page,
+    visit,
+    words,
+)
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -102,7 +113,7 @@ def test_the_output_is_taken_apart() -> None:
     )
     every = [*heads.ravel(), *ffn, shares["embeddings", 0], shares["biases", 0]]
     assert sum(every) == pytest.approx(1, abs=1e-5)
-    written = [bar["written"] for bar in sent(app, "token_bars")["bars"]]
+    written = [bar["written"][0] for bar in token_bars(app)[0]["rows"]]
     largest = sorted(every, key=lambda share: -abs(share))[:12]
     assert written == [decimal(float(share), 3) for share in largest]
 

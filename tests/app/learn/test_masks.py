@@ -145,15 +145,16 @@ def test_a_size_that_a_shorter_sentence_does_not_have_is_the_largest_it_has() ->
 
 def test_one_word_changes_every_output_or_only_those_behind_it() -> None:
     app = visit("masks")
-    encoder, decoder = (row["outputs"] for row in sent(app, "moved_outputs")["rows"])
-    edited = [output["edited"] for output in encoder]
-    assert [output["label"] for output in encoder if output["edited"]] == ["tired → narrow"]
-    assert not any(output["unchanged"] for output in encoder)
+    [table] = [each for each in all_sent(app, "share_table") if each["title"].startswith("How far each")]
+    edited = [row["marked"] for row in table["rows"]]
+    assert [row["label"] for row in table["rows"] if row["marked"]] == ["tired → narrow"]
     place = edited.index(True)
-    assert [output["unchanged"] for output in decoder] == [at < place for at in range(len(decoder))]
+    same = [[text == "= same" for text in row["written"]] for row in table["rows"]]
+    assert same == [[False, at < place] for at in range(len(same))]
     expected = masks.reach(OPENING.text, OPENING.other)
-    assert [output["distance"] for output in encoder] == pytest.approx(expected.encoder.distance)
-    assert [output["distance"] for output in decoder] == pytest.approx(expected.decoder.distance)
+    found = np.array([row["shares"] for row in table["rows"]])
+    np.testing.assert_allclose(found[:, 0], expected.encoder.distance, atol=1e-6)
+    np.testing.assert_allclose(found[place:, 1], expected.decoder.distance[place:], atol=1e-6)
     assert "**Without a mask 0** of 15 outputs stayed the same to the bit" in words(app)
     assert f"**With a causal mask {place}** stayed the same: {place} of the {place} before" in words(app)
     for typed, reason in (

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import controls, markdown
-from attnviz.app.components.component import widget
+from attnviz.app.components.share_table import share_table
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import masks as compute
@@ -139,6 +139,22 @@ class Row(TypedDict):
     outputs: list[Output]
 
 
-@widget
 def moved_outputs(name: str, rows: Sequence[Row], /) -> None:
-    """Draws the rows, with equally many tokens, one below the other, each token in the same place."""
+    """Draw how far each token's output moved, one column of bars for each mask."""
+    columns = [row["outputs"] for row in rows]
+    share_table(
+        name,
+        title="How far each output moved",
+        columns=[row["title"] for row in rows],
+        rows=[
+            {
+                "label": outputs[0]["label"],
+                "place": str(number),
+                "shares": [output["distance"] * (not output["unchanged"]) for output in outputs],
+                "written": ["= same" if output["unchanged"] else output["written"] for output in outputs],
+                "marked": outputs[0]["edited"],
+            }
+            for number, outputs in enumerate(zip(*columns, strict=True), start=1)
+        ],
+        full=max((output["distance"] for outputs in columns for output in outputs), default=1) or 1,
+    )
