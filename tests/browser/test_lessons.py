@@ -168,32 +168,32 @@ def test_scale(page: Page, server: Server) -> None:
 
 def walked(page: Page, part: str) -> list[float]:
     """The unrounded numbers of this part of the picture of the six steps."""
-    return values(page.locator(".walk"), part)
+    return values(page.locator(".root.steps"), part)
 
 
 def written(page: Page, part: str) -> list[float]:
     """The same as printed."""
-    return [as_number(text) for text in page.locator(f".walk [data-part={part}]").all_inner_texts()]
+    return [as_number(text) for text in page.locator(f".root.steps [data-part={part}]").all_inner_texts()]
 
 
 def assert_step(page: Page, number: int) -> None:
-    expect(page.locator(f'.walk[data-step="{number}"]')).to_be_visible()
+    expect(page.locator(f'.root.steps[data-step="{number}"]')).to_be_visible()
 
 
 def test_query_key_value(page: Page, server: Server) -> None:
     main = lesson(page, server, "query_key_value", text=HOSTILE)
-    it, detail = labels(HOSTILE).index("it"), page.locator(".walk .detail")
+    it, detail = labels(HOSTILE).index("it"), page.locator(".root.steps .detail")
     steps = query_key_value.walk(HOSTILE, LAYER, HEAD, it)
     page.get_by_role("button", name="Next →").click()
     assert_step(page, 2)
-    keys = page.locator('.walk [data-name="keys"]')
+    keys = page.locator('.root.steps [data-name="keys"]')
     box = box_of(keys)
     dog = labels(HOSTILE).index("dog")
     high = box["height"] / len(steps.keys)
     keys.hover(position={"x": 4.5 * box["width"] / 32, "y": (dog + 0.5) * high})
     expect(detail.locator("h3")).to_have_text("Number 5 of the key of dog")
     assert walked(page, "result") == pytest.approx([steps.keys[dog, 4]], abs=1e-5)
-    page.locator('.walk [data-move="-1"]').focus()
+    page.locator('.root.steps [data-move="-1"]').focus()
     for number in range(3, 7):
         press(page, "ArrowRight")
         assert_step(page, number)
@@ -204,12 +204,12 @@ def test_query_key_value(page: Page, server: Server) -> None:
     for name in ("dot_products", "scores", "weights"):
         np.testing.assert_allclose(walked(page, f"{name}-cell"), getattr(steps, name), atol=1e-4)
     for matrix in ("query", "keys", "values", "dot_products", "output"):
-        page.locator(f'.walk [data-name="{matrix}"]').focus()
+        page.locator(f'.root.steps [data-name="{matrix}"]').focus()
         for key in ("Home", "ArrowRight", "ArrowDown", "End"):
             press(page, key)
             expect(detail).to_have_attribute("data-cell", re.compile(f"^{matrix} "))
             # Every printed sum can be checked with a calculator.
-            texts = page.locator('.walk [data-part="product"]').all_inner_texts()
+            texts = page.locator('.root.steps [data-part="product"]').all_inner_texts()
             products = written(page, "product")
             for left, right, product, text in zip(
                 written(page, "left"), written(page, "right"), products, texts, strict=True
@@ -220,7 +220,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
             [result] = written(page, "result")
             assert total == pytest.approx(result, abs=0.00050001), (matrix, key)
     assert walked(page, "result") == pytest.approx([steps.model_output[-1]], abs=1e-5)
-    page.locator('.walk [data-name="scores"]').focus()
+    page.locator('.root.steps [data-name="scores"]').focus()
     [dot_product], [score] = written(page, "dot-product"), written(page, "result")
     assert abs(dot_product / np.sqrt(32) - score) <= 0.0006
 
@@ -488,24 +488,20 @@ def test_block(page: Page, server: Server) -> None:
     assert_asked(page, stage_in_block="7")
     for name in STEPS:
         assert value(main, f"{name}-length") == near(getattr(way, name).length)
-    assert value(main, "firing") == way.firing
-    slider = page.get_by_role("slider", name="Dimension")
-    strongest = int(abs(way.attention.values).argmax())
-    expect(slider).to_have_attribute("aria-valuenow", str(strongest + 1))
-    assert_dimension(strongest)
-    slider.press("Control+End")
-    expect(slider).to_have_attribute("aria-valuenow", "384")
+    assert value(main, "activated-firing") == way.firing
+    assert_dimension(int(abs(way.attention.values).argmax()))
+    part("came_out").focus()
+    press(page, "Control+End")
     assert_dimension(383)
-    second = page.get_by_role("button", name=re.compile(r"^\d+: ")).nth(1)
-    second.click()
-    expect(second).to_have_attribute("aria-pressed", "true")
-    neuron, fires = way.strongest(2)[1]
+    part("expanded").focus()
+    press(page, "ArrowRight")
+    neuron = way.strongest(1)[0][0] + 1
     assert value(main, "expanded-result") == near(way.expanded.values[neuron])
-    assert value(main, "activated-result") == near(fires)
+    assert value(main, "activated-result") == near(way.activated.values[neuron])
     product = printed("activated-before") * printed("activated-share")
     assert product == pytest.approx(printed("activated-result"), abs=0.005001)
     part("feed_forward").hover(position={"x": 1, "y": 1})
-    expect(slider).to_have_attribute("aria-valuenow", "1")
+    assert_dimension(0)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
     # What goes out of a layer comes into the next.

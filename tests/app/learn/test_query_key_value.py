@@ -35,7 +35,7 @@ def assert_divides(said: str, dot_product: float, size: int, score: float) -> No
 
 def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     app, done = visit(PAGE), walk(OPENING.text, 3, 1, 9)
-    message, said, dog = sent(app, "walk"), words(app), 2
+    message, said, dog = sent(app, "steps"), words(app), 2
     assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
     assert message["tokens"][message["query"]]["label"] == "it"
     assert len(message["steps"]) == 6
@@ -50,11 +50,11 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
 def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it() -> None:
     app = visit(PAGE, step_of_six="5", layer="1", head="12", query="3 dog")
     assert not app.warning
-    message = sent(app, "walk")
+    message = sent(app, "steps")
     assert message["step"] == 5
     assert message["tokens"][message["query"]]["label"] == "dog"
     app.segmented_control(key="step_of_six").set_value("4").run()
-    assert sent(app, "walk")["step"] == 4
+    assert sent(app, "steps")["step"] == 4
     table = sent(app, "weights_table")
     np.testing.assert_allclose(table["weights"], walk(OPENING.text, 0, 11, 2).model_weights)
     clean(app.segmented_control(key="convention").set_value("columns").run())
@@ -66,7 +66,7 @@ def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it() -> None
 
 def test_of_a_long_text_the_page_says_what_it_shows() -> None:
     app = visit(PAGE, text=FORTY, query="5 dog")
-    message = sent(app, "walk")
+    message = sent(app, "steps")
     assert (len(message["tokens"]), message["total"]) == (MOST_ROWS, 40)
     done = walk(FORTY, 3, 1, 4)
     left_out = [token for token in range(40) if token not in done.rows]
@@ -87,14 +87,14 @@ def steps_of(app: AppTest) -> list[str]:
     """What is said about each step in the picture."""
     return [
         "".join(part if isinstance(part, str) else part["text"] for part in step["sentence"])
-        for step in sent(app, "walk")["steps"]
+        for step in sent(app, "steps")["steps"]
     ]
 
 
 def all_words(app: AppTest) -> str:
     """All that the page itself says, without the glossary that every Learn page has."""
     own = [element.value for element in app.markdown if not element.value.startswith("- **Token**")]
-    return "\n".join([*own, *steps_of(app), json.dumps(sent(app, "walk"), ensure_ascii=False)])
+    return "\n".join([*own, *steps_of(app), json.dumps(sent(app, "steps"), ensure_ascii=False)])
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_translator_opens_where_its_pronoun_is_decided(
     tokens = walk(ENGLISH_OPENING, layer, 0, 0, TRANSLATOR, kind).query_tokens
     row = [found.text for found in tokens].index(token)
     done = walk(ENGLISH_OPENING, layer, 0, row, TRANSLATOR, kind)
-    message = sent(app, "walk")
+    message = sent(app, "steps")
     assert len(message["tokens"]) == len(done.key_tokens)
     asker = message["across"]["token"] if kind == "cross" else message["tokens"][message["query"]]
     assert asker["label"] == token
@@ -129,13 +129,13 @@ def test_a_translator_opens_where_its_pronoun_is_decided(
 
 def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere() -> None:
     app = visit(PAGE, six_steps_of=FRENCH, translator_query="3 chien", translator_head="3")
-    count = len(sent(app, "walk")["tokens"])
-    assert sent(app, "walk")["forbidden"] == [token > 2 for token in range(count)]
+    count = len(sent(app, "steps")["tokens"])
+    assert sent(app, "steps")["forbidden"] == [token > 2 for token in range(count)]
     table = sent(app, "weights_table")
     assert table["forbidden"] == [[key > query for key in range(count)] for query in range(count)]
     assert not np.triu(np.array(table["weights"]), k=1).any()
     assert f"−∞ in place of the scores of the {count - 3} tokens after" in words(app)
-    assert not set(labels(sent(app, "walk")["tokens"][3:])) & set(
+    assert not set(labels(sent(app, "steps")["tokens"][3:])) & set(
         app.pills(key="guess_query_key_value").options
     )
     app.selectbox(key="translator_query").set_value("1 [START]").run()

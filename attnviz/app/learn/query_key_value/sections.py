@@ -15,12 +15,13 @@ from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.components import store
 from attnviz.app.components.component import widget
+from attnviz.app.components.steps import Coloured as Spoken
 from attnviz.app.learn.computed import COMPUTING, MODEL
 from attnviz.app.learn.computed import query_key_value as compute
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
-from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
+from attnviz.app.learn.query_key_value.walk import Step, walk
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.cache import cached, named
 from attnviz.app.state.choices import CONVENTION, STEP
