@@ -224,16 +224,19 @@ def test_query_key_value(page: Page, server: Server) -> None:
     [dot_product], [score] = written(page, "dot-product"), written(page, "result")
     assert abs(dot_product / np.sqrt(32) - score) <= 0.0006
 
-    def table() -> Any:
-        """[row, column], without the sums at its ends."""
-        size = len(steps.keys)
-        return np.array([row[:size] for row in data(page.locator(".weights-table tbody tr"))[:size]])
+    grid = page.get_by_role("grid", name="queries")
 
-    rows = table()
+    def weights() -> Any:
+        cells = grid.get_by_role("gridcell")
+        return np.reshape(
+            cells.evaluate_all("all => all.map(one => +one.dataset.value)"), (len(steps.keys), -1)
+        )
+
+    rows = weights()
     np.testing.assert_allclose(rows, steps.model_weights, atol=1e-5)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
-    expect(page.locator(".weights-table .corner")).to_have_text("query (looks) →key (is looked at) ↓")
-    np.testing.assert_array_equal(table(), rows.T)
+    expect(page.get_by_role("grid", name="columns: queries")).to_be_visible()
+    np.testing.assert_array_equal(weights(), rows.T)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -365,21 +368,16 @@ def test_masks(page: Page, server: Server) -> None:
 
 def test_positions(page: Page, server: Server) -> None:
     main = lesson(page, server, "positions", text=HOSTILE, order=3, dimension_pair=3)
-    names, rows = labels(HOSTILE), page.locator("tr[data-token]")
+    names = labels(HOSTILE)
+    rows = page.get_by_role("table", name="Outputs in the new and").locator("tbody tr")
 
     @eventually
     def shows(order: str) -> None:
         assert_asked(page, order=order)
         found = set_experiment(HOSTILE, int(order))
         assert rows.locator("bdi").all_inner_texts() == [names[token] for token in found.order]
-        for column, compared in ((1, found.without), (2, found.with_positions)):
-            cells = rows.locator(f"td:nth-of-type({column}) .verdict")
-            shown = cells.evaluate_all(
-                "all => all.map(({ dataset: d }) => [Number(d.difference), Number(d.cosine)])"
-            )
-            np.testing.assert_allclose(
-                shown, np.transpose([compared.differences, compared.cosines]), atol=1e-4
-            )
+        expected = np.transpose([found.without.cosines, found.with_positions.cosines])
+        np.testing.assert_allclose(data(rows), expected, atol=1e-4)
 
     shows("3")
     number = page.get_by_role("spinbutton", name="Order")
@@ -389,15 +387,6 @@ def test_positions(page: Page, server: Server) -> None:
     page.get_by_role("button", name="Shuffle").press("Enter")
     expect(number).to_have_value("5")
     shows("5")
-    tokens_in_order = rows.get_by_role("button")
-    at = set_experiment(HOSTILE, 5).order.index(names.index("it"))
-    expect(tokens_in_order.nth(at)).to_have_attribute("aria-pressed", "true")
-    tokens_in_order.nth(at).press("End")
-    press(page, "ArrowUp", "Enter")
-    wait_idle(page)
-    last = len(names) - 2
-    expect(page.get_by_text(re.compile(rf"^Without positions, .*, now token {last + 1}\)"))).to_be_visible()
-    expect(tokens_in_order.nth(last)).to_be_focused()
     for kind in ("Learned", "Rotary", "ALiBi"):
         page.get_by_role("radio", checked=True).last.press("ArrowRight")
         press(page, "Enter")

@@ -54,7 +54,7 @@ def draw(typed: str) -> None:
         width="content",
     )
     if len(shown) < len(found.pieces):
-        st.caption(f"… and {len(found.pieces) - len(shown):,} more tokens.")
+        st.markdown(f":small[… and {len(found.pieces) - len(shown):,} more tokens.]")
     count = len(found.pieces)
     same, back = found.back == typed, visible_text(found.back)
     back = back if len(back) <= _CHARACTERS else f"{back[:_CHARACTERS]}…"
