@@ -11,7 +11,6 @@ export { default as head_map } from "./components/head_map.js";
 export { default as head_view } from "../widgets/head_view.js";
 export { default as hinge } from "./components/hinge.js";
 export { default as mask_editor } from "./learn/masks/mask_editor.js";
-export { default as measures } from "./heads/beyond_weights/measures.js";
 export { default as passage } from "./explore/passage.js";
 export { default as patches } from "./models/images/patches.js";
 export { default as repeated_words } from "./learn/induction/repeated_words.js";

@@ -58,6 +58,8 @@ class HeadMap extends HeadGrid {
     if (this.shape !== shape) this.build([...data.values.keys()], data.heads);
     this.shape = shape;
     this.root.style.setProperty("--columns", String(data.heads));
+    const longest = Math.max(0, ...(data.row_labels ?? []).map(({ length }) => length));
+    this.root.style.setProperty("--names", `min(${7 * longest + 12}px, 45cqw)`);
     this.grid.setAttribute("aria-label", data.title);
     this.title.textContent = data.title;
     [data.low, data.high].forEach(([, label], end) => (this.ends[end].textContent = label));

@@ -65,25 +65,20 @@ def latest() -> Progress[MeasuredToken]:
 
 def test_the_picture_says_what_the_sentence_says() -> None:
     app = opened()
-    shown = sent(app, "measures")
-    assert {line["key"] for line in shown["lines"]} == set(MEASURES)
-    assert [column["label"] for column in shown["columns"]] == TIRED.lower().rstrip(".").split()
-    standings = [column["standing"] for column in shown["columns"]]
-    assert standings == ["itself" if place == IT else "counted" for place in range(12)]
+    shown = sent(app, "head_map")
+    assert shown["column_labels"] == TIRED.lower().rstrip(".").split()
+    assert len(shown["row_labels"]) == 12
+    values = np.array(shown["values"], float).reshape(12, 12)
+    assert [at for at in range(12) if np.isnan(values[:, at]).all()] == [IT]
     counted = np.arange(12) != IT
-    yardstick, (best, *_, worst) = shown["lines"][:3], shown["lines"][3:]
+    np.testing.assert_allclose(values[:, counted].max(axis=1), 1)
     ways = ["mean vector", "key masked", "deleted"]
-    assert [line["label"] for line in yardstick] == [f"Leaving it out: {way}" for way in ways]
-    assert {line["key"] for line in yardstick} == {OCCLUSION}
-    assert [line["yardstick"] for line in shown["lines"]] == [True] * 3 + [False] * 9
-    assert [line["written"][IT] for line in yardstick[1:]] == ["–", "–"]
-    for line in (best, worst):
-        rhos = [
-            rank_correlation(np.array(line["values"])[counted], np.array(one["values"])[counted])
-            for one in yardstick
-        ]
-        assert line["band"] == pytest.approx([min(rhos), max(rhos)], abs=1e-6)
-        assert line["agreement"] == f"{decimal(min(rhos))} to {decimal(max(rhos))}"
+    assert shown["row_labels"][:3] == [f"Leaving it out: {way}" for way in ways]
+    assert [text.split(",")[0] for text in shown["texts"][IT : 3 * 12 : 12]][1:] == ["–", "–"]
+    yardstick = values[:3, counted]
+    for row in (3, 11):
+        rhos = [rank_correlation(values[row, counted], one) for one in yardstick]
+        assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
     bound = critical_value(11, 9)
     assert bound is not None
     assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
@@ -127,12 +122,11 @@ def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytes
 
 def test_special_tokens_and_the_token_itself_are_ranked_when_asked_for() -> None:
     app = opened(special="true", itself="true")
-    shown = sent(app, "measures")
+    shown = sent(app, "head_map")
     refused = [info.value for info in app.info if "The token itself cannot be left out so" in info.value]
     assert [way in told for way, told in zip(("key masked", "deleted"), refused, strict=True)] == [True] * 2
-    assert [column["label"] for column in shown["columns"]][-1] == "[END]"
-    assert {column["standing"] for column in shown["columns"]} == {"counted"}
-    assert all(max(line["ranks"]) > 12 for line in shown["lines"])
+    assert shown["column_labels"][-1] == "[END]"
+    assert None not in shown["values"]
 
 
 def test_a_measure_is_explained() -> None:
@@ -140,7 +134,8 @@ def test_a_measure_is_explained() -> None:
     assert app.selectbox(key="measure").value == ROLLOUT
     assert EXPLAINED[ROLLOUT].what in words(app)
     assert f"**Where it can mislead.** {EXPLAINED[ROLLOUT].misleads}" in words(app)
-    assert sent(app, "measures")["chosen"] == ROLLOUT
+    grid = sent(app, "head_map")
+    assert grid["row_labels"][grid["selected"][0] - 1].startswith("Rollout")
     assert set(EXPLAINED) == set(MEASURES)
     assert "so the other measures are compared with it" in EXPLAINED[OCCLUSION].what
 
@@ -153,7 +148,7 @@ def test_all_heads_and_layers(latest: Progress[MeasuredToken]) -> None:
     expected = np.array(
         [[rank_correlation(row, one[counted]) for row in weights] for one in latest.found.left_out.values()]
     )
-    shown = sent(app, "head_map")
+    shown = all_sent(app, "head_map")[1]
     np.testing.assert_allclose(shown["values"], expected.min(axis=0), atol=1e-5)
     spans = zip(expected.min(axis=0), expected.max(axis=0), strict=True)
     assert shown["texts"] == [f"{decimal(low)} to {decimal(high)}" for low, high in spans]
