@@ -15,7 +15,7 @@ _split = computed(compute.split)
 
 SPLITS = ("Characters", "Words", "Word pieces")
 
-_TOKENS = 200  # that are drawn
+_TOKENS = 60  # that are drawn
 _CHARACTERS = 300  # of the text that the ids give back
 _RARE_WORD = "tokenization"
 
@@ -50,7 +50,7 @@ def draw(typed: str) -> None:
             "characters": [f"{p.start}–{p.end}" if p.end > p.start else "added" for p in shown],
         },
         hide_index=True,
-        height=300,
+        height="content",
         width="content",
     )
     if len(shown) < len(found.pieces):
