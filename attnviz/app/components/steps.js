@@ -156,7 +156,7 @@ export class Steps extends View {
     this.legend = element("p", { class: "legend" });
     this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.said);
     this.root.onkeydown = (event) => /** @type {Element} */ (event.target).closest("button.title, .step-bar") && this.onArrow(event);
-    this.listen({ keydown: (event) => event.target.matches?.("body, main") && this.onArrow(event) });
+    this.listen({ keydown: (event) => !this.data?.all && event.target.matches?.("body, main") && this.onArrow(event) });
     this.onArrays(["source"], () => this.draw());
     this.onResize(() => this.data && this.across !== this.fitting() && this.draw());
   }
