@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
@@ -47,9 +48,9 @@ def draw(chosen: HeadSelection) -> None:
         f"Then see what head {chosen.head_name} gives. ([CLS] and [SEP] are left out, the rest is rescaled.)"
     )
     head = f"head {chosen.head_name}, %"
-    columns = {"token": [*map(visible_text, names_of(groups))], "you, %": spent}
+    columns: dict[str, list[Any]] = {"token": [*map(visible_text, names_of(groups))], "you, %": spent}
     table = st.data_editor(
-        pd.DataFrame(columns | ({head: [100 * float(weight) for weight in row]} if done else {})),
+        columns | ({head: [100 * float(weight) for weight in row]} if done else {}),
         column_config={
             "you, %": st.column_config.NumberColumn(min_value=0, max_value=WHOLE, step=1, required=True),
             head: st.column_config.ProgressColumn(format="%.0f", min_value=0, max_value=WHOLE),

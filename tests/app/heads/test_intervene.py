@@ -75,8 +75,8 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     shown = bars(app)
     assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
     degrees = angles(expected)
-    assert [bar["written"] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
-    np.testing.assert_allclose([bar["size"] for bar in shown], degrees / degrees.max(), atol=1e-3)
+    assert [bar["written"][0] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
+    np.testing.assert_allclose([bar["shares"][0] for bar in shown], degrees / degrees.max(), atol=1e-3)
     assert [bar["label"] for bar in shown if bar["marked"]] == ["it"]
     drawn = sent(app, "head_map")
     values = np.array(drawn["values"])
