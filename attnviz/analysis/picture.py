@@ -87,16 +87,6 @@ def diverging(
     return Picture(levels, "diverging", high)
 
 
-def of_vectors(numbers: Floats, high: float | Floats) -> Levels:
-    """The numbers of vectors as levels: 127 + 127 · number / high; linear, as every picture of vectors.
-
-    Args:
-        numbers: [..., d].
-        high: of all, or of each vector, [..., 1].
-    """
-    return _rounded(np.clip(numbers / high, -1, 1) * ZERO + ZERO)
-
-
 def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
     """Pictures of at most size × size pixels in which no strong link is lost.
 

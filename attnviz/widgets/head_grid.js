@@ -8,7 +8,7 @@ import { View } from "./widget.js";
 /**
  * Heads are numbered row by row from 0; layers and heads themselves count from 1. `numbers` are those of the layers,
  * where some have no weights; else 1, 2, 3 …
- * @template {{ heads: number, numbers?: number[] }} Data
+ * @template {{ heads: number, numbers?: number[], row_labels?: string[] | null, column_labels?: string[] | null }} Data
  * @extends {View<Data>}
  */
 export class HeadGrid extends View {
@@ -44,13 +44,17 @@ export class HeadGrid extends View {
     this.buttons = [];
     order.forEach((at, place) => (this.buttons[at] = this.placed[place]));
     const label = (role, name, ...content) => element("div", { class: name, role }, ...content);
-    const corner = label("columnheader", "row-label", element("span", { class: "hidden", text: "Layer" }));
-    const numbers = Array.from({ length: heads }, (_, head) => label("columnheader", "column-label", head + 1));
+    const corner = label("columnheader", "row-label", element("span", { class: "hidden", text: this.data.row_labels ? "Row" : "Layer" }));
+    const { row_labels: named, column_labels: columnNames } = this.data;
+    const numbers = Array.from({ length: heads }, (_, head) => {
+      const text = columnNames?.[head] ?? String(head + 1);
+      return label("columnheader", "column-label", element("bdi", { text, title: columnNames && text }));
+    });
     /** @type {HTMLElement[][]} */
     const rows = sorted ? [] : [[corner, ...numbers]];
     for (let first = 0; first < order.length; first += columns) {
-      const name = sorted ? first + 1 : `L${this.layerOf(first / heads)}`;
-      rows.push([label("rowheader", "row-label", name), ...this.placed.slice(first, first + columns)]);
+      const name = named?.[first / heads] ?? (sorted ? first + 1 : `L${this.layerOf(first / heads)}`);
+      rows.push([label("rowheader", "row-label", element("bdi", { text: name, title: named && name })), ...this.placed.slice(first, first + columns)]);
     }
     this.grid.replaceChildren(...rows.map((cells) => element("div", { class: "row", role: "row" }, ...cells)));
   }

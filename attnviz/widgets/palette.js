@@ -19,7 +19,7 @@ function oklab([lightness, chroma, hue]) {
  * @param {number[]} lab
  * @returns {Colour}
  */
-export function rgbFromOklab([lightness, a, b]) {
+function rgbFromOklab([lightness, a, b]) {
   const long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
   const medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
   const short = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
@@ -47,7 +47,7 @@ function linear(value) {
  * sRGB, 0–255, to OKLab.
  * @param {Colour} rgb
  */
-export function oklabFromRgb(rgb) {
+function oklabFromRgb(rgb) {
   const [r, g, b] = rgb.map(linear);
   const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const medium = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);

@@ -13,7 +13,6 @@ from attnviz.analysis.picture import (
     Picture,
     Scale,
     diverging,
-    of_vectors,
     sequential,
     thumbnails,
 )
@@ -41,13 +40,6 @@ def test_levels_by_hand() -> None:
     ends = diverging(changes, end=0.25)  # larger ones have the colour of the end
     assert ends.levels.tolist() == [[[127, 0, 254]], [[127, 0, 254]]]
     assert ends.high.tolist() == [0.25, 0.25]
-
-
-def test_the_numbers_of_vectors_are_linear() -> None:
-    assert of_vectors(np.array([[-4, -1, 0], [2, 4, 9]], np.float32), 4).tolist() == [
-        [0, 95, 127],
-        [191, 254, 254],
-    ]
 
 
 def test_masked_cells_are_level_255_and_do_not_stretch_the_scale() -> None:

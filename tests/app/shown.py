@@ -126,6 +126,11 @@ def sent(app: AppTest, widget: str) -> dict[str, Any]:
     return found[0]
 
 
+def token_bars(app: AppTest) -> list[dict[str, Any]]:
+    """Each set of bars with one number for each token."""
+    return [table for table in all_sent(app, "share_table") if table["columns"] == [table["title"]]]
+
+
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
     """Each line chart on the page by its title: its lines with their numbers, in the order of drawing."""
     found = {}

@@ -63,7 +63,7 @@ def test_a_picture_s_file_tells_model_head_and_sentence_and_what_is_left_out(
         (
             "query_key_value",
             {"six_steps_of": "Translator: English reads English", "translator_layer": "2"},
-            "walk",
+            "steps",
             "“The dog did not cross the road as it was too tired.” · translator · head 2-1",
         ),
     ],

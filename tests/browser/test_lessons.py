@@ -117,7 +117,6 @@ def test_weighted_average(page: Page, server: Server) -> None:
     wait_idle(page)
     shows(temperature, 1)
     expect(looking.get_by_role("button").nth(1)).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".pieces .typed")).to_have_text(HOSTILE)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -133,10 +132,10 @@ def test_scale(page: Page, server: Server) -> None:
         assert table.locator("tfoot td").all_inner_texts() == entropies
 
     random = page.get_by_role("table", name="random keys")
-    slider = page.get_by_role("slider", name="d: how many entries")
+    slider = page.get_by_role("slider", name="d: size")
     slider.press("ArrowRight")
     wait_idle(page)
-    page.get_by_role("button", name="Draw again").press("Enter")
+    page.get_by_role("button", name="New random vectors").press("Enter")
     wait_idle(page)
     shows(random, scale.row(128, 1024, 8, 6))
     assert_asked(page, d="128", vectors_seed="6")
@@ -146,28 +145,28 @@ def test_scale(page: Page, server: Server) -> None:
 
 def walked(page: Page, part: str) -> list[float]:
     """The unrounded numbers of this part of the picture of the six steps."""
-    return values(page.locator(".walk"), part)
+    return values(page.locator(".root.steps"), part)
 
 
 def written(page: Page, part: str) -> list[float]:
     """The same as printed."""
-    return [as_number(text) for text in page.locator(f".walk [data-part={part}]").all_inner_texts()]
+    return [as_number(text) for text in page.locator(f".root.steps [data-part={part}]").all_inner_texts()]
 
 
 def test_query_key_value(page: Page, server: Server) -> None:
     main = lesson(page, server, "query_key_value", text=HOSTILE)
-    it, detail = labels(HOSTILE).index("it"), page.locator(".walk .detail")
+    it, detail = labels(HOSTILE).index("it"), page.locator(".root.steps .detail")
     steps = query_key_value.walk(HOSTILE, LAYER, HEAD, it)
     page.get_by_role("button", name="Next →").click()
-    page.locator('.walk [data-move="-1"]').focus()
+    page.locator('.root.steps [data-move="-1"]').focus()
     for number in range(3, 7):
         press(page, "ArrowRight")
-        expect(page.locator(f'.walk[data-step="{number}"]')).to_be_visible()
+        expect(page.locator(f'.root.steps[data-step="{number}"]')).to_be_visible()
     wait_idle(page)
     assert_asked(page, step_of_six="6")
     for name in ("dot_products", "scores", "weights"):
         np.testing.assert_allclose(walked(page, f"{name}-cell"), getattr(steps, name), atol=1e-4)
-    page.locator('.walk [data-name="output"]').focus()
+    page.locator('.root.steps [data-name="output"]').focus()
     press(page, "End")
     expect(detail).to_have_attribute("data-cell", re.compile("^output "))
     # The printed sum can be checked with a calculator.
@@ -176,16 +175,19 @@ def test_query_key_value(page: Page, server: Server) -> None:
     assert total == pytest.approx(result, abs=0.00050001)
     assert walked(page, "result") == pytest.approx([steps.model_output[-1]], abs=1e-5)
 
-    def table() -> Any:
-        """[row, column], without the sums at its ends."""
-        size = len(steps.keys)
-        return np.array([row[:size] for row in data(page.locator(".weights-table tbody tr"))[:size]])
+    grid = page.get_by_role("grid", name="queries")
 
-    rows = table()
+    def weights() -> Any:
+        cells = grid.get_by_role("gridcell")
+        return np.reshape(
+            cells.evaluate_all("all => all.map(one => +one.dataset.value)"), (len(steps.keys), -1)
+        )
+
+    rows = weights()
     np.testing.assert_allclose(rows, steps.model_weights, atol=1e-5)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
-    wait_idle(page)
-    np.testing.assert_array_equal(table(), rows.T)
+    expect(page.get_by_role("grid", name="columns: queries")).to_be_visible()
+    np.testing.assert_array_equal(weights(), rows.T)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -274,21 +276,16 @@ def test_masks(page: Page, server: Server) -> None:
 
 def test_positions(page: Page, server: Server) -> None:
     main = lesson(page, server, "positions", text=HOSTILE, order=3, dimension_pair=3)
-    names, rows = labels(HOSTILE), page.locator("tr[data-token]")
+    names = labels(HOSTILE)
+    rows = page.get_by_role("table", name="Outputs in the new and").locator("tbody tr")
 
     @eventually
     def shows(order: str) -> None:
         assert_asked(page, order=order)
         found = set_experiment(HOSTILE, int(order))
         assert rows.locator("bdi").all_inner_texts() == [names[token] for token in found.order]
-        for column, compared in ((1, found.without), (2, found.with_positions)):
-            cells = rows.locator(f"td:nth-of-type({column}) .verdict")
-            shown = cells.evaluate_all(
-                "all => all.map(({ dataset: d }) => [Number(d.difference), Number(d.cosine)])"
-            )
-            np.testing.assert_allclose(
-                shown, np.transpose([compared.differences, compared.cosines]), atol=1e-4
-            )
+        expected = np.transpose([found.without.cosines, found.with_positions.cosines])
+        np.testing.assert_allclose(data(rows), expected, atol=1e-4)
 
     shows("3")
     number = page.get_by_role("spinbutton", name="Order")
@@ -363,13 +360,10 @@ def test_block(page: Page, server: Server) -> None:
     assert_asked(page, stage_in_block="7")
     for name in STEPS:
         assert value(main, f"{name}-length") == near(getattr(way, name).length)
-    assert value(main, "firing") == way.firing
-    slider = page.get_by_role("slider", name="Dimension")
-    strongest = int(abs(way.attention.values).argmax())
-    expect(slider).to_have_attribute("aria-valuenow", str(strongest + 1))
-    assert_dimension(strongest)
-    slider.press("Control+End")
-    expect(slider).to_have_attribute("aria-valuenow", "384")
+    assert value(main, "activated-firing") == way.firing
+    assert_dimension(int(abs(way.attention.values).argmax()))
+    part("came_out").focus()
+    press(page, "Control+End")
     assert_dimension(383)
     assert main.locator("u").count() == 0
     everybody_can_use(page)

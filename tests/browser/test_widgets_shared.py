@@ -24,6 +24,7 @@ KEPT = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
 ON_PAGE = {"arrow": ["<b>road</b>", "93.8 %"], "map of heads": ["L2", "88"]}  # some of what is read there
 MARKUP = '<img src=x onerror="window.said.push(1)">'
 
+TOKENS = {"row_labels": [MARKUP] * 3, "column_labels": [MARKUP] * 5}
 Draw = Callable[[Widgets, int], Any]
 
 
@@ -73,7 +74,7 @@ DRAW: dict[str, Draw] = {
     "arrow": draw("arrow", lambda: arrow.message(arrow.MOVED)),
     "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),
-    "effects": draw("effects", tables.effects_message),
+    "map of tokens": draw("head_map", lambda: tables.map_message(**TOKENS)),
     "encoding": draw("encoding", lambda: tables.encoding_message(position=1, pair=1)),
 }
 

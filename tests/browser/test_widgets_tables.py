@@ -1,4 +1,4 @@
-"""Widgets whose numbers stand in rows and columns: the map of heads, effects, and an encoding."""
+"""Widgets whose numbers stand in rows and columns: the map of heads, and an encoding."""
 
 from typing import Any
 
@@ -7,7 +7,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
-from attnviz.app.learn.cause.tried import effects
 from attnviz.app.learn.positions.encoding import encoding
 from tests.browser.visit import box_of
 from tests.browser.widgets import Widgets, sent_by
@@ -89,38 +88,11 @@ def test_as_many_texts_as_heads() -> None:
         map_message(texts=TEXTS[:-1])
 
 
-# Weights and effects, side by side
-
-LOOKS = (np.arange(12).reshape(3, 4) / 16).astype(np.float32)
-CHANGES = (np.arange(12).reshape(3, 4) / 32 - 0.25).astype(np.float32)
-
-
-def effects_message() -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "words": ["<b>", "dog", "it"],
-        "heads": ["1-1", "1-2", "2-1", "2-2"],
-        "looks": LOOKS,
-        "changes": CHANGES,
-        "whole": CHANGES.min(axis=0),
-        "looks_title": "looks at dog",
-        "changes_title": "il",
-    }
-    return sent_by(effects, "e", **facts, head=2, word=2, on_pick=None)
-
-
-def test_both_tables_hold_their_numbers_and_a_cell_is_told_and_picked_by_keyboard(widgets: Widgets) -> None:
-    widgets.mount("effects", effects_message())
-    page = widgets.page
-    for table, values in zip(page.get_by_role("table").all(), (LOOKS, CHANGES), strict=True):
-        cells = table.get_by_role("button").all()
-        shown = [float(cell.get_attribute("data-value") or "nan") for cell in cells]
-        assert shown == values.ravel().tolist()
-    expect(page.get_by_role("row", name="whole head")).to_contain_text("−25")
-    page.get_by_role("table").nth(1).get_by_role("button", pressed=True).press("ArrowUp")
-    expect(page.locator(".words")).to_have_text("dog in head 2-1 · looks at dog: 37.5 % · il: −6.3 points")
-    expect(page.locator(".pointed")).to_have_count(2)
-    page.keyboard.press("Enter")
-    assert widgets.said() == [["pick", {"head": 2, "word": 1}]]
+def test_rows_and_columns_of_tokens_have_their_names(widgets: Widgets) -> None:
+    labels = {"row_labels": ["<b>", "dog", "it"], "column_labels": ["a", "b", "c", "d", "e"]}
+    widgets.mount("head_map", map_message(**labels))
+    expect(widgets.page.get_by_role("rowheader")).to_have_text(labels["row_labels"])
+    expect(widgets.page.get_by_role("gridcell", name="dog, d: <b>50.00 %</b>")).to_have_text("50")
 
 
 # An encoding of positions

@@ -1,6 +1,6 @@
 /* head map: a coloured button for each head, and the bar of their scale. */
 
-import { element } from "../../widgets/dom.js";
+import { element, isolated } from "../../widgets/dom.js";
 import { HeadGrid } from "../../widgets/head_grid.js";
 import { gradient, paint } from "../../widgets/palette.js";
 import { widget } from "../../widgets/widget.js";
@@ -9,8 +9,8 @@ import styles from "./head_map.css";
 
 /**
  * @typedef {{ title: string, heads: number, values: (number | null)[], texts: string[], low: [number, string], high:
- *   [number, string], kind: "sequential" | "diverging", printed: string[] | null, selected: [number, number] | null
- *   }} Message what head_map.py sends, and describes
+ *   [number, string], kind: "sequential" | "diverging", printed: string[] | null, selected: [number, number] | null,
+ *   row_labels: string[] | null, column_labels: string[] | null }} Message what head_map.py sends, and describes
  */
 
 /**
@@ -53,10 +53,13 @@ class HeadMap extends HeadGrid {
   update(data) {
     this.data = data;
     this.selected.tell(data.selected && { layer: data.selected[0], heads: [data.selected[1]] });
-    const shape = `${data.values.length} ${data.heads}`;
+    const shape = JSON.stringify([data.values.length, data.heads, data.row_labels, data.column_labels]);
+    this.root.classList.toggle("labelled", Boolean(data.row_labels));
     if (this.shape !== shape) this.build([...data.values.keys()], data.heads);
     this.shape = shape;
     this.root.style.setProperty("--columns", String(data.heads));
+    const longest = Math.max(0, ...(data.row_labels ?? []).map(({ length }) => length));
+    this.root.style.setProperty("--names", `min(${7 * longest + 12}px, 45cqw)`);
     this.grid.setAttribute("aria-label", data.title);
     this.title.textContent = data.title;
     [data.low, data.high].forEach(([, label], end) => (this.ends[end].textContent = label));
@@ -83,7 +86,8 @@ class HeadMap extends HeadGrid {
 
   name(at) {
     const { layer, head } = this.place(at);
-    return `Head ${layer}-${head}`;
+    const { row_labels: rows, column_labels: columns } = this.data;
+    return rows ? `${isolated(rows[layer - 1])}, ${isolated(columns[head - 1])}` : `Head ${layer}-${head}`;
   }
 
   said(at) {

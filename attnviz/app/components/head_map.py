@@ -26,6 +26,8 @@ def head_map(
     kind: Literal["sequential", "diverging"] = "sequential",
     printed: Sequence[str] | None = None,
     selected: tuple[int, int] | None = None,
+    row_labels: Sequence[str] | None = None,
+    column_labels: Sequence[str] | None = None,
     on_pick: Callable[[int, int], None] | None = None,
 ) -> None:
     """Draws the map; a click, Enter or Space on a head picks it.
@@ -42,6 +44,7 @@ def head_map(
             (0 has the background's colour; the end that is further from 0 has the strongest).
         printed: for each head, a few signs that stand in its cell where there is room: "66".
         selected: the layer and head to ring, from 0.
+        row_labels, column_labels: what the rows and columns are, where they are not layers and heads.
         on_pick: called with layer and head, from 0.
 
     Raises:
@@ -61,6 +64,8 @@ def head_map(
         "kind": kind,
         "printed": printed,
         "selected": selected and [place + 1 for place in selected],
+        "row_labels": row_labels,
+        "column_labels": column_labels,
     }
     pick = on_pick and (lambda layer, head: on_pick(layer - 1, head - 1))
     mount("head_map", key, message, on_pick=pick)

@@ -1,4 +1,4 @@
-"""Shares as bars: of the tokens that a model expects in a place, or of keys under several softmaxes."""
+"""Numbers as bars in rows: what a model expects, keys under several softmaxes, a number for each token."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ class Row(TypedDict):
     Attributes:
         place: what stands before its label: its rank or its number, "…", or "".
         score: of a key, its dot product with the query; None for several keys together.
-        shares: in each of the columns, 0 to 1.
-        mark: what is said of a token that stands out: "taken" or "in the text"; "" of none.
+        shares: in each of the columns; a negative one has no bar.
+        written: the same as a person reads them; without it, in percent.
+        mark: a note on a row to emphasize: "taken" or "in the text"; "" for none.
+        marked: whether the row is emphasized without a note.
+        hint: the tooltip of the row.
     """
 
     label: str
     place: str
     score: NotRequired[float | None]
     shares: Sequence[float]
+    written: NotRequired[Sequence[str]]
     mark: NotRequired[str]
+    marked: NotRequired[bool]
+    hint: NotRequired[str]
 
 
 class Measure(TypedDict):
@@ -38,14 +44,24 @@ def share_table(
     /,
     *,
     title: str,
-    of: Literal["token", "key"] = "token",
+    of: Literal["token", "key", ""] = "token",
     columns: Sequence[str],
     rows: Sequence[Row],
     measures: Sequence[Measure] = (),
+    full: float = 1,
     about: str = "",
+    left_out: str = "",
 ) -> None:
-    """Draws the rows in their order as a table of bars, of which the longest possible one is 100 %.
+    """Draw the rows in their order as a table of bars.
 
-    The title is for those who do not see the table; the columns are those of the shares.
-    `about` is what the saved picture says, where it is not about the page's sentence.
+    Args:
+        key: Streamlit's key of this widget.
+        title: the caption for screen readers.
+        of: the heading of the rows; rows of keys have scores.
+        columns: the headings of the shares.
+        rows: what is drawn.
+        measures: lines below.
+        full: the number at which a bar is full.
+        about: what the saved picture says, where it is not about the page's sentence.
+        left_out: which tokens are not among the rows, for the saved picture.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import widget
+from attnviz.app.components.share_table import Row, share_table
 
 
 class Bar(TypedDict):
@@ -27,6 +27,17 @@ class Bar(TypedDict):
     marked: bool
 
 
-@widget
 def token_bars(key: str, /, *, title: str, bars: Sequence[Bar]) -> None:
-    """Draws the tokens downwards, in order, in as many columns as there is room for."""
+    """Draw the tokens downwards, in order, below the title."""
+    rows: list[Row] = [
+        {
+            "label": bar["label"],
+            "place": str(bar["number"]),
+            "shares": [bar["size"]],
+            "written": [bar["written"]],
+            "marked": bar["marked"],
+            "hint": bar["hint"],
+        }
+        for bar in bars
+    ]
+    share_table(key, title=title, of="", columns=[title], rows=rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -11,14 +11,13 @@ from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.distance import total_variation
 from attnviz.analysis.sentence import names_of
 from attnviz.app import markdown, traces
-from attnviz.app.components.component import widget
 from attnviz.app.learn.choosing import HeadSelection
 from attnviz.app.learn.computed import MODEL
 from attnviz.app.models import lookup
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import SPENT
 from attnviz.capture.model import ModelInput
-from attnviz.text import isolated, percent
+from attnviz.text import percent
 from attnviz.trace import Floats
 
 MOST_WORDS = 30
@@ -30,7 +29,7 @@ _COMPARED = "what was spent, and what the head gave instead"
 
 
 def draw(chosen: HeadSelection) -> None:
-    """Draw a slider for each word; once all is spent, the head's own weights beside them."""
+    """Draw a table in which each word is given a part; at 100 %, the head's own weights beside it."""
     model, given = lookup.entry(MODEL), ModelInput(chosen.text)
     (words, *_) = traces.shown(model, given, "encoder", True, False)
     groups, looker = words.groups, chosen.groups[chosen.query]
@@ -39,7 +38,7 @@ def draw(chosen: HeadSelection) -> None:
         st.info(
             "Choose a word that looks: [CLS] and [SEP] are left out here."
             if at is None
-            else f"This sentence has {len(groups)} tokens. Shorten it to {MOST_WORDS}: each has a slider."
+            else f"This sentence has {len(groups)} tokens. Shorten it to {MOST_WORDS}: each has a row."
         )
         return
     row = traces.weights(model, given, "encoder", True, False)[chosen.layer, chosen.head, at]
@@ -49,16 +48,27 @@ def draw(chosen: HeadSelection) -> None:
         f"You are {chosen.name}. You have 100 %: give more to the words that matter more to you. "
         f"Then see what head {chosen.head_name} gives. ([CLS] and [SEP] are left out, the rest is rescaled.)"
     )
-    spend(
-        "spend",
-        title=f"What {isolated(visible_text(looker.label))} gives",
-        words=[*map(visible_text, names_of(groups))],
-        query=at,
-        head=f"head {chosen.head_name}",
-        spent=spent,
-        given=row if done else None,
-        on_change=_spend,
+    head = f"head {chosen.head_name}, %"
+    columns: dict[str, list[Any]] = {"token": [*map(visible_text, names_of(groups))], "you, %": spent}
+    table = st.data_editor(
+        columns | ({head: [100 * float(weight) for weight in row]} if done else {}),
+        column_config={
+            "you, %": st.column_config.NumberColumn(min_value=0, max_value=WHOLE, step=1, required=True),
+            head: st.column_config.ProgressColumn(format="%.0f", min_value=0, max_value=WHOLE),
+        },
+        disabled=["token", head],
+        hide_index=True,
+        width="stretch",
+        key="spend",
     )
+    given_now = [int(share) for share in table["you, %"]]
+    if sum(given_now) > WHOLE:
+        st.warning(f"That is {sum(given_now)} % in all: {sum(given_now) - WHOLE} too many.")
+    elif given_now != spent:
+        _spend(given_now)
+        st.rerun()
+    if not done:
+        st.markdown(f"{WHOLE - sum(spent)} % left; then the head's own weights come beside yours.")
     if done:
         mine = np.array(spent, np.float32) / np.float32(WHOLE)
         _compare((chosen.text, chosen.layer, chosen.head, chosen.query), mine, row)
@@ -117,27 +127,3 @@ def _spent(about: object, words: int) -> list[int]:
 
 def _spend(spent: list[int]) -> None:
     link.choose(SPENT, "-".join(map(str, spent)))
-
-
-@widget
-def spend(
-    key: str,
-    /,
-    *,
-    title: str,
-    words: Sequence[str],
-    query: int,
-    head: str,
-    spent: Sequence[int],
-    given: Floats | None,
-    on_change: Callable[[list[int]], None],
-) -> None:
-    """Draws a slider for each word. Together they cannot be above 100.
-
-    Args:
-        query: the word that looks, a place in `words`, from 0.
-        head: what the head is called.
-        spent: what each got so far, in percent.
-        given: [word], the head's weights, drawn beside them; None until all is spent.
-        on_change: called with what each word has, when 100 is reached, or left.
-    """

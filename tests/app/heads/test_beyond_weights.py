@@ -15,7 +15,6 @@ from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import (
-    MEASURES,
     OCCLUSION,
     ROLLOUT,
     MeasuredToken,
@@ -23,7 +22,16 @@ from attnviz.experiments.beyond_weights import (
 from attnviz.experiments.progress import Progress
 from attnviz.models import catalogue
 from attnviz.text import decimal
-from tests.app.shown import SECONDS, all_sent, clean, finished, sent, visit, words
+from tests.app.shown import (
+    SECONDS,
+    all_sent,
+    clean,
+    finished,
+    sent,
+    token_bars,
+    visit,
+    words,
+)
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 8  # of the translator's tokens
@@ -51,25 +59,20 @@ def latest() -> Progress[MeasuredToken]:
 
 def test_the_picture_says_what_the_sentence_says() -> None:
     app = opened()
-    shown = sent(app, "measures")
-    assert {line["key"] for line in shown["lines"]} == set(MEASURES)
-    assert [column["label"] for column in shown["columns"]] == TIRED.lower().rstrip(".").split()
-    standings = [column["standing"] for column in shown["columns"]]
-    assert standings == ["itself" if place == IT else "counted" for place in range(12)]
+    shown = sent(app, "head_map")
+    assert shown["column_labels"] == TIRED.lower().rstrip(".").split()
+    assert len(shown["row_labels"]) == 12
+    values = np.array(shown["values"], float).reshape(12, 12)
+    assert [at for at in range(12) if np.isnan(values[:, at]).all()] == [IT]
     counted = np.arange(12) != IT
-    yardstick, (best, *_, worst) = shown["lines"][:3], shown["lines"][3:]
+    np.testing.assert_allclose(values[:, counted].max(axis=1), 1)
     ways = ["mean vector", "key masked", "deleted"]
-    assert [line["label"] for line in yardstick] == [f"Leaving it out: {way}" for way in ways]
-    assert {line["key"] for line in yardstick} == {OCCLUSION}
-    assert [line["yardstick"] for line in shown["lines"]] == [True] * 3 + [False] * 9
-    assert [line["written"][IT] for line in yardstick[1:]] == ["–", "–"]
-    for line in (best, worst):
-        rhos = [
-            rank_correlation(np.array(line["values"])[counted], np.array(one["values"])[counted])
-            for one in yardstick
-        ]
-        assert line["band"] == pytest.approx([min(rhos), max(rhos)], abs=1e-6)
-        assert line["agreement"] == f"{decimal(min(rhos))} to {decimal(max(rhos))}"
+    assert shown["row_labels"][:3] == [f"Leaving it out: {way}" for way in ways]
+    assert [text.split(",")[0] for text in shown["texts"][IT : 3 * 12 : 12]][1:] == ["–", "–"]
+    yardstick = values[:3, counted]
+    for row in (3, 11):
+        rhos = [rank_correlation(values[row, counted], one) for one in yardstick]
+        assert shown["row_labels"][row].endswith(f" · {decimal(min(rhos))} to {decimal(max(rhos))}")
     bound = critical_value(11, 9)
     assert bound is not None
     assert f"9 measures: |ρ| = {rounded_up(bound)}" in words(app)
@@ -99,7 +102,7 @@ def test_the_output_is_taken_apart() -> None:
     )
     every = [*heads.ravel(), *ffn, shares["embeddings", 0], shares["biases", 0]]
     assert sum(every) == pytest.approx(1, abs=1e-5)
-    written = [bar["written"] for bar in sent(app, "token_bars")["bars"]]
+    written = [bar["written"][0] for bar in token_bars(app)[0]["rows"]]
     largest = sorted(every, key=lambda share: -abs(share))[:12]
     assert written == [decimal(float(share), 3) for share in largest]
 
@@ -112,9 +115,8 @@ def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytes
 
 
 def test_special_tokens_are_ranked_when_asked_for() -> None:
-    shown = sent(opened(special="true"), "measures")
-    assert [column["label"] for column in shown["columns"]][-1] == "[END]"
-    assert [column["standing"] for column in shown["columns"]].count("counted") == 12
+    shown = sent(opened(special="true"), "head_map")
+    assert shown["column_labels"][-1] == "[END]"
 
 
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:

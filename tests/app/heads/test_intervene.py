@@ -12,7 +12,7 @@ import attnviz
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.ablation import Numbers, ablate, angles
 from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
-from tests.app.shown import FOLDED, all_sent, clean, finished, press, sent, try_page, visit, words
+from tests.app.shown import FOLDED, all_sent, clean, finished, press, sent, token_bars, try_page, visit, words
 from tests.capture.tiny import SENTENCE
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -31,8 +31,15 @@ def edits_of(app: AppTest) -> list[str]:
 
 
 def bars(app: AppTest) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = sent(app, "token_bars")["bars"]
+    found: list[dict[str, Any]] = token_bars(app)[0]["rows"]
     return found
+
+
+def expected_rows(app: AppTest) -> list[dict[str, Any]]:
+    """What the model expects, before and with the changes."""
+    [table] = [each for each in all_sent(app, "share_table") if "with the changes" in each["columns"]]
+    rows: list[dict[str, Any]] = table["rows"]
+    return rows
 
 
 def listed(app: AppTest) -> list[str]:
@@ -53,8 +60,8 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     shown = bars(app)
     assert [bar["hint"] for bar in shown] == [f"1 − cosine: {turned:.4f}" for turned in expected]
     degrees = angles(expected)
-    assert [bar["written"] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
-    np.testing.assert_allclose([bar["size"] for bar in shown], degrees / degrees.max(), atol=1e-3)
+    assert [bar["written"][0] for bar in shown] == [f"{angle:.1f}°" for angle in degrees]
+    np.testing.assert_allclose([bar["shares"][0] for bar in shown], degrees / degrees.max(), atol=1e-3)
     assert [bar["label"] for bar in shown if bar["marked"]] == ["it"]
     drawn = sent(app, "head_map")
     values = np.array(drawn["values"])
@@ -157,7 +164,7 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     assert "Median of 8 heads, each silenced alone" in told  # the encoder's
     assert "Head encoder 2-1: **number 1 of 8**" in told
     assert app.selectbox(key="asked").value == "10 car"
-    rows = sent(app, "share_table")["rows"]
+    rows = expected_rows(app)
     assert rows[0]["label"] == "il"
     assert f"`il` goes from **{100 * rows[0]['shares'][0]:.1f} %** to" in told
 
@@ -186,7 +193,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
 
 def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
     app = finished(visit("intervene", model=opened("gpt2"), text=SENTENCE, edits="decoder 1-2"))
-    rows = sent(app, "share_table")["rows"]
+    rows = expected_rows(app)
     for column, edits in enumerate(([], ["decoder 1-2"])):
         expected = attnviz.predictions(SENTENCE, opened("gpt2"), edits=edits)[-1].candidates[0]
         found = max(rows, key=lambda row: row["shares"][column])
@@ -198,7 +205,7 @@ def test_a_masked_word_is_expected_otherwise(opened: Callable[[str], str]) -> No
     text = "The [MASK] did not cross the road ."
     app = finished(visit("intervene", model=opened("bert"), text=text, edits="encoder 1-2"))
     (before,) = attnviz.predictions(text, opened("bert"))
-    assert sent(app, "share_table")["rows"][0]["shares"][0] == pytest.approx(before.candidates[0].probability)
+    assert expected_rows(app)[0]["shares"][0] == pytest.approx(before.candidates[0].probability)
     app.text_input(key="text").set_value(SENTENCE).run()
     assert "type `[MASK]` in place of a word" in words(app)
 
@@ -206,9 +213,9 @@ def test_a_masked_word_is_expected_otherwise(opened: Callable[[str], str]) -> No
 def test_an_encoder_decoder_shows_both_texts(opened: Callable[[str], str]) -> None:
     app = finished(visit("intervene", model=opened("bart"), text=SENTENCE, kind="cross", edits="cross 1-2"))
     clean(app)
-    encoder, decoder = (message["bars"] for message in all_sent(app, "token_bars")[:2])
-    assert {bar["size"] for bar in encoder} == {0}
-    assert max(bar["size"] for bar in decoder) == 1
+    encoder, decoder = (message["rows"] for message in token_bars(app)[:2])
+    assert {bar["shares"][0] for bar in encoder} == {0}
+    assert max(bar["shares"][0] for bar in decoder) == 1
     assert "Without cross head 1-2, the output of" in words(app)
     app.segmented_control(key="kind").set_value("encoder").run()
     assert re.search("Without cross head 1-2, the output of `.*` does not turn.", words(app))

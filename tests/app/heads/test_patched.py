@@ -13,7 +13,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.experiments.patching import Patching, patch
 from attnviz.interventions.edit import Edit
 from attnviz.text import decimal
-from tests.app.shown import all_sent, buttons, clean, finished, visit, words
+from tests.app.shown import all_sent, buttons, clean, finished, token_bars, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
@@ -52,8 +52,8 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
     np.testing.assert_allclose(np.array(drawn["values"], dtype=float), expected.shares, atol=1e-4)
     assert drawn["texts"] == [f"{decimal(100 * share, 1)} %" for share in expected.shares]
     rows = found("minilm", ModelInput(TIRED), NARROW, 9, Edit("encoder", 3, 1)).shares
-    [bars] = [each["bars"] for each in all_sent(app, "token_bars") if "carried" in str(each["title"])]
-    assert [bar["written"] for bar in bars] == [f"{decimal(100 * share, 1)} %" for share in rows]
+    [bars] = [each["rows"] for each in token_bars(app) if "carried" in str(each["title"])]
+    assert [bar["written"][0] for bar in bars] == [f"{decimal(100 * share, 1)} %" for share in rows]
     best = int(np.abs(expected.shares).argmax())
     for sentence in (
         "The output of `it` after the last layer turns by **28.6°** between the two sentences",

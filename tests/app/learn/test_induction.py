@@ -3,7 +3,7 @@
 from attnviz.app.learn.induction.compute import measured, repeated, without_path
 from attnviz.app.learn.induction.sections import OPENING, random_words
 from attnviz.text import head_name, percent
-from tests.app.shown import buttons, clean, press, sent, visit, words
+from tests.app.shown import buttons, clean, press, sent, token_bars, visit, words
 
 WORDS = ("lamp", "key", "map", "pen", "toy", "rope")
 
@@ -58,7 +58,7 @@ def test_every_head_was_silenced_alone() -> None:
 def test_the_ways_of_the_previous_word_heads_are_cut_one_by_one() -> None:
     app, back = visit("induction"), tuple(head_name(*head) for head in measured().previous_word_heads)
     readers = measured().induction_heads
-    bars = {bar["label"]: bar["written"] for bar in sent(app, "token_bars")["bars"]}
+    bars = {bar["label"]: bar["written"][0] for bar in token_bars(app)[0]["rows"]}
     assert bars == {
         "queries": percent(without_path(back, "query", readers)),
         "keys": percent(without_path(back, "key", readers)),

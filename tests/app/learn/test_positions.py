@@ -2,12 +2,12 @@
 
 import re
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn.choosing import TokenSelection
 from attnviz.app.learn.compute import tokens
-from attnviz.app.learn.positions import sections
 from attnviz.app.learn.positions.compute import alibi, rotary, set_experiment, shuffled, table, waves
 from tests.app.shown import charts, sent, visit, words
 
@@ -53,22 +53,21 @@ def test_a_long_text_says_what_is_shown() -> None:
     groups = TokenSelection(text, 0).groups
     found = set_experiment(text, 1)
     last = found.order[-2]
-    shown, note = sections._shown(sections.TwoOrders(TokenSelection(text, last), 1, found))
-    assert f"32 of {len(groups)} tokens are shown" in note
-    assert [token["place"] for token in shown] == [*range(1, 32), len(groups) - 1]
+    app = visit("positions", text=text, order="1", query=f"{last + 1} {groups[last].label}")
+    rows = sent(app, "share_table")["rows"]
+    assert [row["place"] for row in rows] == [str(token + 1) for token in (*found.order[:31], last)]
     assert not visit("positions", text=text).exception
 
 
 def test_what_the_widget_is_given_is_what_was_computed() -> None:
     found = set_experiment(TIRED, 5)
-    shown, _ = sections._shown(sections.TwoOrders(TokenSelection(TIRED, IT), 5, found))
-    assert [token["came_from"] - 1 for token in shown] == list(shuffled(tokens(TIRED), 5))
-    for row, token in enumerate(shown):
-        for outcome, compared in zip(token["outcomes"], (found.without, found.with_positions), strict=True):
-            assert outcome["exact"] == (float(compared.differences[row]), float(compared.cosines[row]))
-            assert outcome["same"] == (compared is found.without)
-            assert len(outcome["before"]) == len(outcome["after"]) == 24
-        assert token["outcomes"][0]["before"] == pytest.approx(token["outcomes"][0]["after"], abs=1)
+    rows = sent(visit("positions", order="5", text=TIRED), "share_table")["rows"]
+    assert [int(row["place"]) - 1 for row in rows] == list(shuffled(tokens(TIRED), 5))
+    expected = np.transpose([found.without.cosines, found.with_positions.cosines])
+    np.testing.assert_allclose([row["shares"] for row in rows], expected, atol=1e-6)
+    same = [row["written"][0] for row in rows]
+    assert same == ["= same"] * len(rows)
+    assert not [row for row in rows if row["written"][1] == "= same"]
 
 
 def test_sinusoidal_positions() -> None:

@@ -11,7 +11,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn.english import OPENING as ENGLISH_OPENING
 from attnviz.app.learn.query_key_value.compute import MOST_ROWS, walk
 from attnviz.models.catalogue import TRANSLATOR
-from attnviz.trace import Kind
+from attnviz.trace import Floats, Kind
 from tests.app.shown import clean, labels, sent, visit, words
 
 PAGE = "query_key_value"
@@ -19,10 +19,16 @@ TWO_SENTENCES = f"{ENGLISH_OPENING} {ENGLISH_OPENING}"
 FORTY = " ".join(["dog"] * 38)  # and [CLS] and [SEP]
 
 
+def weights(app: AppTest) -> Floats:
+    """The grid of weights as [row, column]; forbidden ones are 0."""
+    grid = sent(app, "head_map")
+    found: Floats = np.nan_to_num(np.array(grid["values"], np.float32)).reshape(-1, grid["heads"])
+    return found
+
+
 def assert_rows_sum_to_1(app: AppTest) -> None:
     """What is shown of the weights, and what is left out."""
-    table = sent(app, "weights_table")
-    np.testing.assert_allclose(np.sum(table["weights"], axis=1) + table["others"], 1, atol=1e-5)
+    np.testing.assert_allclose(weights(app).sum(axis=1), 1, atol=1e-4)
 
 
 def assert_divides(said: str, dot_product: float, size: int, score: float) -> None:
@@ -35,7 +41,7 @@ def assert_divides(said: str, dot_product: float, size: int, score: float) -> No
 
 def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
     app, done = visit(PAGE), walk(OPENING.text, 3, 1, 9)
-    message, said, dog = sent(app, "walk"), words(app), 2
+    message, said, dog = sent(app, "steps"), words(app), 2
     assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
     assert message["tokens"][message["query"]]["label"] == "it"
     assert len(message["steps"]) == 6
@@ -50,23 +56,20 @@ def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
 def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it() -> None:
     app = visit(PAGE, step_of_six="5", layer="1", head="12", query="3 dog")
     assert not app.warning
-    message = sent(app, "walk")
+    message = sent(app, "steps")
     assert message["step"] == 5
     assert message["tokens"][message["query"]]["label"] == "dog"
     app.segmented_control(key="step_of_six").set_value("4").run()
-    assert sent(app, "walk")["step"] == 4
-    table = sent(app, "weights_table")
-    np.testing.assert_allclose(table["weights"], walk(OPENING.text, 0, 11, 2).model_weights)
+    assert sent(app, "steps")["step"] == 4
+    expected = walk(OPENING.text, 0, 11, 2).model_weights
+    np.testing.assert_allclose(weights(app), expected, atol=1e-5)
     clean(app.segmented_control(key="convention").set_value("columns").run())
-    turned = sent(app, "weights_table")
-    assert (table["columns"], turned["columns"]) == (False, True)
-    assert table["weights"] == turned["weights"]
-    assert "column is one query" in turned["caption"]
+    np.testing.assert_allclose(weights(app), expected.T, atol=1e-5)
 
 
 def test_of_a_long_text_the_page_says_what_it_shows() -> None:
     app = visit(PAGE, text=FORTY, query="5 dog")
-    message = sent(app, "walk")
+    message = sent(app, "steps")
     assert (len(message["tokens"]), message["total"]) == (MOST_ROWS, 40)
     done = walk(FORTY, 3, 1, 4)
     left_out = [token for token in range(40) if token not in done.rows]
@@ -87,14 +90,14 @@ def steps_of(app: AppTest) -> list[str]:
     """What is said about each step in the picture."""
     return [
         "".join(part if isinstance(part, str) else part["text"] for part in step["sentence"])
-        for step in sent(app, "walk")["steps"]
+        for step in sent(app, "steps")["steps"]
     ]
 
 
 def all_words(app: AppTest) -> str:
     """All that the page itself says, without the glossary that every Learn page has."""
     own = [element.value for element in app.markdown if not element.value.startswith("- **Token**")]
-    return "\n".join([*own, *steps_of(app), json.dumps(sent(app, "walk"), ensure_ascii=False)])
+    return "\n".join([*own, *steps_of(app), json.dumps(sent(app, "steps"), ensure_ascii=False)])
 
 
 @pytest.mark.parametrize(
@@ -109,16 +112,16 @@ def test_a_translator_opens_where_its_pronoun_is_decided(
     tokens = walk(ENGLISH_OPENING, layer, 0, 0, TRANSLATOR, kind).query_tokens
     row = [found.text for found in tokens].index(token)
     done = walk(ENGLISH_OPENING, layer, 0, row, TRANSLATOR, kind)
-    message = sent(app, "walk")
+    message = sent(app, "steps")
     assert len(message["tokens"]) == len(done.key_tokens)
     asker = message["across"]["token"] if kind == "cross" else message["tokens"][message["query"]]
     assert asker["label"] == token
     assert message["forbidden"] == [not allowed for allowed in done.allowed]
-    table = sent(app, "weights_table")
-    np.testing.assert_allclose(table["weights"], done.model_weights)
-    assert table["queries"][table["query"]] == token
+    np.testing.assert_allclose(weights(app), done.model_weights, atol=1e-5)
+    grid = sent(app, "head_map")
+    assert grid["row_labels"][grid["selected"][0] - 1] == token
     if kind == "cross":
-        assert (table["queries"][0], table["keys"][-1], table["forbidden"]) == ("[START]", "[END]", None)
+        assert (grid["row_labels"][0], grid["column_labels"][-1]) == ("[START]", "[END]")
     said = all_words(app)
     best = int(done.weights.argmax())
     assert_divides(said, float(done.dot_products[best]), 16, float(done.scores[best]))
@@ -129,13 +132,12 @@ def test_a_translator_opens_where_its_pronoun_is_decided(
 
 def test_what_the_decoder_may_not_look_at_is_forbidden_everywhere() -> None:
     app = visit(PAGE, six_steps_of=FRENCH, translator_query="3 chien", translator_head="3")
-    count = len(sent(app, "walk")["tokens"])
-    assert sent(app, "walk")["forbidden"] == [token > 2 for token in range(count)]
-    table = sent(app, "weights_table")
-    assert table["forbidden"] == [[key > query for key in range(count)] for query in range(count)]
-    assert not np.triu(np.array(table["weights"]), k=1).any()
+    count = len(sent(app, "steps")["tokens"])
+    assert sent(app, "steps")["forbidden"] == [token > 2 for token in range(count)]
+    grid = np.reshape([value is None for value in sent(app, "head_map")["values"]], (count, count))
+    np.testing.assert_array_equal(grid, np.triu(np.ones((count, count), bool), k=1))
     assert f"−∞ in place of the scores of the {count - 3} tokens after" in words(app)
-    assert not set(labels(sent(app, "walk")["tokens"][3:])) & set(
+    assert not set(labels(sent(app, "steps")["tokens"][3:])) & set(
         app.pills(key="guess_query_key_value").options
     )
     app.selectbox(key="translator_query").set_value("1 [START]").run()
@@ -155,5 +157,5 @@ def test_of_a_long_sentence_read_across_the_page_says_what_it_shows() -> None:
         f"This text has {count} tokens: the rows are the {MOST_ROWS} tokens that `[START]` looks at most"
         in said
     )
-    assert f"{MOST_ROWS} of {count} English tokens are shown" in sent(app, "weights_table")["caption"]
+    assert f"{MOST_ROWS} of {count} English tokens are shown" in words(app)
     assert_rows_sum_to_1(app)

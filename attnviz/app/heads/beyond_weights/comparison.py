@@ -16,7 +16,7 @@ from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, me
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import JOBS, Job
-from attnviz.app.state.choices import MEASURE, OPEN, QUERY
+from attnviz.app.state.choices import MEASURE, OPEN
 from attnviz.experiments import beyond_weights
 from attnviz.experiments.beyond_weights import (
     HEAD_WEIGHTS,
@@ -68,7 +68,6 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         agreement="agrees with leaving it out, from … to …",
         chosen=MEASURE.get(OCCLUSION),
         on_measure=_open_measure,
-        on_token=lambda place: _open_token(chosen, place),
     )
     st.markdown(_followed(chosen, found))
     if found.left_out:
@@ -129,8 +128,8 @@ def _how_to_read(found: MeasuredToken) -> str:
         "nearly as large as the largest, and its ranks rest on small differences. How far two orders agree "
         "is Spearman’s rank correlation over the ranked tokens: 1 is the same order, −1 the reverse, 0 none. "
         "It is "
-        "computed with each way of leaving words out; the bar goes from the lowest to the highest of them, "
-        f"on a scale from −1 to 1. To leave a word out, its vector is replaced by {vectors}{others}. "
+        "computed with each way of leaving words out: the lowest to the highest is beside the name. "
+        f"To leave a word out, its vector is replaced by {vectors}{others}. "
         f"The gradients are those of {followed}. Rollout uses the mean over heads, as in its paper."
     )
 
@@ -143,8 +142,6 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
         row.measure,
         name_here(row.way or row.measure, chosen.name),
         span(row.lowest, row.highest) if known else "",
-        (row.lowest, row.highest) if known else None,
-        row.way is not None,
         np.nan_to_num(values),
         [_number(row.measure, value) for value in values.tolist()],
         row.ranks[places],
@@ -152,7 +149,6 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
 
 
 def _column(chosen: TokenSelection, found: MeasuredToken, counted: Mask, place: int) -> Column:
-    group = chosen.queries[place]
     standing: Standing = "aside"
     if not found.seen[place]:
         standing = "unseen"
@@ -160,7 +156,7 @@ def _column(chosen: TokenSelection, found: MeasuredToken, counted: Mask, place: 
         standing = "counted"
     elif place == chosen.query:
         standing = "itself"
-    return Column(group.label, group.title, standing, place)
+    return Column(chosen.queries[place].label, standing)
 
 
 def _number(measure: str, value: float) -> str:
@@ -181,9 +177,4 @@ def _open_measure(measure: str) -> None:
     MEASURE.set(measure)
     if OPEN.get(None) != EVERYTHING:
         OPEN.set(HEADING)
-    st.rerun()
-
-
-def _open_token(chosen: TokenSelection, place: int) -> None:
-    QUERY.pick(chosen.queries[place])
     st.rerun()

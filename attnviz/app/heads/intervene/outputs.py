@@ -20,7 +20,7 @@ from attnviz.trace import Kind
 
 _TITLE = "how far each token’s output turns"
 _MEANING = "0° would be no change, 90° that nothing of it is left"
-_MOST_BARS = 48  # of a long text, the tokens that turn most
+_MOST_BARS = 24  # of a long text, the tokens that turn most
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:

@@ -39,7 +39,7 @@ from attnviz.trace import Trace
 INTO_SECOND, INTO_FIRST = "From the first into the second", "From the second into the first"
 
 _SHOWN = 10
-_MOST_BARS = 48  # of a long text, the rows that carry most
+_MOST_BARS = 24  # of a long text, the rows that carry most
 _BEGAN = "the second sentence that this page began with"
 _PAIR = "a pair for patching"
 

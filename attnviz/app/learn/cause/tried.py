@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.components.component import widget
+from attnviz.app.components.head_map import head_map
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.sections import in_words, picture_of
 from attnviz.app.learn.computed import cause as compute
@@ -318,7 +318,6 @@ def _decoder(found: compute.Effects) -> str:
     return f"Of the decoder's heads, silenced whole, these change it: {', '.join(listed)}."
 
 
-@widget
 def effects(
     name: str,
     /,
@@ -334,7 +333,7 @@ def effects(
     word: int,
     on_pick: Callable[[int, int], None],
 ) -> None:
-    """Draws two tables of the same words and heads; pointing at a cell of one marks its twin in the other.
+    """Draw two grids of the same words and heads.
 
     Args:
         words: the rows.
@@ -346,3 +345,36 @@ def effects(
         head, word: the cell to mark, from 0; head None: it is not in the tables.
         on_pick: called with the head and the word, from 0, of a cell that was clicked.
     """
+    chosen = None if head is None else (word, head)
+    changed = np.vstack([changes, whole])
+    furthest = float(np.abs(changed).max()) or 1.0
+    left, right = st.columns(2)
+    with left:
+        head_map(
+            f"{name} looks",
+            title=looks_title,
+            values=looks,
+            texts=[percent(weight, 1) for weight in looks.ravel().tolist()],
+            printed=[f"{100 * weight:.0f}" for weight in looks.ravel().tolist()],
+            low=(0, "0 %"),
+            high=(1, "100 %"),
+            selected=chosen,
+            row_labels=words,
+            column_labels=heads,
+            on_pick=lambda row, column: on_pick(column, row),
+        )
+    with right:
+        head_map(
+            f"{name} changes",
+            title=changes_title,
+            values=changed,
+            texts=[signed_percent(change) for change in changed.ravel().tolist()],
+            printed=[f"{100 * change:+.0f}" if abs(change) >= 0.005 else "" for change in changed.ravel()],
+            low=(-furthest, signed_percent(-furthest)),
+            high=(furthest, signed_percent(furthest)),
+            kind="diverging",
+            selected=chosen,
+            row_labels=[*words, "whole head"],
+            column_labels=heads,
+            on_pick=lambda row, column: on_pick(column, row) if row < len(words) else None,
+        )

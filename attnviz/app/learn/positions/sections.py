@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
-import numpy as np
 import streamlit as st
 
-from attnviz.analysis.picture import of_vectors
 from attnviz.app import markdown
-from attnviz.app.components.component import widget
+from attnviz.app.components.share_table import share_table
 from attnviz.app.learn import choosing
 from attnviz.app.learn.choosing import TokenSelection
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import positions as compute
 from attnviz.app.learn.lesson import guess, the_code
 from attnviz.app.learn.positions import position_kinds
-from attnviz.app.state.choices import ORDER, QUERY
+from attnviz.app.state.choices import ORDER
 from attnviz.text import decimal
 
 _experiment = computed(compute.set_experiment)
@@ -26,7 +22,6 @@ _experiment = computed(compute.set_experiment)
 _ROUNDING = 1e-4  # what is not rounding differs by a thousand times as much
 _SHUFFLED = 4  # tokens, [CLS] and [SEP] among them: one word alone has no order
 _SHOWN_TOKENS = 32
-_SHOWN_NUMBERS = 24
 _SAME, _OTHER, _MEAN = "the same as before", "another one in every order", "the mean of all words"
 
 
@@ -78,15 +73,7 @@ def picture(chosen: TokenSelection) -> TwoOrders:
         st.button("Shuffle", icon=":material/shuffle:", on_click=_shuffle)
         st.button("Original order", on_click=ORDER.set, args=(0,))
     read = TwoOrders(chosen, order, _experiment(chosen.text, order))
-    tokens, note = _shown(read)
-    shuffle(
-        "shuffle",
-        tokens=tokens,
-        columns=("Output without positions", "Output with positions"),
-        chosen=chosen.query + 1,
-        note=note,
-        on_pick=lambda number: QUERY.pick(chosen.groups[number - 1]),
-    )
+    _outputs(read)
     st.markdown(in_words(read))
     return read
 
@@ -170,8 +157,6 @@ LIMITS = (
     "- **Which way is best.** That takes models trained with each of them. This BERT knows its own table "
     "only: the sines, the rotary scores and the biases here show how the rules work, not what such a "
     "model would do.\n"
-    "- **Everything in an output.** The strips show the beginning of each vector; "
-    "the numbers beside them are computed from all of it.\n"
     "- **What the words mean in the new order.** That the outputs differ says that the order counts, "
     "not that it was understood."
 )
@@ -186,109 +171,41 @@ def written(number: float) -> str:
     return f"{number:.7f}" if number >= 1e-7 else "less than 0.0000001"
 
 
-def _shown(read: TwoOrders) -> tuple[list[ShuffledToken], str]:
-    """The tokens as the widget takes them, and what its colours mean."""
+def _outputs(read: TwoOrders) -> None:
+    """Draw the tokens in the new order, with the cosine of each output in the two orders."""
     found, groups = read.found, read.chosen.groups
     places = [*range(min(len(groups), _SHOWN_TOKENS))]
     if read.row not in places:
         places[-1] = read.row
-    strips = np.stack(
-        [
-            outputs[places, :_SHOWN_NUMBERS]
-            for compared in (found.without, found.with_positions)
-            for outputs in (compared.before, compared.after)
-        ]
+    compared = found.without, found.with_positions
+    share_table(
+        "shuffle",
+        title="Outputs in the new and in the original order",
+        columns=["Output without positions", "Output with positions"],
+        rows=[
+            {
+                "label": groups[found.order[place]].label,
+                "place": str(found.order[place] + 1),
+                "shares": [float(each.cosines[place]) for each in compared],
+                "written": [_verdict(each, place) for each in compared],
+                "marked": place == read.row,
+                "hint": f"token {place + 1}, was token {found.order[place] + 1}",
+            }
+            for place in places
+        ],
     )
-    high = float(np.abs(strips).max())
-    levels = of_vectors(strips, high)
-    tokens: list[ShuffledToken] = [
-        {
-            "label": groups[found.order[place]].label,
-            "special": groups[found.order[place]].special,
-            "place": place + 1,
-            "came_from": found.order[place] + 1,
-            "outcomes": [
-                _outcome(compared, place, levels[2 * number : 2 * number + 2, row].tolist())
-                for number, compared in enumerate((found.without, found.with_positions))
-            ],
-        }
-        for row, place in enumerate(places)
-    ]
-    left_out = len(groups) - len(places)
-    more = f" {len(places)} of {len(groups)} tokens are shown; all were computed." if left_out else ""
-    return tokens, (
-        f"Each pair of strips: the first {_SHOWN_NUMBERS} of a token's {found.without.after.shape[1]} "
-        "numbers, above in the original order, below shuffled; blue is negative, orange positive, strongest "
-        f"at ±{high:.1f}. cos: the cosine between the two vectors, 1 where they point the same way.{more}"
+    shown = f" {len(places)} of {len(groups)} tokens are shown." if len(groups) > len(places) else ""
+    st.markdown(
+        ":small[The tokens in the new order, with their numbers in the original one. Bars: the cosine of a "
+        f"token's outputs in the two orders.{shown}]"
     )
 
 
-def _outcome(compared: compute.Comparison, place: int, levels: list[list[int]]) -> Outcome:
-    difference, cosine = float(compared.differences[place]), float(compared.cosines[place])
-    same = difference < _ROUNDING
-    return {
-        "before": levels[0],
-        "after": levels[1],
-        "same": same,
-        "verdict": "= same" if same else f"≠ cos {decimal(cosine)}",
-        "exact": (difference, cosine),
-        "title": f"largest difference {written(difference)}, cosine {cosine:.6f}",
-    }
+def _verdict(compared: compute.Comparison, place: int) -> str:
+    """Whether an output is equal but for rounding, and else its cosine."""
+    same = compared.differences[place] < _ROUNDING
+    return "= same" if same else f"cos {decimal(float(compared.cosines[place]))}"
 
 
 def _shuffle() -> None:
     ORDER.set(ORDER.get(0) % ORDER.most + 1)
-
-
-class Outcome(TypedDict):
-    """What became of one token's output.
-
-    Attributes:
-        before, after: the beginning of the two vectors, as levels 0 to 254; 127 is zero.
-        same: whether they are equal but for rounding.
-        verdict: what is written beside them: "same", "cos 0.79".
-        exact: the largest difference and the cosine, unrounded.
-        title: the same in words, for a pointer and for a screen reader.
-    """
-
-    before: Sequence[int]
-    after: Sequence[int]
-    same: bool
-    verdict: str
-    exact: tuple[float, float]
-    title: str
-
-
-class ShuffledToken(TypedDict):
-    """A token at its new place, with one outcome for each column.
-
-    Its numbers in the new and in the original order count from 1; `special`: the tokenizer added it ([CLS],
-    [SEP]).
-    """
-
-    label: str
-    special: bool
-    place: int
-    came_from: int
-    outcomes: Sequence[Outcome]
-
-
-@widget
-def shuffle(
-    name: str,
-    /,
-    *,
-    tokens: Sequence[ShuffledToken],
-    columns: Sequence[str],
-    chosen: int,
-    note: str,
-    on_pick: Callable[[int], None],
-) -> None:
-    """Draws both orders, joined by lines, and beside them each token's two outputs in every column.
-
-    Args:
-        tokens: in the new order.
-        chosen: the number, from 1, that the highlighted token had in the original order.
-        note: what the colours mean.
-        on_pick: called with the number that a token had in the original order.
-    """

@@ -14,13 +14,14 @@ from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.analysis.sentence import looks, name_of, to_guess_from
 from attnviz.app import markdown
 from attnviz.app.components import store
-from attnviz.app.components.component import widget
+from attnviz.app.components.head_map import head_map
+from attnviz.app.components.steps import Coloured as Spoken
 from attnviz.app.learn.computed import COMPUTING, MODEL
 from attnviz.app.learn.computed import query_key_value as compute
 from attnviz.app.learn.lesson import guess, not_shown, the_code
 from attnviz.app.learn.query_key_value import six_steps_of
 from attnviz.app.learn.query_key_value.six_steps_of import LOOKING_ACROSS, Attention
-from attnviz.app.learn.query_key_value.walk import Spoken, Step, walk
+from attnviz.app.learn.query_key_value.walk import Step, walk
 from attnviz.app.references import cited_markdown
 from attnviz.app.server.cache import cached
 from attnviz.app.state.choices import CONVENTION, STEP
@@ -431,7 +432,6 @@ def _divided(dot_product: float, score: float, size: int) -> str:
     return f"{decimal(dot_product, digits)} ÷ {decimal(root, digits)} = {result}"
 
 
-@widget
 def weights_table(
     key: str,
     /,
@@ -445,7 +445,7 @@ def weights_table(
     caption: str,
     forbidden: Sequence[Sequence[bool]] | None = None,
 ) -> None:
-    """Draws the weights with their sums.
+    """Draw the weights as a grid.
 
     Args:
         weights: [query, key], of the tokens that are shown.
@@ -455,3 +455,21 @@ def weights_table(
         caption: what the table shows, in one sentence.
         forbidden: [query, key], where the mask forbids to look; None: nowhere.
     """
+    shown = weights if forbidden is None else np.where(forbidden, np.nan, weights)
+    if others is not None:
+        shown, keys = np.column_stack([shown, others]), [*keys, "all others"]
+    values = np.asarray(shown.T if columns else shown, np.float32)
+    cells: list[float] = values.ravel().tolist()
+    head_map(
+        key,
+        title="columns: queries, rows: keys" if columns else "rows: queries, columns: keys",
+        values=values,
+        texts=["forbidden" if np.isnan(weight) else percent(weight, 1) for weight in cells],
+        printed=["" if np.isnan(weight) else percent(weight).removesuffix(" %") for weight in cells],
+        low=(0, "0 %"),
+        high=(1, "100 %"),
+        selected=(0, query) if columns else (query, 0),
+        row_labels=keys if columns else queries,
+        column_labels=queries if columns else keys,
+    )
+    st.markdown(f":small[{caption}]")

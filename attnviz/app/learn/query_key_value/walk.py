@@ -5,26 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.component import widget
+from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column
+from attnviz.app.components.steps import steps as draw_steps
 from attnviz.widgets.tokens import ShownToken
-
-
-class Spoken(TypedDict):
-    """Words in the colour of a role: "query", "key", "value" or "weights"."""
-
-    text: str
-    role: str
 
 
 class Step(TypedDict):
     """A step's name, and what happens in it, in words and numbers."""
 
     title: str
-    sentence: Sequence[str | Spoken]
+    sentence: Sequence[str | Coloured]
 
 
 class Across(TypedDict):
-    """The token that looks, if it stands in another text, and where its vector comes from, one sentence."""
+    """The query token, if it is in another text, and where its vector comes from, one sentence."""
 
     token: ShownToken
     origin: str
@@ -37,7 +31,62 @@ class Rest(TypedDict):
     weight: float
 
 
-@widget
+_KEYS = column(top=["query"], rows=["keys"])
+_NUMBERS = [column("numbers", rows=["dot_products"]), column("numbers", rows=["scores"])]
+_WEIGHTS = column("bars", rows=["weights"])
+
+
+def _columns(across: bool) -> list[list[Column]]:
+    """The columns of each step; `across`: the query token is in another text."""
+    asker = ["vector"] if across else []
+    return [
+        [column(top=["vector"], rows=["vectors"])],
+        [
+            column(top=asker, rows=["vectors"]),
+            column(top=["query_matrix", "query_bias", "query"]),
+            column(top=["key_matrix", "key_bias"], rows=["keys"]),
+            column(top=["value_matrix", "value_bias"], rows=["values"]),
+        ],
+        [_KEYS, _NUMBERS[0]],
+        [_KEYS, *_NUMBERS],
+        [_KEYS, *_NUMBERS, _WEIGHTS],
+        [_KEYS, *_NUMBERS, _WEIGHTS, column(rows=["values"], bottom=["output"])],
+    ]
+
+
+def _arrays() -> dict[str, Made]:
+    """How each array is drawn and made."""
+
+    def made(op: str, of: str, role: str, symbol: str, title: str) -> Made:
+        numbers = op in {"dot", "scale", "softmax"}
+        return {
+            "op": op,
+            "of": of.split(),
+            "drawn_as": "numbers" if numbers else "matrix",
+            "role": role,
+            "symbol": symbol.split("_"),
+            "title": title,
+        }
+
+    learned = {
+        f"{role}_{part}": made("given", "", role, f"{letter}_{role[0].upper()}", f"the {role} {part}")
+        for role in ("query", "key", "value")
+        for part, letter in (("matrix", "W"), ("bias", "b"))
+    }
+    return {
+        "vector": made("given", "", "plain", "x", "the vector of the query token"),
+        "vectors": made("given", "", "plain", "X", "the tokens’ vectors"),
+        **learned,
+        "query": made("project", "vectors query_matrix query_bias", "query", "q", "the query"),
+        "keys": made("project", "vectors key_matrix key_bias", "key", "K", "the keys"),
+        "values": made("project", "vectors value_matrix value_bias", "value", "V", "the values"),
+        "dot_products": made("dot", "query keys", "plain", "q·k", "the dot products"),
+        "scores": made("scale", "dot_products query", "plain", "score", "the scores"),
+        "weights": made("softmax", "scores", "weights", "weight", "the weights"),
+        "output": made("mix", "weights values", "value", "output", "the output"),
+    }
+
+
 def walk(
     key: str,
     /,
@@ -54,10 +103,10 @@ def walk(
     origin: str,
     on_step: Callable[[int], None],
 ) -> None:
-    """Draws the six steps, up to the current one; the visitor goes on and back, and points at cells.
+    """Draw the six steps, of which one is open; the visitor goes on and back, and points at cells.
 
-    A step is shown in the browser at once; Python is told, so that the step's own control and the link
-    agree.
+    A step is shown in the browser at once; `on_step` tells Python, so that the step's own control and the
+    link agree.
 
     Args:
         source: what `store.publish` returned for these arrays, all float32, of the tokens that have a row:
@@ -85,3 +134,30 @@ def walk(
         origin: where the tokens' vectors come from, one sentence.
         on_step: called with the step that the visitor went to.
     """
+    opened = zip(steps, _columns(across is not None), strict=True)
+    draw_steps(
+        key,
+        source=source,
+        step=step,
+        steps=[_drawn(said, columns) for said, columns in opened],
+        arrays=_arrays(),
+        keep_open=False,
+        tokens=tokens,
+        forbidden=forbidden,
+        on_step=on_step,
+        query=query,
+        across=across,
+        total=total,
+        rest=rest,
+        origin=origin,
+    )
+
+
+def _drawn(said: Step, columns: Sequence[Column]) -> DrawnStep:
+    return {
+        "title": said["title"],
+        "formula": "",
+        "sentence": said["sentence"],
+        "lane": "",
+        "columns": columns,
+    }

@@ -12,7 +12,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
 from attnviz.app import markdown
-from attnviz.app.components.component import widget
+from attnviz.app.components.share_table import Row, share_table
 from attnviz.app.learn.computed import MODEL, computed
 from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.references import cited_markdown
@@ -279,10 +279,18 @@ class NeighbourRow(TypedDict):
     after: float
 
 
-@widget
 def nearness(key: str, /, *, lines: Sequence[NeighbourRow], before: str, after: str, left_out: str) -> None:
-    """Draws for each token an empty circle (before) and a full one (after) on one scale.
+    """Draw both similarities of each token as bars; `before` and `after` are the headings.
 
-    `before` and `after` are what the two vectors are called, `left_out` the tokens that are not
-    among the lines, for the saved picture.
+    `left_out` are the tokens that are not among the lines, for the saved picture.
     """
+    rows: list[Row] = [
+        {
+            "label": line["label"],
+            "place": "",
+            "shares": [line["before"], line["after"]],
+            "written": [decimal(line["before"]), decimal(line["after"])],
+        }
+        for line in lines
+    ]
+    share_table(key, title="Cosine similarity", columns=[before, after], rows=rows, left_out=left_out)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypedDict
-
 import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app import markdown
-from attnviz.app.components.component import widget
 from attnviz.app.learn.computed import computed
 from attnviz.app.learn.computed import weighted_average as compute
 from attnviz.app.references import cited_markdown
 from attnviz.app.state.choices import SPLIT
-from attnviz.text import isolated
 
 _split = computed(compute.split)
 
 SPLITS = ("Characters", "Words", "Word pieces")
 
-_TOKENS = 200  # that are drawn
+_TOKENS = 60  # that are drawn
 _CHARACTERS = 300  # of the text that the ids give back
 _RARE_WORD = "tokenization"
 
@@ -48,16 +43,18 @@ def draw(typed: str) -> None:
     kind = SPLIT.segments("Split", SPLITS, SPLITS[2])
     found = _split(kind, typed)
     shown = found.pieces[:_TOKENS]
-    pieces(
-        "pieces",
-        text=typed if len(shown) == len(found.pieces) else typed[: shown[-1].end],
-        cuts=[
-            {"label": _written(piece.text), "id": piece.id, "start": piece.start, "end": piece.end}
-            for piece in shown
-        ],
-        more=len(found.pieces) - len(shown),
-        about=f"“{isolated(typed)}” · {kind}",
+    st.dataframe(
+        {
+            "token": [_written(piece.text) for piece in shown],
+            "id": [piece.id for piece in shown],
+            "characters": [f"{p.start}–{p.end}" if p.end > p.start else "added" for p in shown],
+        },
+        hide_index=True,
+        height="content",
+        width="content",
     )
+    if len(shown) < len(found.pieces):
+        st.markdown(f":small[… and {len(found.pieces) - len(shown):,} more tokens.]")
     count = len(found.pieces)
     same, back = found.back == typed, visible_text(found.back)
     back = back if len(back) <= _CHARACTERS else f"{back[:_CHARACTERS]}…"
@@ -79,20 +76,3 @@ def _example() -> str:
 def _written(label: str) -> str:
     """A space shows as ␣, a control character as its sign."""
     return visible_text(label.replace(" ", "␣"))
-
-
-class TokenRow(TypedDict):
-    """One token: what is written, its id, and its characters in the text, from `start` up to before `end`."""
-
-    label: str
-    id: int
-    start: int
-    end: int
-
-
-@widget
-def pieces(key: str, /, *, text: str, cuts: Sequence[TokenRow], more: int, about: str) -> None:
-    """Draws the text up to the last token shown, and each token; pointing at one shows its place in the text.
-
-    `more` is how many further tokens there are; `about` is what the saved picture says.
-    """

@@ -1,0 +1,375 @@
+/* steps: a computation as a list of steps, each with the matrices and vectors that it reads and makes. Every number
+   tells how it was made, in decimals with which the printed numbers give the printed result. */
+
+import { byFinger, cellUnder, element } from "../../widgets/dom.js";
+import { destination, tabStop } from "../../widgets/keyboard.js";
+import { fixed, number, percent, strongest } from "../../widgets/numbers.js";
+import { gradient, levelsImage } from "../../widgets/palette.js";
+import { Choice } from "../../widgets/selection.js";
+import { allData } from "../../widgets/store.js";
+import { View, widget } from "../../widgets/widget.js";
+import { explain, symbolOf } from "./step_formulas.js";
+import workedStyle from "./worked.css";
+import styles from "./steps.css";
+
+const ACROSS = { narrow: 48, wide: 96 }; // numbers of a long vector in one line
+const NARROW = 480; // pixels of the widget
+const CELL_HEIGHT = 1.3; // of its width
+const COLOURED = 0.98; // the share of a matrix's numbers within the ends of its colours: outliers have the strongest
+const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
+
+/** One matrix or vector of a step. */
+class Block {
+  /** @param {Steps} steps */
+  constructor(steps, name, height) {
+    this.steps = steps;
+    this.name = name;
+    this.about = steps.data.arrays[name];
+    const { values, shape } = steps.array(name);
+    this.values = values;
+    const { as, role, title } = this.about;
+    this.wrapped = as === "wrapped";
+    this.columns = this.wrapped ? steps.across : as === "numbers" ? 1 : shape.at(-1);
+    this.rows = this.wrapped ? Math.ceil(values.length / this.columns) : values.length / this.columns;
+    this.head = element("div", { class: "head", "aria-hidden": "true" }, symbolOf(this.about));
+    if (as === "matrix") this.head.append(element("small", {}, `${this.rows} × ${this.columns}`));
+    this.body = element("div", { class: `block ${as} ${role}`, role: "application", tabindex: 0, "data-name": name, "data-part": name });
+    this.body.setAttribute("aria-roledescription", "matrix");
+    const size = this.wrapped ? `${values.length} numbers` : `${this.rows} by ${this.columns}`;
+    this.body.setAttribute("aria-label", `${title}, ${size}: arrow keys move from cell to cell`);
+    const lines = height ?? this.rows * steps.rowHeight;
+    if (this.wrapped) this.body.style.aspectRatio = String(this.columns / this.rows / CELL_HEIGHT);
+    else this.body.style.height = `${lines}px`;
+    this.body.append(...(as === "numbers" ? this.numbers() : [this.canvas()]));
+    this.marks = this.body.appendChild(element("div", { class: "marks", "aria-hidden": "true" }));
+    this.line = element("p", { class: "line" });
+    this.root = element("div", { class: "figure" }, this.head, this.body);
+    if (this.wrapped) this.root.append(this.line, element("p", { class: "facts" }, ...this.facts()));
+    this.body.onpointermove = (event) => event.pointerType !== "touch" && steps.point({ name, ...this.cellAt(event) });
+    this.body.onpointerleave = () => steps.point(null);
+    this.body.onclick = (event) => steps.pin({ name, ...this.cellAt(event) });
+    this.body.onkeydown = (event) => this.onKey(event);
+    this.body.onfocus = () => this.body.matches(":focus-visible") && steps.pin(steps.pinned?.name === name ? steps.pinned : this.home());
+  }
+
+  /** One pixel a number; the browser stretches them. */
+  canvas() {
+    const { values, rows, columns, steps } = this;
+    const sizes = Float32Array.from(values, Math.abs).sort();
+    const reach = steps.data.reach ?? (sizes[Math.floor(COLOURED * (sizes.length - 1))] || 1);
+    const levels = Uint8Array.from({ length: rows * columns }, (_, at) =>
+      at < values.length ? Math.round(127 + 127 * Math.min(1, Math.max(-1, values[at] / reach))) : 255,
+    );
+    return levelsImage(levels, rows, columns, steps.theme.pixels("diverging"));
+  }
+
+  /** A column of numbers; weights have bars, too. */
+  numbers() {
+    const { forbidden } = this.steps.data;
+    const weights = this.about.op === "softmax";
+    return [...this.values].map((value, row) => {
+      const masked = forbidden[row] && { scale: [-Infinity, "−∞"], softmax: [0, "0"] }[this.about.op];
+      const [exact, text] = masked || [value, weights ? percent(value) : fixed(value)];
+      const bar = element("span", { class: "bar", style: `width:${100 * exact}%` });
+      const cell = element("div", { class: "cell" }, ...(weights ? [bar] : []), number(`${this.name}-cell`, exact, text));
+      cell.classList.toggle("forbidden", forbidden[row]);
+      return cell;
+    });
+  }
+
+  facts() {
+    const facts = this.steps.data.facts[this.name] ?? [];
+    return facts.map(({ label, part, value }) => element("span", {}, `${label} `, number(`${this.name}-${part}`, value, Number.isInteger(value) ? String(value) : fixed(value))));
+  }
+
+  cellAt(event) {
+    const { row, column } = cellUnder(event, this.body, this.rows, this.columns);
+    return this.cell(Math.min(this.values.length - 1, row * this.columns + column));
+  }
+
+  /** Where a number is: in a long vector its lines do not count. */
+  cell(at) {
+    if (this.wrapped) return { row: 0, column: at };
+    return { row: Math.floor(at / this.columns), column: at % this.columns };
+  }
+
+  /** The strongest number; in a matrix with a row for each token, of the query token. */
+  home() {
+    const { steps, columns, values } = this;
+    if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
+    if (this.about.as === "numbers") return { name: this.name, row: strongest(steps.array("weights").values), column: 0 };
+    const row = this.rows === steps.data.tokens.length ? (steps.data.query ?? 0) : 0;
+    return { name: this.name, row, column: strongest(values.slice(row * columns, (row + 1) * columns)) };
+  }
+
+  onKey(event) {
+    const { row, column } = this.steps.pinned?.name === this.name ? this.steps.pinned : this.home();
+    if (event.key === "Escape") this.steps.pin(null);
+    else {
+      const to = destination(event, row * this.columns + column, this.values.length, this.columns);
+      if (to === null) return;
+      this.steps.pin({ name: this.name, ...this.cell(to) });
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** Outlines a cell, a row, a column, or all. */
+  mark({ row = null, column = null }, kind) {
+    if (this.wrapped && column !== null) [row, column] = [Math.floor(column / this.columns), column % this.columns];
+    const part = (at, count) => [`${at === null ? 0 : (100 * at) / count}%`, `${at === null ? 100 : 100 / count}%`];
+    const [[top, height], [left, width]] = [part(row, this.rows), part(column, this.columns)];
+    const ring = element("div", { class: `ring ${kind}` });
+    Object.assign(ring.style, { top, height, left, width });
+    this.marks.append(ring);
+  }
+}
+
+/**
+ * @typedef {(string | { text: string, role: string })[]} Parts
+ * @typedef {{ width: "matrix" | "numbers" | "bars", top: string[], rows: string[], bottom: string[] }} Column
+ * @typedef {{ op: string, of: string[], as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string, start:
+ *   string }} Made
+ * @typedef {{ source: string, step: number, all: boolean, steps: { title: string, formula: string, sentence: Parts,
+ *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
+ *   label: string, part: string, value: number }[] }, tokens: ShownToken[], query: number | null, across: { token:
+ *   ShownToken, origin: string } | null, forbidden: boolean[], total: number, rest: { count: number, weight: number } |
+ *   null, origin: string, reach: number | null, norms: { mean: number, variance: number, epsilon: number }[], onward:
+ *   string }} Message what steps.py sends, and describes
+ */
+
+/** @extends {View<Message>} */
+export class Steps extends View {
+  constructor() {
+    super();
+    this.choice = new Choice();
+    this.pinned = null; // the cell that was chosen: { name, row, column }
+    this.blocks = new Map();
+    this.back = element("button", { type: "button", class: "move", "data-move": -1, text: "← Back", onclick: () => this.go(this.step - 1) });
+    this.next = element("button", { type: "button", class: "move on", onclick: () => this.forward() });
+    this.place = element("span", { class: "place muted", "aria-live": "polite" });
+    this.bar = element("div", { class: "step-bar" }, this.back, this.next, this.place);
+    this.list = element("ol", { "data-rows": true });
+    this.detail = element("section", { class: "detail", "data-rows": true, "aria-label": "What made this number" });
+    // Only the outcome is read out, and not all the products.
+    this.said = element("p", { class: "hidden", "aria-live": "polite" });
+    this.legend = element("p", { class: "legend" });
+    this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.said);
+    this.root.onkeydown = (event) => /** @type {Element} */ (event.target).closest("button.title, .step-bar") && this.onArrow(event);
+    this.listen({ keydown: (event) => !this.data?.all && event.target.matches?.("body, main") && this.onArrow(event) });
+    this.onArrays(["source"], () => this.draw());
+    this.onResize(() => this.data && this.across !== this.fitting() && this.draw());
+  }
+
+  update(data) {
+    if (this.data?.source !== data.source) this.numbers = new Map(); // the number pointed at, of vectors of each length
+    if (this.data?.source !== data.source) this.pinned = null;
+    this.data = data;
+    this.choice.tell(data.step);
+    this.draw();
+  }
+
+  get step() {
+    return this.choice.value;
+  }
+
+  get set() {
+    return allData().get(this.data.source);
+  }
+
+  array(name) {
+    return this.set.arrays[name];
+  }
+
+  /** The number that is pointed at in all vectors that are as long as this one. */
+  number({ values, about }) {
+    if (!this.numbers.has(values.length)) this.numbers.set(values.length, strongest(this.array(about.start).values));
+    return this.numbers.get(values.length);
+  }
+
+  fitting() {
+    return this.root.clientWidth < NARROW ? ACROSS.narrow : ACROSS.wide;
+  }
+
+  // The list of steps
+
+  go(step) {
+    if (step < 1 || step > this.data.steps.length || step === this.step) return;
+    this.choice.choose(step);
+    this.pinned = null;
+    this.draw();
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    if (this.data.all) this.items[step - 1].scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+    this.trigger("step", { step });
+  }
+
+  forward() {
+    if (this.step < this.data.steps.length) this.go(this.step + 1);
+    else this.trigger("onward", {});
+  }
+
+  /** @param {any} event */
+  onArrow(event) {
+    const by = { ArrowLeft: -1, ArrowRight: 1, ...(event.target.closest?.("button.title") && { ArrowUp: -1, ArrowDown: 1 }) }[event.key];
+    if (!by || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.go(this.step + by);
+  }
+
+  /** Draws all anew; nothing before the numbers have come. */
+  draw() {
+    const { data, step } = this;
+    this.root.toggleAttribute("data-waiting", !this.set);
+    if (!this.set || !this.root.clientWidth) return;
+    const focused = this.focused?.dataset.name;
+    this.across = this.fitting();
+    this.rowHeight = this.root.hasAttribute("data-teacher") ? 14 : 17;
+    const look = JSON.stringify([{ ...data, step }, this.across, this.rowHeight, this.theme.background]);
+    if (look === this.look) return; // Python's answer to a step that is already drawn
+    this.look = look;
+    this.root.style.setProperty("--row", `${this.rowHeight}px`);
+    this.root.dataset.step = step;
+    this.root.classList.toggle("all", data.all);
+    this.blocks.clear();
+    this.titles = [];
+    this.items = data.steps.map((about, at) => this.item(about, at + 1));
+    this.list.replaceChildren(...this.items);
+    tabStop(this.titles, step - 1);
+    const last = step === data.steps.length;
+    this.back.setAttribute("aria-disabled", String(step === 1));
+    this.next.hidden = last && !data.onward;
+    this.next.dataset.move = last ? "" : "1"; // a clicker leads on to the next page
+    this.next.textContent = last ? data.onward : "Next →";
+    this.place.textContent = `step ${step} of ${data.steps.length}`;
+    this.showLegend();
+    this.drawn = true;
+    const again = focused === "title" ? this.titles[step - 1] : this.blocks.get(focused)?.body;
+    again?.focus({ preventScroll: true });
+    this.tell();
+  }
+
+  item({ title, formula, sentence, lane, splits, merges, columns }, step) {
+    const open = this.data.all ? step <= this.step : step === this.step;
+    const button = element(
+      "button",
+      { type: "button", class: "title", "data-name": "title", "aria-current": step === this.step ? "step" : null, onclick: () => this.go(step) },
+      element("span", { class: "muted" }, String(step)),
+      " ",
+      element("span", { class: "name" }, title),
+      ...(formula ? [" ", element("span", { class: "code" }, formula)] : []),
+    );
+    this.titles.push(button);
+    const rail = element("div", { class: "rail", "aria-hidden": "true" });
+    const turn = (kind, to) => rail.append(element("span", { class: kind, "data-lane": to }));
+    if (step < this.data.steps.length || lane !== "stream") turn("way", "stream");
+    if (lane !== "stream") turn("way", lane);
+    if (merges) turn("merge", merges);
+    if (splits) turn("split", splits);
+    rail.append(element("span", { class: "node", "data-lane": lane, text: merges ? "+" : "" }));
+    const said = sentence.map((part) =>
+      typeof part === "string" ? part : element("b", { class: part.role }, element("bdi", { text: part.text })),
+    );
+    const content = open ? [element("p", { class: "sentence", "data-part": "sentence" }, ...said), this.grid(columns)] : [];
+    const body = element("div", { class: "body" }, element("div", {}, button), ...content);
+    const attributes = { "data-lane": lane, "data-ahead": step > this.step, "data-here": step === this.step, "data-followed": step === this.step };
+    return element("li", attributes, ...(lane ? [rail] : []), body);
+  }
+
+  /** A step's blocks: one row for each token, what belongs to no token above, and what is made of all below. */
+  grid(columns) {
+    const labelled = columns.some(({ rows }) => rows.length);
+    const stack = (at, names, place, height) => {
+      const blocks = names.map((name) => {
+        const block = new Block(this, name, this.array(name).shape.length > 1 ? height : undefined);
+        this.blocks.set(name, block);
+        return block.root;
+      });
+      return element("div", { class: `stack ${place}`, style: `grid-column:${at + 1 + Number(labelled)}` }, ...blocks);
+    };
+    const cells = columns.flatMap(({ top, rows, bottom }, at) => [
+      stack(at, top, "top", 110),
+      stack(at, rows, "rows"),
+      stack(at, bottom, "bottom"),
+    ]);
+    const grid = element("div", { class: "grid" }, ...(labelled ? [this.labels()] : []), ...cells);
+    grid.style.gridTemplateColumns = [...(labelled ? ["minmax(3rem, auto)"] : []), ...columns.map(({ width }) => WIDTHS[width])].join(" ");
+    return grid;
+  }
+
+  labels() {
+    const { tokens, query, forbidden } = this.data;
+    const names = tokens.map(({ label, title }, at) => {
+      const classes = `label${at === query ? " chosen query" : ""}${forbidden[at] ? " forbidden" : ""}`;
+      return element("div", { class: classes, title }, element("bdi", { text: label }));
+    });
+    return element("div", { class: "stack rows labels" }, element("div", { class: "head" }, element("small", {}, "tokens")), ...names);
+  }
+
+  showLegend() {
+    const ramp = element("span", { class: "ramp", "aria-hidden": "true" });
+    ramp.style.background = gradient(this.theme.levels("diverging"));
+    const { reach } = this.data;
+    const [low, high] = reach ? [`≤ −${fixed(reach, 1)} `, ` ≥ ${fixed(reach, 1)}`] : ["negative ", " positive"];
+    const scale = reach ? "One scale for all." : "Each matrix has its own scale.";
+    const how = byFinger() ? "Tap a cell." : "Point at a cell, or tab to a matrix and use the arrow keys.";
+    this.legend.replaceChildren(low, ramp, `${high} · ${scale} ${how}`);
+  }
+
+  // What a number was made of
+
+  point(cell) {
+    const same = ["name", "row", "column"].every((part) => cell?.[part] === this.at?.[part]);
+    if (same) return;
+    this.at = cell;
+    this.follow(cell);
+    this.tell();
+  }
+
+  pin(cell) {
+    this.pinned = cell;
+    this.at = null;
+    this.follow(cell);
+    this.tell();
+  }
+
+  /** The same number of all vectors of one length is pointed at. */
+  follow(cell) {
+    const block = this.blocks.get(cell?.name);
+    if (block?.wrapped) this.numbers.set(block.values.length, cell.column);
+  }
+
+  tell() {
+    if (!this.drawn || !this.set) return;
+    for (const block of this.blocks.values()) {
+      block.marks.replaceChildren();
+      if (!block.wrapped) continue;
+      const column = this.number(block);
+      block.mark({ column }, "cell");
+      block.line.replaceChildren(...explain(this, { name: block.name, row: 0, column }).line);
+    }
+    const own = this.data.steps[this.step - 1].columns.flatMap(({ top, rows, bottom }) => [...top, ...rows, ...bottom]);
+    const cell = [this.at, this.pinned].find((each) => each && this.blocks.has(each.name)) ?? this.blocks.get(own.at(-1)).home();
+    const { title = [], notes = [], list = [], line, from = [] } = explain(this, cell);
+    this.detail.hidden = this.data.all;
+    if (!this.data.all) {
+      this.blocks.get(cell.name).mark(cell, "cell");
+      for (const [name, part] of from) this.blocks.get(name)?.mark(part, "source");
+      const text = notes.map((parts) => element("p", { class: "muted" }, ...parts));
+      this.detail.replaceChildren(element("h3", {}, ...title), ...list, ...line, ...text);
+      this.detail.dataset.cell = `${cell.name} ${cell.row} ${cell.column}`;
+      this.detail.toggleAttribute("data-pinned", Boolean(this.pinned));
+      this.keepHeight();
+    }
+    if (!this.at && this.pinned) this.said.textContent = [...title, ": ", ...line].map((part) => part.textContent ?? part).join("");
+  }
+
+  /** What is below must not jump while the pointer moves: within a step the space only grows. */
+  keepHeight() {
+    const here = `${this.step} ${this.root.clientWidth}`;
+    if (this.keptFor !== here) this.detail.style.minHeight = "";
+    this.keptFor = here;
+    this.detail.style.minHeight = `${this.detail.offsetHeight}px`;
+  }
+}
+
+export default widget(Steps, workedStyle, styles);

@@ -1,0 +1,133 @@
+"""A computation as a list of steps, with the matrices and vectors that each one reads and makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NotRequired, TypedDict
+
+from attnviz.app.components.component import mount
+from attnviz.widgets.tokens import ShownToken
+
+
+class Coloured(TypedDict):
+    """Words in the colour of a role: "query", "key", "value" or "weights"."""
+
+    text: str
+    role: str
+
+
+class Column(TypedDict):
+    """Arrays that are drawn one below the other.
+
+    Attributes:
+        width: "matrix" for an equal part of the width; "numbers" and "bars" for printed numbers.
+        top: the arrays that have no row for each token.
+        rows: the array that has a row for each token.
+        bottom: what is made of all rows.
+    """
+
+    width: Literal["matrix", "numbers", "bars"]
+    top: Sequence[str]
+    rows: Sequence[str]
+    bottom: Sequence[str]
+
+
+class DrawnStep(TypedDict):
+    """One step: its name, formula, explanation and arrays; in a residual stream also its place there."""
+
+    title: str
+    formula: str
+    sentence: Sequence[str | Coloured]
+    columns: Sequence[Column]
+    lane: Literal["", "stream", "attention", "feed-forward"]
+    splits: NotRequired[str]
+    merges: NotRequired[str]
+
+
+class Made(TypedDict):
+    """How an array is drawn, and how its numbers were made.
+
+    Attributes:
+        op: the name of the operation, in `FORMULAS` of `step_formulas.js`.
+        of: the arrays that it reads.
+        drawn_as: "matrix", "numbers" or "wrapped": a long vector in lines.
+        role: "query", "key", "value", "weights", or "plain".
+        symbol: a letter, and what is below it.
+        title: the name for screen readers.
+        start: the array whose strongest number is pointed at first in vectors of this length.
+    """
+
+    op: str
+    of: Sequence[str]
+    drawn_as: Literal["matrix", "numbers", "wrapped"]
+    role: str
+    symbol: Sequence[str]
+    title: str
+    start: NotRequired[str]
+
+
+def column(
+    width: Literal["matrix", "numbers", "bars"] = "matrix",
+    *,
+    top: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    bottom: Sequence[str] = (),
+) -> Column:
+    """Return a column of arrays."""
+    return {"width": width, "top": list(top), "rows": list(rows), "bottom": list(bottom)}
+
+
+def steps(
+    key: str,
+    /,
+    *,
+    source: str,
+    step: int,
+    steps: Sequence[DrawnStep],
+    arrays: Mapping[str, Made],
+    keep_open: bool,
+    tokens: Sequence[ShownToken] = (),
+    forbidden: Sequence[bool] = (),
+    onward: str = "",
+    on_step: Callable[[int], None] | None = None,
+    on_onward: Callable[[], None] | None = None,
+    **facts: object,
+) -> None:
+    """Draw the steps up to the current one; pointing at a number shows how it was made.
+
+    Args:
+        key: Streamlit's key of this widget.
+        source: what `store.publish` returned for the arrays, float32.
+        step: the current step, from 1.
+        steps: all steps.
+        arrays: the arrays that are drawn.
+        keep_open: whether earlier steps stay open; then each vector has its formula below it.
+        tokens: the tokens that have a row.
+        forbidden: for each row, whether the mask forbids to attend to it.
+        onward: the button after the last step; "" for none.
+        on_step: called with the step that the visitor chose.
+        on_onward: called at the button after the last step.
+        facts: what single operations need: `query`, `across`, `rest`, `total` and `origin` of a head, `norms`
+            and `reach` of a residual stream, and `facts`, a few numbers for each vector.
+    """
+    message = {
+        "source": source,
+        "step": step,
+        "steps": steps,
+        "arrays": {
+            name: {("as" if part == "drawn_as" else part): value for part, value in made.items()}
+            for name, made in arrays.items()
+        },
+        "all": keep_open,
+        "tokens": tokens,
+        "forbidden": forbidden,
+        "onward": onward,
+        "query": None,
+        "across": None,
+        "rest": None,
+        "reach": None,
+        "norms": [],
+        "facts": {},
+        **facts,
+    }
+    mount("steps", key, message, on_step=on_step, on_onward=on_onward)
