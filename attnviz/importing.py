@@ -15,7 +15,7 @@ CORE = ("torch>=2.13,<3", "transformers>=5.18,<6")
 EXTRAS = {
     "app": (
         *("streamlit>=1.65,<2", "plotly>=6,<8", "segno>=1.6,<2", "cachetools>=6.0,<9"),
-        "prometheus-client>=0.20,<1",
+        *("prometheus-client>=0.20,<1", "jinja2>=3.1,<4", "pyyaml>=6,<7"),
     ),
     "notebook": ("pandas>=2.2.3,<4",),
     "pictures": ("pillow>=10.4,<14",),

@@ -224,7 +224,7 @@ def offer(question: Question | None) -> None:
 
 def _verdict(guessed: str | None, right: str | None) -> str:
     if right is None:
-        return "No option was called the right one"
+        return "No option was marked as correct"
     if guessed == right:
         return "Yes"
     return f"Not quite: {markdown.plain(right)}" if guessed else markdown.plain(right)

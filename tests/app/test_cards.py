@@ -8,5 +8,5 @@ def test_the_cards_mark_the_pages_of_this_visit() -> None:
     app.switch_page("pages/learn.py")
     clean(app.run())
     marked = [html.proto.body for html in app.get("html") if '"small-picture"' in html.proto.body]
-    assert [at for at, body in enumerate(marked, 1) if "visited" in body] == [2]
+    assert [at for at, body in enumerate(marked, 1) if "visited" in body] == [3]
     assert all("data:image/svg+xml" in body for body in marked)

@@ -38,8 +38,8 @@ def test_what_the_link_names_is_drawn_and_nothing_else(
 
 
 def test_what_was_open_is_open_when_the_visitor_comes_back() -> None:
-    app = visit("scale", open="The code")
-    for page, found in (("block", None), ("explore", None), ("scale", "The code")):
+    app = visit("scale", open="code")
+    for page, found in (("block", None), ("explore", None), ("scale", "code")):
         app.query_params.pop("open", None)
         clean(app.switch_page(f"pages/{page}.py").run())
         assert page == "explore" or app.session_state["open"] == found

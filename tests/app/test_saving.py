@@ -32,8 +32,8 @@ TEXT = "A cat sat down since it was very tired indeed."
         (
             "scale",
             "share_table",
-            "attnviz-random-row-Random-numbers-draw-8-no-model",
-            "Random numbers, draw 8: no model and no sentence.",
+            "attnviz-random-row-Random-vectors-seed-8-no-model",
+            "Random vectors, seed 8: no model and no sentence.",
         ),
         (
             "explore",

@@ -130,7 +130,7 @@ def test_opening_lists_a_model_with_its_way_told() -> None:
     assert isinstance(entry.origin, Downloaded)
     assert allowed.names() == (*catalogue.names(), "some/tiny")
     assert loading.ready("some/tiny")
-    assert told[0] == ("Looking at the model", 0.0)
+    assert told[0] == ("Inspecting the model", 0.0)
     assert told[-1] == ("Ready", 1.0)
     assert [done for _, done in told] == sorted(done for _, done in told)
     assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", doing) for doing, _ in told)

@@ -89,9 +89,9 @@ def test_a_pronoun_is_chosen_at_first_or_a_whole_word_that_names_something(text:
     ("text", "says"),
     [
         ("The dog barks.", ""),
-        ("The 🐶 barks.", "it reads as one and the same token: `[UNK] 🐶`."),
-        (" ".join(chr(0x1F600 + sign) for sign in range(7)), "`[UNK] 😄` and 2 more."),
-        ("Der Hund", "1 of 2 words here is cut into pieces (##). BERT learned from English"),
+        ("The 🐶 barks.", "`[UNK] 🐶`"),
+        (" ".join(chr(0x1F600 + sign) for sign in range(7)), "`[UNK] 😄` and 2 more"),
+        ("Der Hund", "1 of 2 words"),
     ],
 )
 def test_what_is_unlike_english_is_said_below_the_box(text: str, says: str) -> None:

@@ -94,7 +94,8 @@ def _picture(page: LessonPage, d: int, seed: int) -> None:
         title = page.label("row_title", keys=NUM_KEYS, d=d)
         st.header(title, anchor=False)
         keys = [page.label("key", number=number) for number in range(1, NUM_KEYS + 1)]
-        _table(page, "random row", title, _rows(page, row, keys, numbered=False), row)
+        about = page.label("row_about", seed=seed)
+        _table(page, "random row", title, _rows(page, row, keys, numbered=False), row, about)
         page.text(
             "row",
             d=d,
@@ -105,13 +106,14 @@ def _picture(page: LessonPage, d: int, seed: int) -> None:
         )
 
 
-def _table(page: LessonPage, key: str, title: str, rows: list[Row], row: values.Row) -> None:
+def _table(page: LessonPage, key: str, title: str, rows: list[Row], row: values.Row, about: str = "") -> None:
     """Draw dot products and weights of the keys of a row."""
     entropies = [f"{each.entropy:.2f}" for each in (row.plain, row.scaled)]
     share_table(
         key,
         of="key",
         title=title,
+        about=about,
         columns=(page.label("weight_without"), page.label("weight_with")),
         rows=rows,
         measures=[{"label": page.label("entropy_row"), "values": entropies}],
