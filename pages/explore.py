@@ -1,4 +1,4 @@
-"""Type a sentence and see who looks at whom, in every head, down to the numbers."""
+"""Type a sentence and see which tokens attend to which, in every head, down to the numbers."""
 
 import streamlit as st
 

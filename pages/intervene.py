@@ -9,7 +9,7 @@ with tool("intervene"):
     chosen, figure, telling = choices.choose()
     place = effect.draw(chosen, figure, telling)
     changed = (
-        section("What the head looks at", picture.draw, chosen),
+        section("What the head attends to", picture.draw, chosen),
         section("In numbers", effect.in_numbers, chosen, place),
     )
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)

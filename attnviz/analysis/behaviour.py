@@ -1,4 +1,4 @@
-"""What each head does: looks at the token before, at itself, at the same place of another text, or widely."""
+"""What each head attends to: the token before, itself, the same place of another text, or many tokens."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ def facts(
             rescaled; see `left_share`. Two shares are told then: of all attention, and of what goes there.
 
     Returns:
-        layer × head strings: "looks at the previous token (87 %)", "looks at [CLS] (54 %)",
-        "looks at itself (8 % of its attention, 61 % of what goes to tokens shown)", "spreads widely (like
+        layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
+        "attends to itself (8 % of its attention, 61 % of what goes to tokens shown)", "spreads widely (like
         9 of 15 tokens sharing equally)", …; each share is the mean over all shown queries.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
@@ -169,7 +169,7 @@ def facts(
                 share = f"{percent(float(of_all[name][here]))} {OF_ALL}, {share} of what goes to tokens shown"
             told.append(f"{name} ({share})")
         else:
-            how = "spreads widely" if even[here] >= _WIDE else "looks at no fixed place"
+            how = "spreads widely" if even[here] >= _WIDE else "attends to no fixed place"
             # Where a mask closes cells, a row has fewer tokens to look at than the picture has columns.
             reach = "" if round(float(possible[here])) == weights.shape[-1] else " within reach"
             told.append(
@@ -192,7 +192,7 @@ def _places(
         for offset, name in ((-1, f"the previous {token}"), (1, f"the next {token}"), (0, "itself")):
             beside = np.diagonal(weights, offset, axis1=-2, axis2=-1)
             whole = left[..., 1:] if offset == -1 else left[..., : beside.shape[-1]]
-            places[f"looks at {name}"] = (beside * whole).sum(axis=-1) / max(beside.shape[-1], 1)
+            places[f"attends to {name}"] = (beside * whole).sum(axis=-1) / max(beside.shape[-1], 1)
     else:
         around = np.einsum("lhqk,qk->lhq", weights, near(*weights.shape[-2:]))
         clear = around.mean(axis=-1) >= 2 * BESIDE / weights.shape[-1]
@@ -200,7 +200,7 @@ def _places(
     to_key = np.einsum("lhqk,lhq->lhk", weights, left) / weights.shape[-2]
     for index, group in enumerate((queries if keys is None else keys).groups):
         label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"
-        places[f"looks at {label}"] = places.get(f"looks at {label}", 0) + to_key[..., index]
+        places[f"attends to {label}"] = places.get(f"attends to {label}", 0) + to_key[..., index]
     return places
 
 

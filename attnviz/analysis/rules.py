@@ -55,7 +55,7 @@ class Layout:
         marks: bool [text, key], which ordinary keys are punctuation.
         alike: bool [text, query, key], which keys are other occurrences of the query's word.
         apart: bool [query, key], which are of different sentences of a pair.
-        own: whether a text looks at itself; between two different texts no place means anything.
+        own: whether a text attends to itself; between two different texts no place means anything.
     """
 
     queries: Places
@@ -256,7 +256,7 @@ RULES = (
     Rule("separator", "gives {separators} {}", _separators, words=False, least=0, even=1.5),
     Rule("punctuation", "gives punctuation {}", _marks, least=0.20),
     Rule("same word", "gives its own word elsewhere in the text {}", _alike, least=0.20),
-    Rule("focused", "gives the one token that it looks at most {}", _focused, least=0.60),
+    Rule("focused", "gives the one token that it attends to most {}", _focused, least=0.60),
     Rule("broad", "has {} of the largest possible entropy", _bits, least=0.90, even=0.0, unit="share"),
     Rule("distance", "looks {} away", _distance, unit="tokens"),
     Rule(

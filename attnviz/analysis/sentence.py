@@ -1,4 +1,4 @@
-"""The picture in one sentence: who looks at whom, with percentages, as plain text."""
+"""The picture in one sentence: which tokens attend to which, with percentages, as plain text."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _SMALL_WORDS = frozenset(_SMALL.split())
 
 @dataclass(frozen=True, slots=True)
 class StrongestKeys:
-    """What one query looks at: its name, and the names and weights of its strongest keys."""
+    """What one query attends to: its name, and the names and weights of its strongest keys."""
 
     query: str
     keys: tuple[tuple[str, float], ...]
 
     @property
     def text(self) -> str:
-        """The sentence: "it looks at dog 66 %, road 12 %"."""
+        """The sentence: "it attends to dog 66 %, road 12 %"."""
         parts = [f"{name} {percent(weight)}" for name, weight in self.keys]
-        return f"{self.query} looks at {', '.join(parts)}"
+        return f"{self.query} attends to {', '.join(parts)}"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedKeys:
-    """What one query looks at more, and what less; None where nothing moves by half a point or more."""
+    """What one query attends to more, and what less; None where nothing moves by half a point or more."""
 
     query: str
     gain: tuple[str, float] | None
@@ -47,12 +47,12 @@ class ChangedKeys:
 
     @property
     def text(self) -> str:
-        """The sentence: "it looks 31 percentage points more at road and 36 percentage points less at dog"."""
+        """The sentence: "it attends 31 percentage points more to road and 36 percentage points less to dog"."""
         parts = [
-            f"{points(change)} {'more' if change > 0 else 'less'} at {name}"
+            f"{points(change)} {'more' if change > 0 else 'less'} to {name}"
             for name, change in filter(None, (self.gain, self.loss))
         ]
-        return f"{self.query} looks " + (" and ".join(parts) if parts else "at the same tokens as before")
+        return f"{self.query} attends " + (" and ".join(parts) if parts else "to the same tokens as before")
 
 
 def to_guess_from(
@@ -111,7 +111,7 @@ def looks(
 def moves(
     change: Floats, query: int, queries: Sequence[DisplayToken], keys: Sequence[DisplayToken] | None = None
 ) -> ChangedKeys:
-    """The key that one query looks at most more, and the one it looks at most less.
+    """The key that one query attends to most more, and the one it attends to most less.
 
     Args:
         change: [query, key] of one head, after − before.

@@ -32,7 +32,7 @@ def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
 
 
 def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int]) -> Floats:
-    """How much one word looks at another: the sum over the other's pieces, the mean over its own.
+    """How much one word attends to another: the sum over the other's pieces, the mean over its own.
 
     As `analysis.display_tokens` merges pieces (Clark et al. 2019); nothing is left out, nothing rescaled.
 

@@ -24,8 +24,8 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
   that belongs to no token and takes a part of every row (Agarwal et al. 2025).
-- Our **translators** have three kinds of attention: in the *encoder* the English words look at each other,
-  in the *decoder* each French word looks at the French so far, and in *cross*-attention at the English. With
+- Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
+  in the *decoder* each French word attends to the French so far; in *cross*-attention, to the English. With
   what a French word has read, the next one is chosen. Special tokens are [START] before the French and [END].
 - In a **decoder** such as GPT-2 no token looks ahead. What the model expects next is computed at the
   last token: what was read for a word stands in the row of the token before it.

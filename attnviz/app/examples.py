@@ -209,7 +209,7 @@ class Introduction:
     """What one family of models is shown with first.
 
     Attributes:
-        head: the layer and the head that are open first, from 1, where one is known in which "it" looks at
+        head: the layer and the head that are open first, from 1, where one is known in which "it" attends to
             the noun that it stands for; else None.
         examples: sentences that these models can read, each by itself.
         together: pairs that they can read in one go.

@@ -97,7 +97,7 @@ def _summary(trace: Trace, kind: Kind) -> str:
     tokens = f"{len(queries)} × {len(keys)}" if kind == "cross" else f"{len(queries)}"
     size = f"{kind}: {tokens} tokens, {plural(len(blocks), 'layer')} × {len(blocks[0].query)} heads"
     links = [
-        f"{name_of(link.query, queries.groups)} looks at {name_of(link.key, keys.groups)} "
+        f"{name_of(link.query, queries.groups)} attends to {name_of(link.key, keys.groups)} "
         f"{percent(link.weight)} (head {head_name(link.layer, link.head)})"
         for link in strongest(blocks, MOST_LINKS)
     ]

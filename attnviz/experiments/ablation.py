@@ -26,7 +26,7 @@ class OutcomeDistances:
     Attributes:
         turned: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
             direction, 1 a right angle. Of an encoder–decoder, the decoder's tokens.
-        source: the same of the tokens that such a decoder looks at, else None.
+        source: the same of the tokens that such a decoder attends to, else None.
         expected: [variant], by how much the probability of the token changes that the unchanged model holds
             for likeliest at the place that was asked for; None where none was.
         variation: [variant], how much probability goes to other tokens there, ½ Σ |p − q|; 0 to 1.

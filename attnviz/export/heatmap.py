@@ -109,8 +109,8 @@ def heatmap(
     figure.update_layout(
         xaxis=_named(key_labels),
         yaxis=_named(query_labels) | {"autorange": "reversed"},
-        xaxis2=_drawn(key_labels, "key (is looked at)") | {"overlaying": "x", "matches": "x"},
-        yaxis2=_drawn(query_labels, "query (looks)") | {"overlaying": "y", "matches": "y"},
+        xaxis2=_drawn(key_labels, "to (key)") | {"overlaying": "x", "matches": "x"},
+        yaxis2=_drawn(query_labels, "from (query)") | {"overlaying": "y", "matches": "y"},
         margin={"l": 10, "r": 10, "t": 10 + 15 * len(lines), "b": 10},
         height=int(min(max(22 * values.shape[0] + 120, 320), 900)) + 15 * len(lines),
     )

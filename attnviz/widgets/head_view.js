@@ -188,13 +188,13 @@ class HeadView extends View {
     return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), ...this.aside(query)];
   }
 
-  /** "it looks at dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
+  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %". */
   rowSentence(query) {
     const several = this.heads.length > 1;
     const [verb, to] = {
-      percent: ["looks", "at"],
+      percent: ["attends", "to"],
       score: ["is highest", "with"], // a score, or how much one changes
-      "signed percent": ["looks", ""],
+      "signed percent": ["attends", ""],
     }[this.data.unit];
     const parts = [this.token("query", query), ` ${verb} `];
     this.exactRows(query)
@@ -212,15 +212,15 @@ class HeadView extends View {
     return aside ? [` (${aside})`] : [];
   }
 
-  /** "dog is looked at most by it 66.4 %, …", or how that changes, in the first of the heads. */
+  /** "dog is attended to most by it 66.4 %, …", or how that changes, in the first of the heads. */
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
     const most = this.#largest(values, 3, "query");
     const head = this.heads.length > 1 ? ` in head ${this.heads[0]}` : "";
     const verb = {
-      percent: `is looked at${head} most by`,
+      percent: `is attended to${head} most by`,
       score: `is highest${head} with`,
-      "signed percent": `is looked at${head}`,
+      "signed percent": `is attended to${head}`,
     }[this.data.unit];
     return [this.token("key", key), ` ${verb} `, ...(most.length ? most : ["…"])];
   }

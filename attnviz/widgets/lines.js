@@ -1,4 +1,4 @@
-/* lines: who looks at whom, as curves from query tokens to key tokens. */
+/* lines: which tokens attend to which, as curves from query tokens to key tokens. */
 
 import { byFinger, element, onPaper } from "./dom.js";
 import { buttonOf, destination, tabStop } from "./keyboard.js";
@@ -103,14 +103,14 @@ export class Lines {
   constructor(view) {
     this.view = view;
     this.canvas = element("canvas", { class: "curves", "aria-hidden": "true" });
-    this.left = element("div", { class: "column queries", role: "group", "aria-label": "query (looks)" });
-    this.right = element("div", { class: "column keys", role: "group", "aria-label": "key (is looked at)" });
+    this.left = element("div", { class: "column queries", role: "group", "aria-label": "from (query)" });
+    this.right = element("div", { class: "column keys", role: "group", "aria-label": "to (key)" });
     this.columns = element("div", { class: "columns" }, this.left, this.right);
     this.scroller = element("div", { class: "scroller", "data-rows": true }, this.canvas, this.columns);
     const titles = element("div", { class: "titles" });
     titles.append(
-      element("span", { text: "query (looks)" }),
-      element("span", { text: "key (is looked at)" }),
+      element("span", { text: "from (query)" }),
+      element("span", { text: "to (key)" }),
     );
     this.root = element("div", { class: "lines" }, titles, this.scroller);
     this.hover = null;
@@ -165,7 +165,7 @@ export class Lines {
     const widest = (tokens) => Math.max(...tokens.map(({ label }) => textWidth(label, 14, theme.font, 600)));
     const digits =
       8 + 48 * Math.min(this.view.heads.length, this.numbers) + (data.unit === "percent" ? 0 : 14);
-    const least = textWidth("query (looks)", 12, theme.font) + 18;
+    const least = textWidth("from (query)", 12, theme.font) + 18;
     const left = Math.round(Math.min(0.34 * width, Math.max(least, widest(this.view.queries) + 20)));
     const right = Math.round(Math.min(0.48 * width, Math.max(96, widest(data.key_tokens) + 20) + digits));
     const rows = Math.max(data.query_tokens.length, data.key_tokens.length);
@@ -216,7 +216,7 @@ export class Lines {
     else this.view.pick(query ?? this.strongestQuery(at), at);
   }
 
-  /** Who looks at this key most, for a click on a key while no query is pinned. */
+  /** Who attends to this key most, for a click on a key while no query is pinned. */
   strongestQuery(key) {
     const [head] = this.view.shown();
     if (!head) return 0;
@@ -340,8 +340,8 @@ export class Lines {
     const [left, right] = [0.24 * width, 0.7 * width];
     const height = Math.max(queries.length, keys.length) * row;
     const titles = { size: 11, fill: theme.muted };
-    pen.text(left - 8, top + 8, "query (looks)", { ...titles, anchor: "end" });
-    pen.text(right + 8, top + 8, "key (is looked at)", titles);
+    pen.text(left - 8, top + 8, "from (query)", { ...titles, anchor: "end" });
+    pen.text(right + 8, top + 8, "to (key)", titles);
     const start = top + 22;
     const place = { left, right, width, row, top: -start, height: start + height };
     if (shown.length) drawLines(pen, place, shown, { query, key: null }, kind);

@@ -58,8 +58,8 @@ export function drawMatrix(pen, x, y, layout, head, rowLabels, columnLabels, kin
   const { theme } = pen;
   const { left, top, size, limit, turn, cell, cellHeight, rows, columns, width, height } = layout;
   const axis = { size: 11, fill: theme.muted };
-  pen.text(x + left, y + 8, "key (is looked at) →", axis);
-  pen.text(x + 8, y + top, "← query (looks)", { ...axis, turn: -90, anchor: "end" });
+  pen.text(x + left, y + 8, "to (key) →", axis);
+  pen.text(x + 8, y + top, "← from (query)", { ...axis, turn: -90, anchor: "end" });
   const label = { size, fill: theme.text };
   for (let i = 0; i < rows; i += layout.everyRow) {
     const text = fitted(rowLabels[i], limit, size, pen.font);

@@ -165,7 +165,7 @@ def test_hiding_special_tokens_changes_no_behaviour(tired: Trace) -> None:
 
 
 def test_merged_pieces_count_as_one_word() -> None:
-    """Each piece looks at the piece before it; of two-piece words, half stays inside the word."""
+    """Each piece attends to the piece before it; of two-piece words, half stays inside the word."""
     pieces = (
         Token("[CLS]", 101, 0, 0, None, True),
         *(Token(("##b", "a")[n % 2], n, n - 1, n, (n - 1) // 2, False) for n in range(1, 11)),
@@ -226,13 +226,13 @@ def test_facts_name_what_stands_out() -> None:
         towards((SEQUENCE * 5 + 3) % SIZE, 0.95),
     ]
     assert facts(np.stack(heads)[None], shown) == (
-        "looks at the previous token (87 %)",
-        "looks at the next token (60 %)",
-        "looks at itself (61 %)",
-        "looks at [CLS] (54 %)",
-        "looks at “w4”, token 5 (45 %)",
+        "attends to the previous token (87 %)",
+        "attends to the next token (60 %)",
+        "attends to itself (61 %)",
+        "attends to [CLS] (54 %)",
+        "attends to “w4”, token 5 (45 %)",
         "spreads widely (like 13 of 13 tokens sharing equally)",
-        "looks at no fixed place (like 1 of 13 tokens sharing equally)",
+        "attends to no fixed place (like 1 of 13 tokens sharing equally)",
     )
 
 
@@ -240,7 +240,7 @@ def test_several_separators_are_one_place() -> None:
     three = (*tokens(5), Token("w", 5, 5, 6, 5, False), Token("[SEP]", 102, 0, 0, None, True))
     weights = np.full((7, 7), 0.02, dtype=np.float32)
     weights[:, [4, 6]] = 0.45
-    assert facts(one_head(weights), DisplayTokens(three, text())) == ("looks at [SEP] (90 %)",)
+    assert facts(one_head(weights), DisplayTokens(three, text())) == ("attends to [SEP] (90 %)",)
 
 
 def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
@@ -250,7 +250,7 @@ def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     told = facts(shown_weights(weights, hidden), hidden)
     assert len(told) == 72
     assert not any("[CLS]" in fact or "[SEP]" in fact for fact in told)
-    assert any(fact.startswith("looks at the previous token") for fact in told)
+    assert any(fact.startswith("attends to the previous token") for fact in told)
 
 
 SENTENCES = (

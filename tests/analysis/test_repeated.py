@@ -25,7 +25,7 @@ def block(weights: Floats, spans: tuple[tuple[int, int], ...] = SPANS) -> Block:
 def test_pieces_of_words_are_found_again_by_their_places() -> None:
     weights = np.zeros((7, 7), np.float32)
     weights[:, 0] = 1.0
-    # "a" again (4) looks at the piece after the first "a"; "bc" again (5) at itself.
+    # "a" again (4) attends to the piece after the first "a"; "bc" again (5) at itself.
     weights[4, [0, 2]] = 0.4, 0.6
     weights[5, [0, 2]] = 0.2, 0.8
     found = repeated_scores([block(weights)], OFFSET)

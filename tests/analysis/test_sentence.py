@@ -14,9 +14,11 @@ def test_the_strongest_keys_in_their_order() -> None:
     assert told.query == "saw"
     assert [name for name, _ in told.keys] == ["dog", "the (token 4)", "the (token 1)"]
     np.testing.assert_allclose([weight for _, weight in told.keys], [0.66, 0.12, 0.1], rtol=1e-6)
-    assert told.text == "saw looks at dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
-    assert looks(weights, 4, GROUPS, most=1).text == "<b> looks at dog 66 %"
-    assert looks(weights, 0, GROUPS, least=0.11).text == "the (token 1) looks at dog 66 %, the (token 4) 12 %"
+    assert told.text == "saw attends to dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
+    assert looks(weights, 4, GROUPS, most=1).text == "<b> attends to dog 66 %"
+    assert (
+        looks(weights, 0, GROUPS, least=0.11).text == "the (token 1) attends to dog 66 %, the (token 4) 12 %"
+    )
 
 
 def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something() -> None:
@@ -31,12 +33,12 @@ def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something
 
 
 def test_the_strongest_key_is_named_however_weak() -> None:
-    assert looks(np.full((5, 5), 0.02, np.float32), 1, GROUPS).text == "dog looks at the (token 1) 2 %"
+    assert looks(np.full((5, 5), 0.02, np.float32), 1, GROUPS).text == "dog attends to the (token 1) 2 %"
 
 
 def test_other_keys_than_queries() -> None:
     weights = np.array([[0.25, 0.75]], dtype=np.float32)
-    assert looks(weights, 0, GROUPS[1:2], GROUPS[2:4]).text == "dog looks at the 75 %, saw 25 %"
+    assert looks(weights, 0, GROUPS[1:2], GROUPS[2:4]).text == "dog attends to the 75 %, saw 25 %"
 
 
 def test_biggest_gain_and_loss() -> None:
@@ -45,14 +47,14 @@ def test_biggest_gain_and_loss() -> None:
     assert told.gain == ("the (token 1)", float(np.float32(0.3)))
     assert told.loss == ("dog", float(np.float32(-0.36)))
     assert told.text == (
-        "saw looks 30 percentage points more at the (token 1) and 36 percentage points less at dog"
+        "saw attends 30 percentage points more to the (token 1) and 36 percentage points less to dog"
     )
 
 
 def test_nothing_worth_telling() -> None:
     told = moves(np.full((5, 5), 0.004, np.float32), 2, GROUPS)
     assert (told.gain, told.loss) == (None, None)
-    assert told.text == "saw looks at the same tokens as before"
+    assert told.text == "saw attends to the same tokens as before"
 
 
 def test_equal_labels_are_told_apart_by_their_numbers() -> None:
@@ -63,5 +65,5 @@ def test_the_pictures_sentence_of_the_opening_view(tired: Trace) -> None:
     tokens = DisplayTokens(tired.blocks[0].query_tokens, tired.text)
     weights = shown_weights(tired.stack("encoder"), tokens)[3, 1]
     told = looks(weights, 9, tokens.groups)
-    assert told.text.startswith("it looks at dog 66 %, road 12 %")
+    assert told.text.startswith("it attends to dog 66 %, road 12 %")
     assert dict(told.keys)["dog"] == float(weights[9, 2])

@@ -13,7 +13,7 @@ ADVICE = (
     "or say where yours is: make test CHROMIUM=/path/to/chrome"
 )
 
-# What a browser does beside its page, and no test looks at: above all two pages below the address bar, which
+# What a browser does beside its page, and no test needs: above all two pages below the address bar, which
 # are made anew with each visitor and take longer than many a test.
 _NEEDLESS = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
 # Only the last list of features counts, so that what Playwright switches off must be said again.

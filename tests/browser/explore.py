@@ -100,12 +100,12 @@ class Explore:
     @property
     def queries(self) -> Locator:
         """The buttons of the tokens that look."""
-        return self.page.get_by_role("group", name="query (looks)").get_by_role("button")
+        return self.page.get_by_role("group", name="from (query)").get_by_role("button")
 
     @property
     def keys(self) -> Locator:
         """The buttons of the tokens that are looked at."""
-        return self.page.get_by_role("group", name="key (is looked at)").get_by_role("button")
+        return self.page.get_by_role("group", name="to (key)").get_by_role("button")
 
     @property
     def matrix(self) -> Locator:

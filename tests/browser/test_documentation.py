@@ -72,7 +72,7 @@ def test_the_gallery_draws_its_examples_in_the_site_s_theme(
     examples = page.get_by_text("<attnviz: ")
     expect(page.locator(".attnviz iframe")).to_have_count(examples.count())
     inside = page.frame_locator("iframe").first.locator("html[data-drawn]")
-    expect(inside.locator(".words")).to_contain_text("it looks at dog")
+    expect(inside.locator(".words")).to_contain_text("it attends to dog")
     expect(inside).to_have_attribute("data-theme", "light")
     page.get_by_title("Dark").click()
     expect(inside).to_have_attribute("data-theme", "dark")

@@ -58,7 +58,7 @@ def check_lines(explore: Explore, labels: tuple[str, ...], row: Array, least: fl
 
 
 def check_sentence(explore: Explore, query: str, largest: Sequence[tuple[str, float]]) -> None:
-    """ "it looks at dog 65.8 %, road 12.4 %, the 5.4 %": the largest, and their numbers."""
+    """ "it attends to dog 65.8 %, road 12.4 %, the 5.4 %": the largest, and their numbers."""
     [(name, _), *named] = explore.sentence()
     assert name == query
     assert_ranked(named, largest)

@@ -224,7 +224,7 @@ def test_many_heads(page: Page, server: Server) -> None:
 
 
 def mask_editor(page: Page) -> Locator:
-    return page.get_by_role("grid", name="Mask: who may look at whom")
+    return page.get_by_role("grid", name="Mask: which tokens may attend to which")
 
 
 def assert_masked(page: Page, mask: NDArray[np.bool_]) -> None:

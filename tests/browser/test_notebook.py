@@ -88,7 +88,7 @@ def check_its_figures(outputs: Outputs, context: BrowserContext, faults: Faults,
     page.goto(file.as_uri())
     look, tired, matrix = (page.frame_locator("iframe").nth(at) for at in range(3))
     expect(look.locator("h2").first).to_have_text("All 72 heads at a glance")
-    expect(tired.locator(".words")).to_contain_text("it looks at dog 65.8 %, road 12.4 %")
+    expect(tired.locator(".words")).to_contain_text("it attends to dog 65.8 %, road 12.4 %")
     expect(matrix.locator("h2")).to_have_text("Layer 4 · Head 2")
     for figure in (look, tired, matrix):
         assert figure.locator("canvas").first.evaluate(COLOURS) > 20

@@ -81,7 +81,7 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
 
 def test_a_picture_of_sixty_tokens_is_on_one_sheet(page: Page, server: Server) -> None:
     visit(page, f"{server.url}/?{urlencode({'text': LONG * 2})}")
-    picture = page.locator(".stBidiComponent").filter(has=page.get_by_text("query (looks)")).first
+    picture = page.locator(".stBidiComponent").filter(has=page.get_by_text("from (query)")).first
     page.emulate_media(media="print")
     expect(page.locator("html")).to_have_attribute("data-paper", "light")
     assert box_of(picture)["height"] < TALL

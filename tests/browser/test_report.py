@@ -118,7 +118,7 @@ def test_heads_are_chosen_with_the_keyboard_and_stand_in_the_address(open_file: 
     expect(again.locator(".queries button.pinned")).to_have_text("chien")
     expect(again.locator(".queries button")).to_have_text(TARGET.split())
     expect(again.locator(".keys button .label")).to_have_text(TEXT.split())
-    expect(again.locator(".words")).to_contain_text("chien looks at")
+    expect(again.locator(".words")).to_contain_text("chien attends to")
 
 
 def test_a_broken_link_opens_what_there_is(open_file: Open) -> None:

@@ -176,7 +176,7 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
             wait_idle(page)
             assert seen(page) == part
             if part == "head":
-                for token in page.get_by_role("group", name="query (looks)").get_by_role("button").all():
+                for token in page.get_by_role("group", name="from (query)").get_by_role("button").all():
                     expect(token).to_be_in_viewport(ratio=0.95)
             press(page, "PageDown")
         last = page.locator("[data-shown] .rail > li:visible")

@@ -66,11 +66,11 @@ def show(
 
 
 def queries(widgets: Widgets) -> Locator:
-    return widgets.page.get_by_role("group", name="query (looks)").get_by_role("button")
+    return widgets.page.get_by_role("group", name="from (query)").get_by_role("button")
 
 
 def keys(widgets: Widgets) -> Locator:
-    return widgets.page.get_by_role("group", name="key (is looked at)").get_by_role("button")
+    return widgets.page.get_by_role("group", name="to (key)").get_by_role("button")
 
 
 def button(widgets: Widgets, name: str) -> Locator:
@@ -110,14 +110,14 @@ def test_the_pinned_query_has_its_row_and_another_has_its_own_while_pointed_at(w
     show(widgets, weights)
     row = weights[1, 2]
     assert numbers(widgets) == printed(row[4])
-    expect(words(widgets)).to_have_text(f"q4 looks at {largest(row[4])}")
+    expect(words(widgets)).to_have_text(f"q4 attends to {largest(row[4])}")
     queries(widgets).nth(1).hover()
-    expect(words(widgets)).to_have_text(f"q1 looks at {largest(row[1])}")
+    expect(words(widgets)).to_have_text(f"q1 attends to {largest(row[1])}")
     assert numbers(widgets) == printed(row[1])
     keys(widgets).nth(5).hover()
     expect(words(widgets)).to_have_text(f"q4 → k5 {percent(row[4, 5])}")
     widgets.page.mouse.move(350, 500)
-    expect(words(widgets)).to_have_text(f"q4 looks at {largest(row[4])}")
+    expect(words(widgets)).to_have_text(f"q4 attends to {largest(row[4])}")
     assert [event for event, _ in widgets.said() if event != "attnviz:data"] == []
 
 
@@ -211,7 +211,7 @@ def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at
     keys(widgets).nth(6).hover()
     by = weights[1, 2, :, 6]
     most = ", ".join(f"q{i} {percent(by[i])}" for i in np.argsort(by)[::-1][:3])
-    expect(words(widgets)).to_have_text(f"k6 is looked at most by {most}")
+    expect(words(widgets)).to_have_text(f"k6 is attended to most by {most}")
     keys(widgets).nth(6).click()
     assert widgets.said()[-1] == ["pick", {"query": int(by.argmax()), "key": 6}]
     button(widgets, "All lines").click()
@@ -222,8 +222,8 @@ def test_without_a_pinned_query_all_lines_are_drawn_and_a_key_shows_who_looks_at
 @pytest.mark.parametrize(
     ("unit", "by", "told"),
     [
-        ("signed percent", {3: -0.4, 5: 0.3}, "is looked at less by q3"),
-        ("signed percent", {}, "is looked at as before"),
+        ("signed percent", {3: -0.4, 5: 0.3}, "is attended to less by q3"),
+        ("signed percent", {}, "is attended to as before"),
         ("score", {3: -0.4}, "is highest with q0"),
     ],
 )
@@ -250,7 +250,7 @@ def test_the_longest_text_scrolls_in_a_box_that_the_keyboard_reaches_and_its_lin
     height = box_of(box)
     assert height["height"] <= 640
     queries(widgets).nth(500).hover()
-    expect(words(widgets)).to_contain_text(f"q500 looks at {largest(weights[1, 2, 500])}")
+    expect(words(widgets)).to_contain_text(f"q500 attends to {largest(weights[1, 2, 500])}")
     expect(root(widgets)).to_have_attribute("data-lines", "24")
     show(widgets, random_weights(61, 61), query=None)
     widgets.page.mouse.move(0, 0)
@@ -290,7 +290,7 @@ def test_a_token_is_text_in_its_own_direction_whatever_it_says(widgets: Widgets)
     shown = [{"label": label, "name": label, "title": label, "special": False} for label in labels]
     show(widgets, random_weights(5, 5), query_tokens=shown, key_tokens=shown, query=0)
     assert queries(widgets).all_inner_texts() == labels
-    expect(words(widgets)).to_contain_text(f"{markup} looks at")
+    expect(words(widgets)).to_contain_text(f"{markup} attends to")
     assert words(widgets).locator("bdi").count() == 4
     assert widgets.page.locator("img").count() == 0
     expect(queries(widgets).nth(4)).to_have_attribute("title", "x" * 90)
@@ -477,7 +477,7 @@ def test_a_matrix_is_saved_cell_by_cell_and_masked_cells_are_hatched(
     assert colours[0] == "#ffffff"
     assert [pattern.get("id") for pattern in svg.iter(f"{SVG}pattern")] == ["masked"]
     assert len([cell for cell in svg.iter(f"{SVG}rect") if cell.get("fill") == "url(#masked)"]) == 2
-    assert {"← query (looks)", "key (is looked at) →"} <= set(texts(svg))
+    assert {"← from (query)", "to (key) →"} <= set(texts(svg))
     show(widgets, random_weights(131, 131), "matrix")  # a large one is one image
     path = save(widgets.page, "SVG", tmp_path)
     [image] = svg_file(path).iter(f"{SVG}image")

@@ -38,7 +38,7 @@ def test_a_trace_is_told_in_short_and_written(say: Say, tmp_path: Path) -> None:
     weights = trace.stack("encoder")[:, :, 1:-1, 1:-1] * (1 - np.eye(13))
     layer, head, *pair = (int(place) for place in np.unravel_index(weights.argmax(), weights.shape))
     query, key = (trace.blocks[0].query_tokens[place + 1].text for place in pair)
-    strongest = f"{query} looks at {key} {percent(float(weights.max()))} (head {layer + 1}-{head + 1})"
+    strongest = f"{query} attends to {key} {percent(float(weights.max()))} (head {layer + 1}-{head + 1})"
     assert f"strongest links: {strongest}" in first
 
 

@@ -68,8 +68,8 @@ def test_equal_labels_stay_apart_on_numeric_axes() -> None:
         assert list(axis.tickvals) == list(range(len(labels)))
         assert list(axis.ticktext) == labels
     assert layout.yaxis.autorange == "reversed"
-    assert layout.xaxis2.title.text == "key (is looked at)"
-    assert layout.yaxis2.title.text == "query (looks)"
+    assert layout.xaxis2.title.text == "to (key)"
+    assert layout.yaxis2.title.text == "from (query)"
     assert (layout.xaxis2.matches, layout.yaxis2.matches) == ("x", "y")
 
 

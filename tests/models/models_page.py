@@ -77,7 +77,7 @@ NAMES = {
 
 
 def backwards(tokens: int) -> Mask:
-    """[query, key], True where a token looks at itself or at what was before it."""
+    """[query, key], True where a token attends to itself or at what was before it."""
     return np.tril(np.ones((tokens, tokens), dtype=np.bool_))
 
 

@@ -1,4 +1,4 @@
-"""One word's arrow to the word it looks at, to be dragged elsewhere, and what the translation then says."""
+"""One word's arrow to the word it attends to, to be dragged elsewhere, and what the translation then says."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def atlas(
             `pixels`, uint8 [head, query, key] with the fact `heads` (its [layer, head] pairs, from 1).
         layers, heads: how many layers, and heads in each.
         selected: the heads to ring.
-        facts: what each head does, layer by layer ("looks at dog (41 %)"); layers × heads of them.
+        facts: what each head does, layer by layer ("attends to dog (41 %)"); layers × heads of them.
         dim: the heads to draw faintly because a filter left them out; numbered layer by layer from 0.
         order: the heads as they are to stand, each with its name, numbered in the same way; none of them for
             layers downwards and heads across.

@@ -90,7 +90,7 @@ def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
 
 
 def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tuple[str, ...]:
-    """Each head's fact with what the rule measures of it: "on average looks at itself (61 %); broad: 9 %"."""
+    """Each head's fact with the rule's measure: "on average attends to itself (61 %); broad: 9 %"."""
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
         f"{fact}; {behaviour.name}: {told}{where}" for fact, told in zip(facts, behaviour.told(), strict=True)

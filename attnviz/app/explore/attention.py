@@ -14,14 +14,14 @@ from attnviz.trace import Kind
 from attnviz.trained.translator.reading import outside
 
 _OWN_TRANSLATOR: dict[Kind, str] = {
-    "encoder": "**English reads English**: every word looks at the whole sentence.",
-    "decoder": "**French reads French**, backwards only: a word looks at itself and at the words before it.",
-    "cross": "**French reads English**: every word looks at the whole sentence; then the next one is chosen.",
+    "encoder": "**English reads English**: every word attends to the whole sentence.",
+    "decoder": "**French reads French**: a word attends to itself and to the words before it.",
+    "cross": "**French reads English**: every word attends to the whole sentence.",
 }
 _ENCODER_DECODER: dict[Kind, str] = {
-    "encoder": "**The text reads itself**: every token looks at the whole text.",
-    "decoder": "**The decoder reads its own text**, backwards only: a token looks at itself and before.",
-    "cross": "**The decoder reads the text**: its tokens look at all of it.",
+    "encoder": "**The text reads itself**: every token attends to the whole text.",
+    "decoder": "**The decoder reads its own text**: a token attends to itself and to earlier ones.",
+    "cross": "**The decoder reads the text**: its tokens attend to all of it.",
 }
 
 

@@ -35,9 +35,9 @@ _FRENCH_PRONOUNS = ("il", "elle")
 
 @dataclass(frozen=True)
 class Pair:
-    """Who looks at whom, as numbers among the shown tokens, from 0.
+    """Which tokens attend to which, as numbers among the shown tokens, from 0.
 
-    Unless `key_is_chosen`, the key is just the one that the query looks at most.
+    Unless `key_is_chosen`, the key is just the one that the query attends to most.
     """
 
     query: int
@@ -100,10 +100,10 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
     query_column, key_column = st.columns(2)
     with query_column:
         of = (*source, view.kind == "encoder")
-        query = QUERY.draw("Query (looks)", (EVERY, *queries), begin, of)
+        query = QUERY.draw("From (query)", (EVERY, *queries), begin, of)
     with key_column:
         of = (*source, view.kind != "decoder")
-        key = KEY.draw("Key (is looked at)", (STRONGEST, *keys), STRONGEST, of)
+        key = KEY.draw("To (key)", (STRONGEST, *keys), STRONGEST, of)
     if query == EVERY:
         return Tokens(queries, keys, None)
     row = views.readable(view, heads.layer, [heads.head])[0, queries.index(query)]

@@ -52,7 +52,7 @@ def _reach(before: int, after: int) -> str:
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:
-    """The picture's sentence, in Markdown: "`it` looks at `dog` **66 %**, `road` **12 %**"."""
+    """The picture's sentence, in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
     numbers = views.values(view)[heads.layer - 1, heads.head - 1]
     left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
@@ -70,7 +70,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{where} {name} is highest with {_listed(view, found)}{end}"
     if view.changed is None:
         most = looks(numbers, query, queries, keys, most=_MOST).keys
-        return f"{where} {name} looks at {_listed(view, most)}{end}"
+        return f"{where} {name} attends to {_listed(view, most)}{end}"
     if not np.isfinite(numbers[query]).any():
         return f"{name} stands in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)

@@ -81,7 +81,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         except AttnvizError as error:  # its folder has gone, say
             stop(error)
     title = markdown.plain(model.title)
-    beside.purpose.markdown(f"**Attention** in {title}: which word looks at which.", width="content")
+    beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
     if left_empty(TEXT, OTHER):
         # Not as the widgets' defaults: a default is left out of the link, and a sentence never should be.
         _show(examples_of(model, together=False)[0])

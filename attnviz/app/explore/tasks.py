@@ -119,7 +119,7 @@ def _outcome(task: Task, guess: str, model: Entry) -> str:
 
 
 def _weights(task: Task, model: Entry) -> dict[str, float]:
-    """How much "it" looks at each answer."""
+    """How much "it" attends to each answer."""
     given, (layer, head) = ModelInput(task.example(model).other), _follows(model)
     labels = traces.shown(model, given, _KIND, False, False)[0].labels
     numbers = traces.weights(model, given, _KIND, False, False)[layer - 1, head - 1]

@@ -180,10 +180,10 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 
 @cached()
 def facts(view: View) -> tuple[str, ...]:
-    """One short sentence for each head, [layer × head]: what it looks at, or what changed most in it."""
+    """One short sentence for each head, [layer × head]: what it attends to, or what changed most in it."""
     if view.changed is not None:
         return tuple(
-            f"changes most where {query} looks at {key}, {written(view, move)}"
+            f"changes most where {query} attends to {key}, {written(view, move)}"
             for query, key, move in largest_moves(comparison(view))
         )
     tokens = _shown(view, view.given)
@@ -193,7 +193,7 @@ def facts(view: View) -> tuple[str, ...]:
         else None
     )
     described = describe(shares(view, view.given), *tokens, left=left)
-    # The average over all tokens: what one token looks at can be something else.
+    # The average over all tokens: what one token attends to can be something else.
     return tuple(f"on average {fact}" for fact in described)
 
 

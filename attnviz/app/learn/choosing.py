@@ -67,7 +67,7 @@ def head_selection() -> HeadSelection:
     with head_column:
         chosen = head()
     with word_column:
-        return HeadSelection(text, token(text, "Query (looks)"), *chosen)
+        return HeadSelection(text, token(text, "From (query)"), *chosen)
 
 
 def sentence(

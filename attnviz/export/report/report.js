@@ -515,14 +515,14 @@ class Report {
     this.table.replaceChildren(...(this.numbers.open ? this.tables() : []));
   }
 
-  /** Every number of the open heads: as tables, or of many tokens what each of them looks at most. */
+  /** Every number of the open heads: as tables, or of many tokens what each of them attends to most. */
   tables() {
     const view = this.widgets.head_view;
     const { keys } = this.way;
     const { queries } = view;
     if (keys.length > LARGEST_TABLE) {
       const rows = queries.map((_, at) => element("li", {}, ...view.rowSentence(at)));
-      return [element("p", { text: "What each token looks at most:" }), element("ul", {}, ...rows)];
+      return [element("p", { text: "What each token attends to most:" }), element("ul", {}, ...rows)];
     }
     return this.state.heads.map((head, which) => {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);

@@ -76,7 +76,7 @@ def test_another_text_begins_anew_with_its_pronoun() -> None:
 
 
 def picking(drawn: bool = True, stops: bool = False) -> None:
-    """A page with a picture of heads that one can pick; it may still be being drawn when one looks at it."""
+    """A page with a picture of heads that one can pick; it may still be being drawn."""
     from contextlib import nullcontext
 
     import streamlit as st

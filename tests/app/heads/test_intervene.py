@@ -75,7 +75,7 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     assert f"Median of 72 heads, each silenced alone: **{median:.1f}°**" in told
     assert f"Mean over all tokens but the special ones: {degrees[1:-1].mean():.1f}°" in told
     assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in told
-    assert "`it` looks at `dog` **66 %**, `road` **12 %**" in told
+    assert "`it` attends to `dog` **66 %**, `road` **12 %**" in told
 
 
 def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Numbers) -> None:
@@ -103,7 +103,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     told = words(app)
     assert "the head is silent" not in told
     assert "With these 2 changes" in told
-    assert "Head 4-2 is silent; in head 4-2, `it` looks at `road` alone." in told
+    assert "Head 4-2 is silent; in head 4-2, `it` attends to `road` alone." in told
     assert "with the changes at `road` **100 %**" in told
     app.button(key=whole).click().run()  # a head that is silenced last is silent altogether
     assert edits_of(app) == ["encoder 4-2 10 >8"]
@@ -122,7 +122,7 @@ def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
     assert edits_of(app) == [*others, "encoder 4-2 9", "encoder 4-2 10 >8"]
     app.button(key="make encoder 4-2 >8").click().run()
     assert edits_of(app) == [*others, "encoder 4-2 >8"]
-    assert "Head 4-3 is silent; in head 4-2, every token looks at `road` alone." in words(app)
+    assert "Head 4-3 is silent; in head 4-2, every token attends to `road` alone." in words(app)
     app.button(key="make encoder 4-2").click().run()
     assert edits_of(app) == [*others, "encoder 4-2"]
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_pointed_is_said(opened: Callable[[str], str]) -> None:
     assert edits_of(app) == ["encoder 1-2 3 >5"]
     assert not any("look at" in button.label for button in app.button)
     clean(app.multiselect(key="edits").set_value(["encoder 1-2 3"]).run())
-    assert "In head 1-2, `dog` looks at nothing." in words(app)
+    assert "In head 1-2, `dog` attends to nothing." in words(app)
 
 
 def test_any_sentence_is_answered() -> None:

@@ -15,7 +15,7 @@ def page() -> None:
     link.arrive("masks")
     text = choosing.sentence()
     layer, head = choosing.head()
-    place = choosing.token(text, "Query (looks)")
+    place = choosing.token(text, "From (query)")
     st.text(f"{layer} {head} {place}")
 
 

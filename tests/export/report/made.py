@@ -35,7 +35,7 @@ def block(
 ) -> Block:
     """Attention of random queries and keys; the larger `sharp`, the more unequal its weights.
 
-    Each row looks at special tokens more than the row before it, the last one by a score of `sink` more.
+    Each row attends to special tokens more than the row before it, the last one by a score of `sink` more.
     """
     random = np.random.default_rng([layer, len(queries), len(keys), heads])
 

@@ -269,7 +269,7 @@ def choose_word(compared: Comparison, grid: Aligned) -> int:
     words = [at for at, group in enumerate(groups) if not group.special and labels[at].isalnum()]
     begin = labels.index(wanted) if wanted in labels else words[-1] if words else 0
     of = (first.model.name, first.given, first.kind, second.model.name, second.given)
-    return options.index(QUERY.draw("Word (looks)", options, options[begin], of))
+    return options.index(QUERY.draw("From (query)", options, options[begin], of))
 
 
 _REMARKS = {

@@ -219,9 +219,9 @@ def _in_words(edit: Edit, entry: Entry, given: ModelInput) -> str:
     if edit.target is None and edit.query is None:
         return f"{head} is silent"
     if edit.target is None:
-        return f"in {head}, {who} looks at nothing"
+        return f"in {head}, {who} attends to nothing"
     if edit.source is None:
-        return f"in {head}, {who} looks at {markdown.token(edit.target, keys)} alone"
+        return f"in {head}, {who} attends to {markdown.token(edit.target, keys)} alone"
     source, target = (markdown.token(key, keys) for key in (edit.source, edit.target))
     if edit.exchange:
         return f"in {head}, {who} exchanges its weights of {source} and {target}"

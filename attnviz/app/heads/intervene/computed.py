@@ -52,7 +52,7 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
 
 
 def weights(chosen: Intervention) -> Floats | None:
-    """[query, key], what the head looks at with the changes.
+    """[query, key], what the head attends to with the changes.
 
     Of an encoder–decoder it is read with the text that the unchanged model writes; None where that text,
     read again, has other tokens.

@@ -17,7 +17,7 @@ from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
 
 
 def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) -> int | None:
-    """Draw what the changes move; while nothing is changed, what the head looks at.
+    """Draw what the changes move; while nothing is changed, what the head attends to.
 
     Args:
         chosen: what is looked at and changed.

@@ -21,11 +21,11 @@ _NOTE = "one colour scale for all heads, unchanged and changed"
 
 
 def draw(chosen: Intervention) -> None:
-    """Draw the head before and with the changes, and say what the token looks at in both."""
+    """Draw the head before and with the changes, and say what the token attends to in both."""
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
-    told = f"{chosen.token} looks at {_told(chosen, before)}"
+    told = f"{chosen.token} attends to {_told(chosen, before)}"
     if after is not None:
         told += f"; with the changes at {_told(chosen, after)}"
     if after is None:
@@ -49,7 +49,7 @@ def draw(chosen: Intervention) -> None:
 
 
 def _told(chosen: Intervention, weights: Floats) -> str:
-    """What the token looks at, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
+    """What the token attends to, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
         return "**nothing**"
     found = looks(weights, chosen.query, chosen.queries, chosen.keys).keys

@@ -1,4 +1,4 @@
-/* mask editor: who may look at whom, cell by cell; drawn here at once, computed by Python. */
+/* mask editor: which tokens may attend to which, cell by cell; drawn here at once, computed by Python. */
 
 import { element, isolated } from "../../../widgets/dom.js";
 import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
@@ -43,10 +43,10 @@ class MaskEditor extends View {
     this.axes = element(
       "p",
       { class: "axes" },
-      element("span", { class: "looks", text: "query (looks) ↓" }),
-      element("span", { class: "looked-at", text: "key (is looked at) →" }),
+      element("span", { class: "looks", text: "from (query) ↓" }),
+      element("span", { class: "looked-at", text: "to (key) →" }),
     );
-    this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Mask: who may look at whom" });
+    this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Mask: which tokens may attend to which" });
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.ramp = element("span", { class: "ramp", "aria-hidden": "true" });
     this.low = element("span");
@@ -57,7 +57,7 @@ class MaskEditor extends View {
       "p",
       { class: "legend" },
       element("span", { class: "scale" }, this.low, this.ramp, this.high),
-      element("span", { class: "scale" }, closed, element("span", { text: "closed: may not look" })),
+      element("span", { class: "scale" }, closed, element("span", { text: "masked" })),
       this.unit,
     );
     const scroller = element("div", { class: "scroller", "data-rows": true }, this.grid);

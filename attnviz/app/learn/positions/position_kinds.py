@@ -231,7 +231,7 @@ def _rotary(text: str, word: int, groups: tuple[DisplayToken, ...]) -> None:
             r"\textcolor{blue}{q} \cdot (R_{n-m}\, \textcolor{red}{k})"
         )
         layer, head = choosing.head()
-        key = choosing.token(text, "Token that is looked at (key)", KEY, controls.place_of("dog", groups))
+        key = choosing.token(text, "To (key)", KEY, controls.place_of("dog", groups))
         found = _rotated(text, layer, head, word, key)
         pairs = len(found.frequencies)
         pair = TURNING_PAIR.draw("Pair to turn", pairs) - 1

@@ -162,4 +162,4 @@ def _choose_translators_word(attention: Attention, text: str, translation: compu
         groups = DisplayTokens(translation.target, str(translation.trace.target)).groups
         begin = translation.pronouns[0].step if translation.pronouns else len(groups) // 2
     of = attention.kind, text
-    return controls.token(groups, of, "Query (looks)", TRANSLATOR_QUERY, begin)
+    return controls.token(groups, of, "From (query)", TRANSLATOR_QUERY, begin)

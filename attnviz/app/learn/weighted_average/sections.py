@@ -46,7 +46,7 @@ def choose() -> WeighedToken:
         text = choosing.sentence()
     tokens = DisplayTokens(loading.tokens(MODEL, text), text, hide_special=True).groups
     with word_column:
-        query = controls.token(tokens, text, "Query (looks)")
+        query = controls.token(tokens, text, "From (query)")
     return WeighedToken(text, tokens, query)
 
 

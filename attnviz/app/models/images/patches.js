@@ -1,4 +1,4 @@
-/* patches: a picture under a grid of real buttons, and over it how much one of its patches looks at each. */
+/* patches: a picture under a grid of real buttons, and over it how much one of its patches attends to each. */
 
 import { element } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, onPointed } from "../../../widgets/keyboard.js";
@@ -172,7 +172,7 @@ class Patches extends View {
     const looks = token === query ? "itself" : this.name(token);
     this.words.replaceChildren(
       element("strong", { text: this.name(query) }),
-      ` looks at ${looks}: `,
+      ` attends to ${looks}: `,
       element("strong", { text: written(weights[token], "percent") }),
     );
   }

@@ -1,4 +1,4 @@
-"""A picture whose patches can be clicked, and over it how much one of them looks at each."""
+"""A picture whose patches can be clicked, and over it how much one of them attends to each."""
 
 from __future__ import annotations
 
