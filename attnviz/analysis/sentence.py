@@ -47,7 +47,7 @@ class ChangedKeys:
 
     @property
     def text(self) -> str:
-        """The sentence: "it attends 31 percentage points more to road and 36 percentage points less to dog"."""
+        """The sentence: "it attends 31 percentage points more to road and 36 less to dog"."""
         parts = [
             f"{points(change)} {'more' if change > 0 else 'less'} to {name}"
             for name, change in filter(None, (self.gain, self.loss))
