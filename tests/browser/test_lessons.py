@@ -27,7 +27,7 @@ from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.compute import average
-from attnviz.app.learn.write.sections import EXAMPLES as STORIES
+from attnviz.app.learn.write.page import PROMPTS as STORIES
 from attnviz.app.state.choices import OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
@@ -50,7 +50,7 @@ from tests.browser.widgets import Widgets
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-WRITTEN = STORIES["Said again"]
+WRITTEN = STORIES["said_again"]
 HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
 LAYER, HEAD = 3, 1  # from 0
 
@@ -641,14 +641,13 @@ def test_write(page: Page, server: Server) -> None:
 
     shows(2, 1)
     expect(story.locator(".place")).to_have_text("token 1 of 2")  # what comes next is no token yet
-    page.get_by_role("button", name="One more word").click()
+    page.get_by_role("button", name="Next word").click()
     shows(3, 3)
     assert_asked(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()
     shows(3, 2)
     assert_asked(page, written_word="2")
-    heads = page.locator(".st-key-what-the-heads-read")
-    expect(heads.get_by_text("rows: heads, layer-head")).to_be_visible()
+    expect(page.locator(".st-key-what-the-heads-read")).to_be_visible()
     type_into(page, "The story begins", "Mary saw a zebra.")
     expect(page.get_by_test_id("stAlert")).to_contain_text("zebra")
     page.get_by_role("button", name="Examples").click()

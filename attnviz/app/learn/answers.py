@@ -18,7 +18,7 @@ from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.induction.sections import measured
 from attnviz.app.learn.scale import values as scales
-from attnviz.app.learn.write.sections import EXAMPLES
+from attnviz.app.learn.write.page import PROMPTS
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -151,7 +151,7 @@ def many_heads() -> str:
 
 def write() -> str:
     """What the storyteller writes with and without chance."""
-    begun = EXAMPLES["Two friends"]
+    begun = PROMPTS["two_friends"]
 
     def written(temperature: float, seed: int) -> str:
         how = Writing(_WRITTEN, temperature=temperature, seed=seed)

@@ -16,7 +16,7 @@ from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.weighted_average import compute as weighted_average
-from attnviz.app.learn.write import compute as write
+from attnviz.app.learn.write import values as write
 
 TEXT = "The dog was tired as it was old."
 TRANSLATOR = "translator"

@@ -21,7 +21,7 @@ from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
 from attnviz.app.learn.induction import sections as induction
 from attnviz.app.learn.lesson import source_of
-from attnviz.app.learn.write import sections as write
+from attnviz.app.learn.write import page as write
 from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
 from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
@@ -51,7 +51,7 @@ OPENINGS = {
     "text": OPENING.text,
     "english": english.OPENING,
     "probe": english.OPENING,
-    "prompt": next(iter(write.EXAMPLES.values())),
+    "prompt": next(iter(write.PROMPTS.values())),
     "said_twice": induction.OPENING,
 }
 
