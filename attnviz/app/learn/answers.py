@@ -16,7 +16,7 @@ from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.computed import many_heads as heads
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
-from attnviz.app.learn.induction.sections import measured
+from attnviz.app.learn.induction.page import measured
 from attnviz.app.learn.scale import values as scales
 from attnviz.app.learn.write.page import PROMPTS
 from attnviz.capture.model import ModelInput, Writing

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from attnviz.app.learn.block import compute as block
     from attnviz.app.learn.cause import compute as cause
     from attnviz.app.learn.cross_attention import compute as cross_attention
-    from attnviz.app.learn.induction import compute as induction
     from attnviz.app.learn.many_heads import compute as many_heads
     from attnviz.app.learn.masks import compute as masks
     from attnviz.app.learn.positions import compute as positions
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from attnviz.app.learn.translate import compute as translate
     from attnviz.app.learn.weighted_average import compute as weighted_average
 
-    __all__ = ["block", "cause", "cross_attention", "induction", "many_heads", "masks"]
+    __all__ = ["block", "cause", "cross_attention", "many_heads", "masks"]
     __all__ += ["positions", "query_key_value", "translate"]
     __all__ += ["weighted_average"]
 else:

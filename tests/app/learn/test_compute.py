@@ -9,7 +9,7 @@ import pytest
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
-from attnviz.app.learn.induction import compute as induction
+from attnviz.app.learn.induction import values as induction
 from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions import compute as positions
@@ -49,7 +49,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "written in three ways": lambda: write.read((1, 5, 6, 7)),
     "said twice": lambda: induction.repeated(("lamp", "key", "map")),
     "copied": induction.measured,
-    "said twice to BERT": lambda: induction.in_model("minilm"),
+    "copied after [START]": induction.measured_after_start,
 }
 
 

@@ -19,7 +19,7 @@ from attnviz.app.examples import OPENING
 from attnviz.app.folded import NOT_SHOWN
 from attnviz.app.learn import contents, english, lesson, plan
 from attnviz.app.learn.contents import LESSONS
-from attnviz.app.learn.induction import sections as induction
+from attnviz.app.learn.induction import page as induction
 from attnviz.app.learn.lesson import source_of
 from attnviz.app.learn.write import page as write
 from attnviz.app.server import cache
@@ -44,7 +44,7 @@ CORRECT = {
     "watch_it_learn": "350",
     "long_distances": "LSTM",
     "write": "red",
-    "induction": "at the word that followed it there",
+    "induction": "the word after it, the first time",
 }
 
 OPENINGS = {
