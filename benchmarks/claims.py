@@ -36,11 +36,11 @@ from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, config
 from attnviz.readable import MOST_CHARACTERS
 from attnviz.text import percent
-from attnviz.trained.translator import distance
+from attnviz.trained.translator import distance, translator
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from training import distances, translators
+from training import distances, recurrent, translators
 from training.translator_measures import measure
 
 ROOT = Path(__file__).parents[1]
@@ -224,11 +224,11 @@ def long_distances() -> str:
     """Return the sizes of the networks, and whether an LSTM reads the source in its order."""
     networks = {name: distances.build(name, seed=0) for name in distance.NAMES}
     parameters = [f"{sum(each.numel() for each in network.parameters()):,}" for network in networks.values()]
-    recurrent, transformer = networks["lstm"], networks["transformer"]
-    depths = [recurrent.encoder.num_layers, recurrent.decoder.num_layers]
+    lstm, transformer = recurrent.build(seed=0), translator.build(distances.SIZES, seed=0)
+    depths = [lstm.encoder.num_layers, lstm.decoder.num_layers]
     depths += [len(transformer.encoder.layers), len(transformer.decoder.layers)]
     target = torch.tensor([[1]])
-    first, same = (recurrent(torch.tensor([[5, last]]), target).outputs[0, 0] for last in (6, 7))
+    first, same = (lstm(torch.tensor([[5, last]]), target).outputs[0, 0] for last in (6, 7))
     in_order = torch.equal(first, same)  # the first output does not depend on the last word
     return f"layers: {depths}; parameters: {', '.join(parameters)}; source in its order: {in_order}"
 

@@ -37,7 +37,8 @@ least => {
     const look = (root) => root.querySelectorAll("*").forEach((one) => {
         if (one.shadowRoot) look(one.shadowRoot);
         if (one.matches("input") && one.scrollWidth > one.clientWidth + 1) found.cut.push(one.value);
-        const { width, height, bottom } = one.getBoundingClientRect();
+        const { width, height, bottom, right } = one.getBoundingClientRect();
+        if (one.matches(".stVegaLiteChart > svg") && right > innerWidth + 1) found.cut.push("chart");
         const written = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
         if (!written && !one.matches("canvas, svg, [data-rows]")) return;
         if (width < 2 || height < 2 || one.closest(".hidden, style, .katex, sub, sup")) return;
