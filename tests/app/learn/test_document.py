@@ -51,7 +51,6 @@ def made_up(labels: dict[str, str], parts: dict[str, str]) -> Document:
         (_LABELS, {"intro": "{{ x }} {{ x }}", "limits": "Rien."}, []),
         ({"title": "T"}, _PARTS, ["label first"]),
         ({**_LABELS, "first": "{{ a }}"}, _PARTS, ["label first"]),
-        (_LABELS, {"intro": "{{ y }}", "limits": ""}, ["part intro"]),
         (_LABELS, {**_PARTS, "more": ""}, ["part more"]),
     ],
 )

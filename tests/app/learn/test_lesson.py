@@ -94,16 +94,8 @@ def test_the_plan_tells_what_to_expect_when_a_teacher_asks_for_it() -> None:
     assert "**Expect:**" not in words(app)
     expected = words(app.toggle(key="expected answers").set_value(True).run())
     assert expected.count("**Expect:**") == sum(map(len, plan.PLANS.values()))
-    for told in (
-        "At 0, *it* takes 100 % from `it`",
-        "it takes 7.7 % from each of the 13 tokens",  # 1/13
-        "384 × 32 numbers each",
-        "looks at `dog` **66 %**, `road` **12 %**",
-        "then it writes *Le chien n'a pas traversé la route car elle était",
-        "what changes *il* most is: that of *it* in 2-1, −65 points.",
-        "that has just read *car*: its cross-attention head 1 reads *it*",
-    ):
-        assert told in expected
+    for computed in ("takes 100 %", "7.7 % from each of the 13 tokens", "`dog` **66 %**"):
+        assert computed in expected
 
 
 @pytest.mark.parametrize("name", NAMES)

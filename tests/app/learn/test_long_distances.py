@@ -5,7 +5,6 @@ from statistics import median
 import pytest
 
 from attnviz.app.learn.document import document
-from attnviz.app.learn.long_distances import values
 from attnviz.errors import ModelFilesDamaged
 from attnviz.text import percent
 from attnviz.trained.translator import distance
@@ -51,17 +50,6 @@ def test_the_correct_option_is_the_network_that_loses_most() -> None:
         lost[LESSON.label(name)] = median(of_distance[0]) - median(of_distance[stored.longest_learned])
     shares = {name: [1.0, 1.0, 1.0] for name in distance.NAMES}
     assert LESSON.predict(words=[1.0, 2.0, 3.0], **shares).correct == max(lost, key=lambda name: lost[name])
-
-
-def test_the_learning_rate_is_chosen_by_other_sentences() -> None:
-    for name in distance.NAMES:
-        tuned = dict[float, int]()
-        for run in distance.read().runs:
-            if run.name == name:
-                tuned[run.learning_rate] = tuned.get(run.learning_rate, 0) + run.tuned
-        results = values.results(distance.read(), name)
-        assert tuned[results.learning_rate] == max(tuned.values())
-        assert results.exact.shape == results.pronoun.shape == (3, 9)
 
 
 def test_missing_results_are_an_error_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,11 @@ from attnviz.models.catalogue import STORYTELLER
 from attnviz.text import percent, scientific
 from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
 from tests.app.shown import (
-    buttons,
     charts,
     clean,
     labels,
-    opened,
     press,
-    row_of_buttons,
     sent,
-    try_page,
     visit,
     words,
 )
@@ -71,17 +67,6 @@ def test_one_more_word_to_the_end_and_again() -> None:
     press(app, LABEL("again"))
     assert sent(app, "passage")["tokens"] == [" …"]
     assert LABEL("cache_title") not in charts(app)
-    assert row_of_buttons(opened(app, "prompt_examples"), "prompt_example").value == LABEL("said_again")
-
-
-def test_the_next_word_has_the_filters_too() -> None:
-    app = visit("write", write="0", temperature="2")
-    [prediction] = expected(Writing(0, 2.0))[-1:]
-    assert [row["shares"] for row in sent(app, "share_table")["rows"]] == [
-        [each.probability, each.share] for each in prediction.candidates
-    ]
-    hot, cool = (prediction.candidates[0].share, prediction.candidates[0].probability)
-    assert hot < cool
 
 
 @pytest.mark.parametrize(("prompt", "written"), [(FULL, 1), (f"{FULL} sad", 0)])
@@ -89,21 +74,6 @@ def test_no_more_is_written_than_the_model_can_read(prompt: str, written: int) -
     app = visit("write", prompt=prompt, write="100", temperature="10", seed="1")
     assert f"at most {TOKEN_LIMIT} tokens" in words(app)
     assert len(sent(app, "passage")["tokens"]) == written + 1
-    assert LABEL("one_more") in buttons(app)
-
-
-def test_a_larger_model_writes_too() -> None:
-    app = visit("write", write="3", size="4 layers")
-    trace = attnviz.trace(OPENING, "storyteller-4-layers", writing=Writing(3))
-    story = sent(app, "passage")
-    assert story["typed"] + "".join(story["tokens"]) == f"{trace.text} …"
-    assert len(sent(app, "head_view")["query_tokens"]) == 16
-
-
-def test_an_unknown_word_is_an_error_and_the_next_lesson_is_linked() -> None:
-    app = try_page("write", prompt="Mary saw a zebra")
-    assert "zebra" in app.error[0].value
-    assert any(link.proto.label.startswith("Next: ") for link in app.get("page_link"))
 
 
 def test_the_sections_show_the_computed_values() -> None:
