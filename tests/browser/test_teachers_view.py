@@ -145,14 +145,15 @@ def test_a_clicker_steps_back_blanks_the_screen_and_leaves_alone_who_types(
     press(page, "PageUp")
     expect(page.locator(".st-key-slide-question[data-shown]")).to_be_visible()
     press(page, "PageUp")
-    expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[0].title)
+    before = LESSONS[[lesson.name for lesson in LESSONS].index("scale") - 1]
+    expect(page.get_by_role("heading", level=1)).to_contain_text(before.title)
     wait_idle(page)
     box = page.get_by_role("textbox", name="Sentence")
     box.focus()
     press(page, "End", ".", "ArrowLeft", "PageDown")
     expect(box).to_have_value("The dog did not cross the road as it was too tired..")
     assert html.get_attribute("data-black") is None
-    assert address(page) == LESSONS[0].name
+    assert address(page) == before.name
     page.get_by_text("Teacher's view").click()
     wait_idle(page)
     assert html.get_attribute("data-teacher") is None
