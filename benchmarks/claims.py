@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import safetensors
+import torch
 
 import attnviz
 from attnviz.app.classroom import rooms, store
@@ -35,11 +36,11 @@ from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, config
 from attnviz.readable import MOST_CHARACTERS
 from attnviz.text import percent
-from attnviz.trained.translator import distance
+from attnviz.trained.translator import distance, translator
 from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from training import distances, translators
+from training import distances, recurrent, translators
 from training.translator_measures import measure
 
 ROOT = Path(__file__).parents[1]
@@ -220,23 +221,16 @@ def head_that_decides() -> str:
 
 
 def long_distances() -> str:
-    """By the measures of all networks; `distances_measured_again` repeats those of the kept ones."""
-    found = distance.read()
-    within = range(found.longest_learned + 1)
-    runs = {name: found.chosen(name) for name in distance.NAMES}
-    more = [
-        min(run.points[at].exact for run in runs["lstm_attention"])
-        > max(run.points[at].exact for run in runs["lstm"])
-        for at in within
-    ]
-    lstm = min(run.points[at].pronoun for run in runs["lstm"] for at in within)
-    only = sum(run.points[at].exact != run.points[at].pronoun for run in runs["transformer"] for at in within)
-    last = [run.points[found.longest_learned].pronoun for run in runs["transformer"]]
-    return (
-        f"more right with attention at {sum(more)} of {len(more)} lengths, with every seed; the LSTM's "
-        f"pronoun is right in at least {lstm} of {found.sentences}; the transformer errs elsewhere at {only} "
-        f"lengths; its pronouns at the longest: {', '.join(map(str, last))} of {found.sentences}"
-    )
+    """Return the sizes of the networks, and whether an LSTM reads the source in its order."""
+    networks = {name: distances.build(name, seed=0) for name in distance.NAMES}
+    parameters = [f"{sum(each.numel() for each in network.parameters()):,}" for network in networks.values()]
+    lstm, transformer = recurrent.build(seed=0), translator.build(distances.SIZES, seed=0)
+    depths = [lstm.encoder.num_layers, lstm.decoder.num_layers]
+    depths += [len(transformer.encoder.layers), len(transformer.decoder.layers)]
+    target = torch.tensor([[1]])
+    first, same = (lstm(torch.tensor([[5, last]]), target).outputs[0, 0] for last in (6, 7))
+    in_order = torch.equal(first, same)  # the first output does not depend on the last word
+    return f"layers: {depths}; parameters: {', '.join(parameters)}; source in its order: {in_order}"
 
 
 def translators_measured_again() -> str:

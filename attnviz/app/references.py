@@ -232,6 +232,9 @@ REFERENCES = {
     "Su et al. 2021": Reference(
         "RoFormer: Enhanced Transformer with Rotary Position Embedding", _PREPRINT, "arXiv:2104.09864"
     ),
+    "Sutskever et al. 2014": Reference(
+        "Sequence to Sequence Learning with Neural Networks", _NIPS, "arXiv:1409.3215"
+    ),
     "Timkey & van Schijndel 2021": Reference(
         "All Bark and No Bite: Rogue Dimensions in Transformer Language Models Obscure Representational "
         "Quality",

@@ -16,7 +16,7 @@ _BROKEN = re.compile(r"""["']?\s*\n\s*(?:(?:#|\*|//)\s|f?["'])?""")
 def all_cited() -> Iterator[tuple[str, str]]:
     """(citation, file) of each in the sources."""
     for folder in ("attnviz", "pages"):
-        for file in sorted((APP.parent / folder).rglob("*.[pj][ys]")):
+        for file in sorted((APP.parent / folder).rglob("*.[mpj][dys]")):
             if file.name != "references.py" and file.parent.name != "bundle":
                 text = _BROKEN.sub(" ", file.read_text("utf-8"))
                 yield from ((cited(found), str(file)) for found in CITATION.finditer(text))

@@ -74,7 +74,7 @@ VIEWS = {
         f"query_key_value?step_of_six=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
         opened=("^Reveal$",),
     ),
-    "long_distances": View("long_distances?open=Everything", opened=("^Reveal$",)),
+    "long_distances": View("long_distances?open=Everything"),
     "heads": View("heads"),
     "models": View(
         f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",

@@ -16,10 +16,10 @@ from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.computed import many_heads as heads
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
-from attnviz.app.learn.induction.sections import measured
+from attnviz.app.learn.induction.page import measured
 from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.scale import values as scales
-from attnviz.app.learn.write.sections import EXAMPLES
+from attnviz.app.learn.write.page import PROMPTS
 from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit
@@ -153,7 +153,7 @@ def many_heads() -> str:
 
 def write() -> str:
     """What the storyteller writes with and without chance."""
-    begun = EXAMPLES["Two friends"]
+    begun = PROMPTS["two_friends"]
 
     def written(temperature: float, seed: int) -> str:
         how = Writing(_WRITTEN, temperature=temperature, seed=seed)

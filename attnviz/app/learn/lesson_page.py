@@ -96,16 +96,17 @@ class LessonPage:
         """Return a further section that is text alone."""
         return Section(self.document.headings[part], partial(self.text, part, **values), name=part)
 
-    def further(self, *sections: Section, code: Sequence[tuple[str, ...]] = ()) -> None:
+    def further(self, *sections: Section, code: Sequence[tuple[str, ...]] = (), **limits: object) -> None:
         """Draw the headings of further sections, and the one that the visitor opened.
 
         Args:
             sections: those of this lesson; the part "limits" is added at the end.
             code: the functions that computed the picture, as `the_code` takes them.
+            limits: values for the part "limits".
         """
         last = [Section(THE_CODE, partial(the_code, *code), name="code")] if code else []
         with self.below:
-            folded(*sections, *last, self.text_section("limits"), key="slide-section")
+            folded(*sections, *last, self.text_section("limits", **limits), key="slide-section")
 
 
 @contextmanager

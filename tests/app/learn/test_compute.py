@@ -10,14 +10,14 @@ from attnviz.app.learn import compute
 from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
-from attnviz.app.learn.induction import compute as induction
+from attnviz.app.learn.induction import values as induction
 from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.weighted_average import compute as weighted_average
-from attnviz.app.learn.write import compute as write
+from attnviz.app.learn.write import values as write
 
 TEXT = "The dog was tired as it was old."
 TRANSLATOR = "translator"
@@ -52,7 +52,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "written in three ways": lambda: write.read((1, 5, 6, 7)),
     "said twice": lambda: induction.repeated(("lamp", "key", "map")),
     "copied": induction.measured,
-    "said twice to BERT": lambda: induction.in_model("minilm"),
+    "copied after [START]": induction.measured_after_start,
 }
 
 

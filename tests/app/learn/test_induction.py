@@ -1,73 +1,79 @@
-"""The page on induction heads without a browser: its sentences say what compute returns."""
+"""The lesson "Induction heads" without a browser: the page shows the computed values."""
 
-from attnviz.app.learn.induction.compute import measured, repeated, without_path
-from attnviz.app.learn.induction.sections import OPENING, random_words
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.learn.document import document
+from attnviz.app.learn.induction.page import OPENING, random_words
+from attnviz.app.learn.induction.values import measured, measured_after_start, repeated, without_path
 from attnviz.text import head_name, percent
-from tests.app.shown import buttons, clean, press, sent, token_bars, visit, words
+from tests.app.shown import clean, labels, press, sent, visit, words
 
 WORDS = ("lamp", "key", "map", "pen", "toy", "rope")
+LABEL = document("induction").label
 
 
-def test_the_picture_has_the_heads_that_were_found_by_measure() -> None:
-    message, found, roles = (
-        sent(visit("induction"), "repeated_words"),
-        repeated(tuple(OPENING.split())),
-        measured(),
-    )
+def text(app: AppTest) -> str:
+    """Return all Markdown on the page without escapes."""
+    return words(app).replace("\\", "")
+
+
+def shown(share: float, digits: int = 0) -> str:
+    return percent(share, digits).replace("\u00a0", " ")
+
+
+def test_the_picture_has_the_measured_heads_and_the_stripe() -> None:
+    app, found, roles = visit("induction"), repeated(tuple(OPENING.split())), measured()
+    message = sent(app, "repeated_words")
     for role, heads, weights in (
         ("back", roles.previous_word_heads, found.back),
         ("match", roles.induction_heads, found.match),
     ):
-        shown = {head["name"]: head["weights"] for head in message["heads"] if head["role"] == role}
-        assert shown == {head_name(*head): weights[head].tolist() for head in heads}
+        arrows = {head["name"]: head["weights"] for head in message["heads"] if head["role"] == role}
+        assert arrows == {head_name(*head): weights[head].tolist() for head in heads}
     assert [each["right"] for each in message["expected"]] == found.right.tolist()
+    stripe = sent(app, "head_view")
+    assert (stripe["layer"] - 1, stripe["heads"][0] - 1) == roles.induction_heads[0]
+    assert labels(stripe["key_tokens"]) == ["[CHANT]", *OPENING.split() * 2]
 
 
 def test_own_words_and_another_of_them() -> None:
     app = visit("induction", said_twice="Lamp key  map pen TOY rope", said_again="2 key")
     message, found = sent(app, "repeated_words"), repeated(WORDS)
     assert (tuple(message["words"]), message["place"]) == (WORDS, 1)
+    assert sent(app, "head_view")["query"] == 1 + len(WORDS) + 1
     head = measured().induction_heads[0]
-    assert f"With no head silenced, it gives **{percent(float(found.match[*head, 1]))}** to `map`" in words(
-        press(app, "Reveal")
-    )
+    app.button_group(key="guess_induction").set_value("the word after it, the first time").run()
+    assert f"**{shown(float(found.match[*head, 1]))}** to `map`" in words(app)
 
 
-def test_silenced_heads_add_nothing_and_the_page_tells_what_is_left() -> None:
+def test_copying_with_and_without_the_heads_is_in_sight() -> None:
     names = [head_name(*head) for head in measured().previous_word_heads]
-    told, now = words(visit("induction", silenced=names)), measured(tuple(sorted(names)))
-    assert f"{names[0]} silenced" in told
-    assert f"goes from {percent(float(measured().prefix_matching.max()))} to" in told
-    assert f"to **{percent(float(now.prefix_matching.max()))}**, and of the words said again" in told
+    told = text(visit("induction", silenced=names, open=[]))
+    whole, induction = measured(), tuple(head_name(*head) for head in measured().induction_heads)
+    assert f"| all heads | **{shown(whole.right, 1)}** |" in told
+    assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
+    assert f"| without {names[0]} | **{shown(measured(tuple(names)).right, 1)}** |" in told
+    assert f"[CHANT] | {shown(measured_after_start().right, 1)} |" in told
 
 
-def test_every_head_was_silenced_alone() -> None:
-    told = words(visit("induction"))
-    roles = [measured().previous_word_heads, measured().induction_heads]
-    written = lambda head: head_name(*head)  # noqa: E731
-    means = [percent(measured(tuple(map(written, heads)), mean=True).right) for heads in roles]
-    assert (
-        f"{means[0]} without the previous-word heads, {means[1]} without the induction heads: **copying"
-        in told
-    )
-    for head in ("1-1", "1-4", "2-2"):
-        left = measured((head,))
-        assert f"{percent(float(left.prefix_matching.max()))} | {percent(left.right)} |" in told
+@pytest.mark.parametrize("head", ["1-1", "1-4", "2-2"])
+def test_every_head_is_ablated_alone(head: str) -> None:
+    left, mean = measured((head,)), measured((head,), mean=True)
+    [row] = [row for row in text(visit("induction")).splitlines() if row.startswith(f"| {head} |")]
+    _, role, *cells = row.strip("| ").split(" | ")
+    expected = [shown(float(left.prefix_matching.max())), shown(left.right)]
+    assert cells == expected + ([shown(mean.right)] if role else [])
 
 
-def test_the_ways_of_the_previous_word_heads_are_cut_one_by_one() -> None:
-    app, back = visit("induction"), tuple(head_name(*head) for head in measured().previous_word_heads)
-    readers = measured().induction_heads
-    bars = {bar["label"]: bar["written"][0] for bar in token_bars(app)[0]["rows"]}
-    assert bars == {
-        "queries": percent(without_path(back, "query", readers)),
-        "keys": percent(without_path(back, "key", readers)),
-        "values": percent(without_path(back, "value", readers)),
-    }
-    assert "**it is the keys**" in words(app)
+def test_the_paths_are_cut_one_by_one() -> None:
+    told, back = text(visit("induction")), tuple(head_name(*head) for head in measured().previous_word_heads)
+    for part, name in (("query", ":blue[queries]"), ("key", ":red[keys]"), ("value", ":green[values]")):
+        left = without_path(back, part, measured().induction_heads)  # type: ignore[arg-type]
+        assert f"| {name} | {shown(left)} |" in told
 
 
-def test_four_layers_have_heads_of_their_own() -> None:
+def test_four_layers_have_other_heads() -> None:
     roles = measured(model="storyteller-4-layers")
     back = head_name(*roles.previous_word_heads[0])
     app = visit("induction", size="4 layers", silenced=[back, "9-9"])
@@ -76,16 +82,9 @@ def test_four_layers_have_heads_of_their_own() -> None:
     assert {head["name"] for head in message["heads"]} == {
         head_name(*head) for head in (*roles.previous_word_heads, *roles.induction_heads)
     }
-    mean = percent(measured((back,), mean=True, model="storyteller-4-layers").right)
-    assert f"| {mean} |" in words(app)
     assert "4 layers of 4 heads" in words(app)
 
 
 def test_other_words_are_drawn() -> None:
-    app = visit("induction")
-    assert "Other words" in buttons(app)
-    assert clean(press(app, "Other words")).session_state["said_twice"] == random_words(4)
-
-
-def test_the_same_is_asked_of_bert() -> None:
-    assert "**None** reaches 40 %." in words(visit("induction", open="In BERT"))
+    app = press(visit("induction"), LABEL("other_words"))
+    assert clean(app).session_state["said_twice"] == random_words(4)

@@ -1,4 +1,4 @@
-"""One text read in three ways, and how much there is to multiply with and without kept keys and values."""
+"""What the heads read, one text read with and without a mask and a cache, and what the cache saves."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ import torch
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
-from attnviz.trace import Floats
+from attnviz.trace import Floats, Trace
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
+
+BYTES_PER_NUMBER = 4  # float32
 
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """What is expected after each token of a text, read in three ways.
+    """Next-token probabilities of a text, computed in three ways.
 
     Attributes:
-        at_once: [token], the probability of the token that follows each but the last, in one pass over all
-            tokens under the causal mask.
-        one_by_one: the same with a pass for each token, keys and values kept, and no mask.
-        unmasked: the same in one pass over all tokens without a mask.
-        weights_differ, probabilities_differ: by how much any weight, and any probability of a word, differs
-            at most between the first two.
+        at_once: [token], the probability of the next token of each token but the last, in one pass with the
+            causal mask.
+        one_by_one: the same with one pass per token, with the cache and without a mask.
+        unmasked: the same in one pass without a mask.
+        weights_differ, probabilities_differ: the largest difference of any weight, and of any probability,
+            between the first two.
     """
 
     at_once: Floats
@@ -35,7 +37,7 @@ class Readings:
 
 
 def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Readings:
-    """Read a text, two tokens or more, in three ways."""
+    """Compute the next-token probabilities of a text of at least two tokens in three ways."""
     network, tokens = _network(model), torch.tensor(ids)
     with torch.inference_mode():
         at_once = network(tokens)
@@ -60,25 +62,36 @@ def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Reading
 
 
 def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySteps]:
-    """A pass for each token, which alone is computed: keys and values of those before it are kept.
-
-    No mask is needed: what would have to be hidden is not there yet.
-    """
+    """Return one pass per token; each computes one row, from the keys and values of the passes before."""
     passes: list[DecoderOnlySteps] = []
     for number in ids:
         passes.append(network(torch.tensor([number]), passes[-1] if passes else None))
     return passes
 
 
+def row_of_heads(trace: Trace, row: int) -> Floats:
+    """Return the weights of one row in every head of a decoder, [layer, head, key], without later keys."""
+    return trace.stack("decoder")[:, :, row, : row + 1]
+
+
+def rows_computed(begin: int, written: int) -> tuple[int, int]:
+    """Return the number of rows that written words take, without and with the cache.
+
+    Args:
+        begin: the number of tokens of the prompt.
+        written: the number of written words.
+    """
+    return sum(range(begin, begin + written)), begin + written - 1 if written else 0
+
+
 def costs(
     begin: int, written: int, *, model: str = catalogue.STORYTELLER
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many products each word takes: with nothing kept from word to word, and with keys and values kept.
+    """Return the number of multiplications of each written word, without and with the cache.
 
     Args:
-        begin: how many tokens stand there at first.
-        written: how many more are written.
-        model: the storyteller's name in the catalogue, as in `read`.
+        begin, written: as in `rows_computed`.
+        model: a storyteller in the catalogue.
     """
     network, lengths = _network(model), range(begin, begin + written)
     return (
@@ -92,16 +105,16 @@ def _network(model: str) -> DecoderOnly:
 
 
 def products(network: DecoderOnly, rows: int, keys: int) -> int:
-    """How many products of two numbers one pass takes that finds one next word; norms and softmax add few.
+    """Return the number of multiplications of a pass that predicts one next word; norms and softmax add few.
 
-    Each row goes through the matrices of all layers. In every layer its query meets each key, and its weights
-    meet each value. The last row alone meets the table of words: what follows the others stands there.
+    Each row is multiplied by the matrices of all layers; in each layer its query by every key, and its
+    weights by every value. Only the last row is multiplied by the word vectors.
 
     Args:
         network: the matrices of its layers are all their two-dimensional parameters.
-        rows: how many tokens are computed.
-        keys: how many tokens they look at, themselves included, masked or not.
+        rows: the number of tokens that are computed.
+        keys: the number of tokens that they attend to, masked or not.
     """
     matrices = sum(numbers.numel() for numbers in network.layers.parameters() if numbers.dim() > 1)
-    looking = len(network.layers) * 2 * keys * network.table.embedding_dim
-    return rows * (matrices + looking) + network.table.weight.numel()
+    attention = len(network.layers) * 2 * keys * network.table.embedding_dim
+    return rows * (matrices + attention) + network.table.weight.numel()

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.app.learn.induction.compute import Part, in_model, measured, repeated, withheld, without_path
+from attnviz.app.learn.induction.values import (
+    Part,
+    control_heads,
+    measured,
+    measured_after_start,
+    patched,
+    repeated,
+    without_path,
+)
 from attnviz.capture import loading
 from attnviz.errors import InvalidEdit
 from attnviz.models.catalogue import STORYTELLER
@@ -32,7 +40,7 @@ def test_the_arrows_are_weights_of_the_model() -> None:
     assert copied[found.right > 0.5].all()
 
 
-def test_a_silenced_head_gives_nothing_and_is_measured_so() -> None:
+def test_an_ablated_head_has_no_weights() -> None:
     assert not repeated(WORDS, ("2-2",)).weights[1, 1].any()
     assert not measured(("2-2",)).prefix_matching[1, 1]
 
@@ -40,8 +48,8 @@ def test_a_silenced_head_gives_nothing_and_is_measured_so() -> None:
 def test_a_head_may_put_out_its_mean_instead() -> None:
     whole = measured()
     layer, head = whole.previous_word_heads[0]
-    silenced = (head_name(layer, head),)
-    nothing, mean = measured(silenced), measured(silenced, mean=True)
+    ablated = (head_name(layer, head),)
+    nothing, mean = measured(ablated), measured(ablated, mean=True)
     np.testing.assert_array_equal(
         mean.previous_word[layer], whole.previous_word[layer]
     )  # in its own layer it looks on
@@ -74,7 +82,7 @@ def test_one_part_of_one_head_lacks_what_another_head_added(part: Part) -> None:
     heads = second(before.output, causal_mask(len(positions))).attention.attention.output.clone()
     heads[:, match] = weights @ made_of("value")
     expected = own.norm(before.output + second.attention.to_output(join_heads(heads))) @ own.table.weight.T
-    found = withheld(model, ids, (head_name(0, back),), part, ((1, match),)).logits
+    found = patched(model, ids, (head_name(0, back),), part, ((1, match),)).logits
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(found, model.steps(ids).logits, atol=1e-2)
 
@@ -93,7 +101,19 @@ def test_a_head_that_is_not_there_is_refused() -> None:
         repeated(WORDS, ("9-1",))
 
 
-def test_bert_looks_at_the_same_token_and_not_at_what_followed() -> None:
-    found = in_model("minilm")
-    assert found.prefix_matching.max() < 0.1
-    assert found.same_token.max() > 0.5
+@pytest.mark.parametrize("model", ["storyteller", "storyteller-4-layers"])
+def test_without_the_hidden_token_less_is_copied(model: str) -> None:
+    chant, start = measured(model=model), measured_after_start(model=model)
+    assert start.right < 0.9 < chant.right
+    assert start.second_loss > chant.second_loss
+    # The same heads have the role, with a lower score.
+    assert set(start.induction_heads) <= set(chant.induction_heads)
+    assert start.prefix_matching.max() < chant.prefix_matching.max()
+
+
+def test_control_heads_have_no_role_and_are_in_the_layers_of_previous_word_heads() -> None:
+    whole = measured()
+    control = control_heads(whole)
+    assert {layer for layer, _ in control} == {layer for layer, _ in whole.previous_word_heads}
+    assert not {*control} & {*whole.previous_word_heads, *whole.induction_heads}
+    assert len(control) + len(whole.previous_word_heads) == 4

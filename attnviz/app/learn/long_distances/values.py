@@ -1,0 +1,40 @@
+"""Stored results of three networks on longer and longer sentences, as shares of correct sentences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from attnviz.trace import Floats
+from attnviz.trained.translator.distance import Distances, Name
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """One network with its better learning rate.
+
+    Attributes:
+        learning_rate: the better one.
+        exact: [seed, distance], the share of translations that are correct word for word.
+        pronoun: [seed, distance], the share of sentences whose pronoun is correct.
+    """
+
+    learning_rate: float
+    exact: Floats
+    pronoun: Floats
+
+
+def results(found: Distances, name: Name) -> Results:
+    """Return the results of a network, one row per seed."""
+    runs = found.chosen(name)
+    exact, pronoun = (
+        np.array([[getattr(point, of) / found.sentences for point in run.points] for run in runs])
+        for of in ("exact", "pronoun")
+    )
+    return Results(runs[0].learning_rate, exact, pronoun)
+
+
+def distances_shown(found: Distances) -> list[int]:
+    """Return the places of the shortest distance, the longest in training, and the longest of all."""
+    return [0, found.longest_learned, len(found.words) - 1]
