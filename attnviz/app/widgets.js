@@ -14,7 +14,6 @@ export { default as hinge } from "./components/hinge.js";
 export { default as mask_editor } from "./learn/masks/mask_editor.js";
 export { default as measures } from "./heads/beyond_weights/measures.js";
 export { default as moved_outputs } from "./learn/masks/moved_outputs.js";
-export { default as nearness } from "./learn/weighted_average/nearness.js";
 export { default as passage } from "./explore/passage.js";
 export { default as patches } from "./models/images/patches.js";
 export { default as pieces } from "./learn/weighted_average/pieces.js";

@@ -122,7 +122,6 @@ COUNT = OneOf(name="count", pages=_FIND, numbers=True)
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)
 SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE)
-DRAW = Number(name="draw", pages=_AVERAGE, most=99)
 SPENT = Text(name="spent", pages=_MANY_HEADS)
 TORN = Number(name="torn", pages=_CAUSE, least=0, most=GRADES - 1, default=0)
 SPLIT = OneOf(name="split", pages=_AVERAGE)

@@ -15,7 +15,7 @@ from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import compute as query_key_value
 from attnviz.app.learn.scale import values as scale
-from attnviz.app.learn.weighted_average import compute as weighted_average
+from attnviz.app.learn.weighted_average import values as weighted_average
 from attnviz.app.learn.write import compute as write
 
 TEXT = "The dog was tired as it was old."
@@ -23,7 +23,7 @@ TRANSLATOR = "translator"
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "weighted average": lambda: weighted_average.average(TEXT, "Cosine", 1.0),
-    "trained weights": lambda: weighted_average.trained_weights(TEXT, 2),
+    "trained weights": lambda: weighted_average.trained_row(TEXT, 2),
     "variances": lambda: scale.variances((2, 3), 5, 0),
     "curves": lambda: scale.curves((1,), 2, 3, 0),
     "a real head": lambda: scale.in_bert(TEXT, 0, 0, 1),

@@ -7,7 +7,7 @@ import styles from "./pieces.css";
 
 /**
  * @typedef {{ text: string, cuts: { label: string, id: number, start: number, end: number }[], more: number }}
- *   Message what splitting.py sends, and describes
+ *   Message what page.py sends, and describes
  */
 
 /** @extends {View<Message>} */
