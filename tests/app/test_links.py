@@ -88,7 +88,7 @@ IN_VAIN = {
         "query": "99 cat",
     },
     "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
-    "query_key_value": {"six_steps_of": "GPT", "step_of_six": "7", "convention": "x", "head": "0"},
+    "query_key_value": {"step_of_six": "7", "convention": "x", "head": "0"},
     "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
     "masks": {"mask": "99", "layer": "inf", "head": "x", "query": "99"},
     "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},

@@ -23,7 +23,7 @@ from attnviz.app.learn.induction.compute import measured
 from attnviz.app.learn.many_heads.compute import at_token
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions.compute import set_experiment
-from attnviz.app.learn.query_key_value import compute as query_key_value
+from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.translate.compute import translate
 from attnviz.app.learn.weighted_average.values import average

@@ -175,10 +175,8 @@ class OneOf(Choice[Any]):
     def parse(self, values: Sequence[str]) -> str | int:  # noqa: D102 - as above
         return int(values[-1]) if self.numbers else values[-1]
 
-    def segments(
-        self, label: str, options: Sequence[Option], default: Option | None = None, **look: Any
-    ) -> Option:
-        """Draw all options side by side, the first as default; `look` goes to `st.segmented_control`."""
+    def segments(self, label: str, options: Sequence[Option], default: Option | None = None) -> Option:
+        """Draw all options side by side; the first one is the default if no other is named."""
         first = self._mended(options, default)
         chosen: Option | None = st.segmented_control(
             label,
@@ -188,7 +186,6 @@ class OneOf(Choice[Any]):
             bind="query-params",
             required=True,
             label_visibility="collapsed",
-            **look,
         )
         if chosen is None:
             st.rerun()

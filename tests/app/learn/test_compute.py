@@ -13,7 +13,7 @@ from attnviz.app.learn.induction import compute as induction
 from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions import compute as positions
-from attnviz.app.learn.query_key_value import compute as query_key_value
+from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.weighted_average import values as weighted_average
 from attnviz.app.learn.write import compute as write
@@ -28,7 +28,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "curves": lambda: scale.curves((1,), 2, 3, 0),
     "a real head": lambda: scale.in_bert(TEXT, 0, 0, 1),
     "six steps": lambda: query_key_value.walk(TEXT, 3, 1, 2),
-    "six steps of a translator": lambda: query_key_value.walk(TEXT, 0, 1, 2, TRANSLATOR, "cross"),
     "shares": lambda: many_heads.at_token(TEXT, 3, 2, 12),
     "habits": lambda: many_heads.habits(TEXT),
     "mask": lambda: masks.cells("causal", 5),

@@ -151,13 +151,11 @@ def assert_only_text(app: AppTest) -> None:
         ("induction", "said_twice", "lamp", "3 to 47 words"),
         ("induction", "said_twice", "lamp key " * 25, "50 words"),
         ("induction", "said_twice", "lamp key lamp", "different words"),
-        ("query_key_value", "english", "The <b>aardvark</b> was tired.", "aardvark"),
         *((name, "english", "The zebra was tired.", "zebra") for name in ("translate", "cause")),
     ],
 )
 def test_what_cannot_be_read_is_refused_kindly_and_kept(name: str, box: str, typed: str, said: str) -> None:
-    across = {"six_steps_of": "Translator: French reads English"} if name == "query_key_value" else {}
-    assert_refused(try_page(name, {box: typed, **across}), box, typed, said)
+    assert_refused(try_page(name, {box: typed}), box, typed, said)
 
 
 def assert_refused(app: AppTest, box: str, typed: str, said: str) -> None:
@@ -273,7 +271,7 @@ def test_with_fewer_than_two_options_there_is_no_question() -> None:
 
 def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:
     app = visit("query_key_value", text="The lawyer told the witness that she was late.")
-    assert "In it, `she` asks" in words(app)
+    assert "largest weight of\n`she`?" in words(app)
     offered = app.button_group(key="guess_query_key_value").options
     assert {"lawyer", "witness"} <= set(offered)
 

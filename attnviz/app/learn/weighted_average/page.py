@@ -97,11 +97,8 @@ def draw() -> None:
 
 
 def _controls(page: LessonPage) -> tuple[str, str]:
-    labels = page.document.front_matter["labels"]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        scoring = SCORING.segments(
-            page.label("scoring"), SCORES, SCORES[0], format_func=labels["scores"].__getitem__
-        )
+        scoring = SCORING.segments(page.label("scoring"), SCORES)
         temperature = SOFTMAX_TEMPERATURE.slide(
             page.label("temperature"), TEMPERATURES, "1", help=page.label("temperature_help"), width=240
         )
@@ -243,8 +240,7 @@ def _trained(page: LessonPage, chosen: _Chosen) -> None:
 def _tokens(page: LessonPage, text: str) -> None:
     """Draw the text as tokens."""
     page.text("tokens")
-    labels = page.document.front_matter["labels"]["splits"]
-    kind = SPLIT.segments(page.label("split"), SPLITS, values.WORD_PIECES, format_func=labels.__getitem__)
+    kind = SPLIT.segments(page.label("split"), SPLITS, values.WORD_PIECES)
     found = _split(kind, text)
     shown = found.pieces[:_MAX_PIECES]
     pieces(
@@ -260,7 +256,7 @@ def _tokens(page: LessonPage, text: str) -> None:
             for piece in shown
         ],
         more=len(found.pieces) - len(shown),
-        about=page.label("about_split", text=isolated(text), kind=labels[kind]),
+        about=page.label("about_split", text=isolated(text), kind=kind),
     )
     back = visible_text(found.back)
     page.text(
