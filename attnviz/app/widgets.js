@@ -22,7 +22,6 @@ export { default as room_bar } from "./classroom/room_bar.js";
 export { default as share_table } from "./components/share_table.js";
 export { default as shares } from "./learn/many_heads/shares.js";
 export { default as shuffle } from "./learn/positions/shuffle.js";
-export { default as spend } from "./learn/spend.js";
 export { default as store } from "../widgets/store.js";
 export { default as stream } from "./learn/block/stream.js";
 export { default as token_bars } from "./components/token_bars.js";

@@ -89,7 +89,7 @@ IN_VAIN = {
     },
     "scale": {"d": "33", "vectors_seed": "-1", "layer": "99"},
     "query_key_value": {"step_of_six": "7", "convention": "x", "head": "0"},
-    "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
+    "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5"},
     "masks": {"mask": "99", "layer": "inf", "head": "x", "query": "99"},
     "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
     "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},

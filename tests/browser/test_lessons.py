@@ -20,7 +20,7 @@ from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
 from attnviz.app.learn.cross_attention.compute import cross
 from attnviz.app.learn.induction.compute import measured
-from attnviz.app.learn.many_heads.compute import at_token
+from attnviz.app.learn.many_heads.values import at_token
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions.compute import set_experiment
 from attnviz.app.learn.query_key_value import values as query_key_value

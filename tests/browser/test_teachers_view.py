@@ -216,7 +216,7 @@ def test_what_is_written_on_a_canvas_is_drawn_as_large_as_it_is_shown(page: Page
 
 @pytest.mark.parametrize(
     ("name", "section", "picture"),
-    [("many_heads", "Spend your own 100 %", ".spend"), ("cause", "Tear the arrow", ".hinge")],
+    [("cause", "Tear the arrow", ".hinge")],
 )
 def test_the_section_that_is_open_is_a_part_of_its_own(
     page: Page, server: Server, name: str, section: str, picture: str

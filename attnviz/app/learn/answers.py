@@ -13,9 +13,9 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, english
 from attnviz.app.learn.computed import MODEL, computed, masks, positions, translated
 from attnviz.app.learn.computed import cause as causes
-from attnviz.app.learn.computed import many_heads as heads
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.induction.sections import measured
+from attnviz.app.learn.many_heads import values as heads
 from attnviz.app.learn.scale import values as scales
 from attnviz.app.learn.weighted_average import values as averages
 from attnviz.app.learn.write.sections import EXAMPLES

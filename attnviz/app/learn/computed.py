@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from attnviz.app.learn.cause import compute as cause
     from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.induction import compute as induction
-    from attnviz.app.learn.many_heads import compute as many_heads
     from attnviz.app.learn.masks import compute as masks
     from attnviz.app.learn.positions import compute as positions
     from attnviz.app.learn.translate import compute as translate
     from attnviz.app.learn.write import compute as write
 
-    __all__ = ["block", "cause", "cross_attention", "induction", "many_heads", "masks"]
+    __all__ = ["block", "cause", "cross_attention", "induction", "masks"]
     __all__ += ["positions", "translate"]
     __all__ += ["write"]
 else:

@@ -10,7 +10,7 @@ from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
 from attnviz.app.learn.induction import compute as induction
-from attnviz.app.learn.many_heads import compute as many_heads
+from attnviz.app.learn.many_heads import values as many_heads
 from attnviz.app.learn.masks import compute as masks
 from attnviz.app.learn.positions import compute as positions
 from attnviz.app.learn.query_key_value import values as query_key_value
@@ -29,7 +29,6 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "a real head": lambda: scale.in_bert(TEXT, 0, 0, 1),
     "six steps": lambda: query_key_value.walk(TEXT, 3, 1, 2),
     "shares": lambda: many_heads.at_token(TEXT, 3, 2, 12),
-    "habits": lambda: many_heads.habits(TEXT),
     "mask": lambda: masks.cells("causal", 5),
     "mask read": lambda: masks.read("8-c-e", 3),
     "masked weights": lambda: masks.weights("a b c", masks.cells("causal", 5), 0),

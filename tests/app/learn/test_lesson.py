@@ -34,7 +34,7 @@ CORRECT = {
     "weighted_average": "7.7 %",
     "scale": "32",
     "query_key_value": "dog",
-    "many_heads": "Nothing more",
+    "many_heads": "the same number",
     "masks": "40.8 %",
     "positions": "the same as before",
     "cross_attention": "dog",
