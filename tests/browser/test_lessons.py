@@ -42,7 +42,6 @@ from tests.browser.visit import (
     first_visit,
     middle,
     press,
-    reveal,
     type_into,
     wait_idle,
 )
@@ -59,12 +58,11 @@ MOVING = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link, with its answer and all sections; return the part that is not the menu."""
+    """Open the page by a link, with all sections; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
     main = first_visit(page, server, name, **everything, **choices)
-    reveal(page)
     return main
 
 
