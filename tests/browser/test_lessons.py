@@ -62,8 +62,7 @@ def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
-    main = first_visit(page, server, name, **everything, **choices)
-    return main
+    return first_visit(page, server, name, **everything, **choices)
 
 
 def labels(text: str) -> list[str]:
