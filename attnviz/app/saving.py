@@ -89,9 +89,9 @@ def _subject() -> tuple[str, str, str]:
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)
     known = said(choices.MODEL) if here not in choices.LESSONS else catalogue.FROM_SCRATCH
     model = lookup.called(lookup.entry(known)) if known else ""
-    if here in choices.LESSONS - choices.TEXT.pages or said(choices.SIX_STEPS_OF).startswith("Translator"):
+    if here in choices.LESSONS - choices.TEXT.pages:
         model = said(choices.TRANSLATOR) or catalogue.TRANSLATOR
-        layer, head, texts = choices.TRANSLATOR_LAYER, choices.TRANSLATOR_HEAD, texts[1:]
+        texts = texts[1:]
     if here in choices.READ_BY_STORYTELLER:
         model, texts = catalogue.STORYTELLER, (choices.PROMPT, choices.REPEATED)
     both = said(layer), said(head)

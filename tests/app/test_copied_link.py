@@ -27,7 +27,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("weighted_average", {"scoring": "Additive"}),
     ("scale", {}),
     ("query_key_value", {}),
-    ("query_key_value", {"six_steps_of": "Translator: French reads English"}),
     ("many_heads", {}),
     ("masks", {"mask": "window"}),
     ("positions", {}),
@@ -44,7 +43,7 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
 ALWAYS_TRIED = {"explore", "intervene", "masks", "translate", "cause", "write", "images"}
 WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "long_distances", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
-KEPT = {"mask", "open", "scoring", "six_steps_of"}  # for what else is drawn
+KEPT = {"mask", "open", "scoring"}  # for what else is drawn
 
 # What is chosen instead of the last option, or typed.
 PICKED = {

@@ -6,7 +6,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app import markdown
-from attnviz.app.folded import NOT_SHOWN
 from attnviz.models import catalogue
 from attnviz.trained.translator.variants import VARIANTS
 from tests.app.shown import APP, FOLDED, clean, visit, words
@@ -24,7 +23,6 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "intervene": READ,
     "find": READ,
     "score_heads": {"model": TAUGHT},
-    "query_key_value": {"open": NOT_SHOWN, "six_steps_of": "Translator: French reads English"},
     "cross_attention": {"open": "The same, trained for it"},
     "translate": {},
     "cause": {},
@@ -42,6 +40,7 @@ SHOW_NONE = {
     "masks",
     "images",
     "positions",
+    "query_key_value",
     "references",
     "scale",
     "weighted_average",

@@ -60,12 +60,6 @@ def test_a_picture_s_file_tells_model_head_and_sentence_and_what_is_left_out(
             "translation",
             "“The dog did not cross the road as it was too tired.” · Translator: not told anything",
         ),
-        (
-            "query_key_value",
-            {"six_steps_of": "Translator: English reads English", "translator_layer": "2"},
-            "steps",
-            "“The dog did not cross the road as it was too tired.” · translator · head 2-1",
-        ),
     ],
 )
 def test_a_picture_of_the_translator_is_not_said_to_be_bert_s(

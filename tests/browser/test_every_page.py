@@ -70,10 +70,7 @@ VIEWS = {
     "explore, too long": View(explore(text="word " * 600)),
     "explore, one word": View(explore(text="x" * 300)),
     "learn": View("learn"),
-    "six steps across": View(
-        f"query_key_value?step_of_six=5&{urlencode({'six_steps_of': 'Translator: French reads French'})}",
-        opened=("^Reveal$",),
-    ),
+    "query_key_value, step 5": View("query_key_value?step_of_six=5"),
     "long_distances": View("long_distances?open=Everything"),
     "heads": View("heads"),
     "models": View(

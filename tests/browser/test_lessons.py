@@ -20,13 +20,13 @@ from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
 from attnviz.app.learn.cross_attention.compute import cross
 from attnviz.app.learn.induction.values import measured
-from attnviz.app.learn.many_heads.compute import at_token
+from attnviz.app.learn.many_heads.values import at_token
 from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.positions.compute import set_experiment
-from attnviz.app.learn.query_key_value import compute as query_key_value
+from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.translate.compute import translate
-from attnviz.app.learn.weighted_average.compute import average
+from attnviz.app.learn.weighted_average.values import average
 from attnviz.app.learn.write.page import PROMPTS as STORIES
 from attnviz.app.state.choices import OPEN
 from attnviz.capture.model import Writing
@@ -40,7 +40,6 @@ from tests.browser.visit import (
     first_visit,
     middle,
     press,
-    reveal,
     type_into,
     wait_idle,
 )
@@ -56,14 +55,11 @@ MOVING = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link, with its answer and all sections; return the part that is not the menu."""
+    """Open the page by a link, with all sections; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
-    main = first_visit(page, server, name, **everything, **choices)
-    if page.get_by_role("button", name="Reveal", exact=True).count():  # of a lesson in the former frame
-        reveal(page)
-    return main
+    return first_visit(page, server, name, **everything, **choices)
 
 
 def labels(text: str) -> list[str]:

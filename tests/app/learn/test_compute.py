@@ -11,12 +11,12 @@ from attnviz.app.learn.block import compute as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
 from attnviz.app.learn.induction import values as induction
-from attnviz.app.learn.many_heads import compute as many_heads
+from attnviz.app.learn.many_heads import values as many_heads
 from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.positions import compute as positions
-from attnviz.app.learn.query_key_value import compute as query_key_value
+from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
-from attnviz.app.learn.weighted_average import compute as weighted_average
+from attnviz.app.learn.weighted_average import values as weighted_average
 from attnviz.app.learn.write import values as write
 
 TEXT = "The dog was tired as it was old."
@@ -24,14 +24,12 @@ TRANSLATOR = "translator"
 
 RESULTS: dict[str, Callable[[], Any]] = {
     "weighted average": lambda: weighted_average.average(TEXT, "Cosine", 1.0),
-    "trained weights": lambda: weighted_average.trained_weights(TEXT, 2),
+    "trained weights": lambda: weighted_average.trained_row(TEXT, 2),
     "variances": lambda: scale.variances((2, 3), 5, 0),
     "curves": lambda: scale.curves((1,), 2, 3, 0),
     "a real head": lambda: scale.in_bert(TEXT, 0, 0, 1),
     "six steps": lambda: query_key_value.walk(TEXT, 3, 1, 2),
-    "six steps of a translator": lambda: query_key_value.walk(TEXT, 0, 1, 2, TRANSLATOR, "cross"),
     "shares": lambda: many_heads.at_token(TEXT, 3, 2, 12),
-    "habits": lambda: many_heads.habits(TEXT),
     "mask": lambda: masks.cells(masks.MaskChoice("causal"), 5),
     "mask read": lambda: masks.read("8-c-e", 3),
     "masked weights": lambda: masks.weights(

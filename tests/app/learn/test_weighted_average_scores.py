@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from attnviz.app.learn.weighted_average.compute import (
+from attnviz.app.learn.weighted_average.values import (
     Additive,
     Score,
     attention_without_parameters,

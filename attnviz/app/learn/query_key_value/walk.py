@@ -17,13 +17,6 @@ class Step(TypedDict):
     sentence: Sequence[str | Coloured]
 
 
-class Across(TypedDict):
-    """The query token, if it is in another text, and where its vector comes from, one sentence."""
-
-    token: ShownToken
-    origin: str
-
-
 class Rest(TypedDict):
     """The tokens of a long text that have no row: how many, and what their weights add up to."""
 
@@ -36,13 +29,12 @@ _NUMBERS = [column("numbers", rows=["dot_products"]), column("numbers", rows=["s
 _WEIGHTS = column("bars", rows=["weights"])
 
 
-def _columns(across: bool) -> list[list[Column]]:
-    """The columns of each step; `across`: the query token is in another text."""
-    asker = ["vector"] if across else []
+def _columns() -> list[list[Column]]:
+    """Return the columns of each step."""
     return [
-        [column(top=["vector"], rows=["vectors"])],
+        [column(rows=["vectors"])],
         [
-            column(top=asker, rows=["vectors"]),
+            column(rows=["vectors"]),
             column(top=["query_matrix", "query_bias", "query"]),
             column(top=["key_matrix", "key_bias"], rows=["keys"]),
             column(top=["value_matrix", "value_bias"], rows=["values"]),
@@ -95,9 +87,7 @@ def walk(
     step: int,
     steps: Sequence[Step],
     tokens: Sequence[ShownToken],
-    query: int | None,
-    across: Across | None,
-    forbidden: Sequence[bool],
+    query: int,
     total: int,
     rest: Rest | None,
     origin: str,
@@ -111,7 +101,7 @@ def walk(
     Args:
         source: what `store.publish` returned for these arrays, all float32, of the tokens that have a row:
 
-            vector                                  [d_model], of the token that looks
+            vector                                  [d_model], of the query token
             vectors                                 [row, d_model]
             query_matrix, key_matrix, value_matrix  [d_model, d_head]
             query_bias, key_bias, value_bias        [d_head]
@@ -121,20 +111,17 @@ def walk(
             output                                  [d_head]
             rest                                    [d_head], the weighted sum of the values without a row
 
-            and the facts `largest` (the largest score) and `sum` (of e^(score − largest)), over all tokens
-            that it may look at.
+            and the facts `largest` (the largest score) and `sum` (of e^(score − largest)), over all tokens.
         step: from 1 to 6.
         steps: what is said about each.
         tokens: the rows.
-        query: the row of the token that looks; None if it stands in another text.
-        across: the token that looks at another text; None if it is a row.
-        forbidden: for each row, whether the mask forbids to look at it.
+        query: the row of the query token.
         total: how many tokens the text has.
         rest: what has no row; None if every token has one.
         origin: where the tokens' vectors come from, one sentence.
         on_step: called with the step that the visitor went to.
     """
-    opened = zip(steps, _columns(across is not None), strict=True)
+    opened = zip(steps, _columns(), strict=True)
     draw_steps(
         key,
         source=source,
@@ -143,10 +130,8 @@ def walk(
         arrays=_arrays(),
         keep_open=False,
         tokens=tokens,
-        forbidden=forbidden,
         on_step=on_step,
         query=query,
-        across=across,
         total=total,
         rest=rest,
         origin=origin,

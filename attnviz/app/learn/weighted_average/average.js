@@ -1,4 +1,4 @@
-/* average: a weighted average as a sum of vectors; sections.py describes the message. */
+/* average: a weighted average as a sum of vectors; page.py describes the message. */
 
 import { byFinger, cellUnder, drawing, element, stretched } from "../../../widgets/dom.js";
 import { buttonOf, moveFocus, tabStop } from "../../../widgets/keyboard.js";
@@ -47,7 +47,7 @@ class Strip {
 
 /**
  * @typedef {{ words: { label: string, name: string }[], query: number, parts: { label: string, name: string, single:
- *   boolean, weight: number, vector: number[] }[], mixed: number[], d_model: number }} Message what sections.py sends,
+ *   boolean, weight: number, vector: number[] }[], mixed: number[], d_model: number }} Message what page.py sends,
  *   and describes
  */
 

@@ -1,6 +1,6 @@
-"""How a text is split into tokens, and what attention without learned parameters makes of their vectors.
+"""Attention without parameters over word vectors, and four ways to split a text into tokens.
 
-What reads a text with the model raises EmptyText, TextTooLong or UnreadableText where that cannot be done.
+Functions that read a text with the model raise EmptyText, TextTooLong or UnreadableText.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.analysis.entropy import entropy
 from attnviz.app.learn import compute
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
@@ -88,7 +87,7 @@ class Additive(NamedTuple):
 def softmax(
     scores: Float[Tensor, "*head query key"], temperature: float = 1.0
 ) -> Float[Tensor, "*head query key"]:
-    """e^(s_j / T) / Σ_k e^(s_k / T): shares that sum to 1 (Hinton et al. 2015, equation 1).
+    """e^(s_j / T) / Σ_k e^(s_k / T): weights that sum to 1 (Hinton et al. 2015, equation 1).
 
     Args:
         scores: one row for each query.
@@ -159,6 +158,9 @@ def attention_without_parameters(
 HIDDEN = 64
 """The size of additive scoring's hidden layer."""
 
+SEED = 1
+"""Of additive scoring's random matrices."""
+
 SCORES: dict[str, Score] = {
     "Dot product": dot_product,
     "Scaled dot product": scaled_dot_product,
@@ -171,16 +173,14 @@ TRAINED_LAYER, TRAINED_HEAD = 3, 1  # in the bundled BERT, the head that follows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Average:
-    """Every token's weighted average of all tokens, and what it did to them.
+    """Every token's weighted average of all tokens.
 
     Attributes:
         tokens: the sentence's own tokens, without [CLS] and [SEP].
-        vectors: [token, d_model], x: the fixed word vectors of the bundled BERT, one for each entry of its
+        vectors: [token, d_model], x: the word vectors of the bundled BERT, one for each entry of its
             vocabulary, before positions are added and the norm is taken.
-        scores, weights: [token, token], who looks (row) at whom (column).
-        output: [token, d_model], x': the mixed vectors.
-        fixed_similarity: [token, token], the cosine between x of the row and x of the column.
-        mixed_similarity: [token, token], the cosine between x' of the row and x of the column.
+        scores, weights: [query, key].
+        output: [token, d_model], x': the weighted averages.
     """
 
     tokens: tuple[DisplayToken, ...]
@@ -188,86 +188,97 @@ class Average:
     scores: Floats
     weights: Floats
     output: Floats
-    fixed_similarity: Floats
-    mixed_similarity: Floats
 
 
-def average(text: str, scoring: str, temperature: float, seed: int = 0) -> Average:
-    """Attention without parameters over the sentence's word vectors.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainedRow:
+    """The weights of one query in the bundled BERT's head 4-2.
+
+    Attributes:
+        weights: [token], of the sentence's own tokens, as the model computes them.
+        special: the weight of [CLS] and [SEP] together.
+    """
+
+    weights: Floats
+    special: float
+
+
+class Exponentials(NamedTuple):
+    """Softmax with numbers: weight = power / total.
+
+    Attributes:
+        exponent: (score − largest score of the row) / T; the difference keeps powers from overflowing.
+        power: e to the power of the exponent.
+        total: the sum of the powers of all keys of the row.
+    """
+
+    exponent: float
+    power: float
+    total: float
+
+
+def average(text: str, scoring: str, temperature: float) -> Average:
+    """Return the averages that attention without parameters computes from the sentence's word vectors.
 
     Args:
         text: the sentence.
         scoring: a name in `SCORES`, or `ADDITIVE`.
         temperature: of the softmax; 0 and infinity are its limits.
-        seed: of additive scoring's random matrices.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
-        steps = attention_without_parameters(vectors, score_named(scoring, seed), temperature)
-        fixed, mixed = cosine(vectors, vectors), cosine(steps.output, vectors)
+        steps = attention_without_parameters(vectors, score_named(scoring), temperature)
     return Average(
         tokens=sentence_tokens(text),
         vectors=owned(vectors),
         scores=owned(steps.scores),
         weights=owned(steps.weights),
         output=owned(steps.output),
-        fixed_similarity=owned(fixed),
-        mixed_similarity=owned(mixed),
     )
 
 
-def difference_alone(text: str, scoring: str, temperature: float, seed: int, query: int) -> float:
-    """How far a token's weights and output differ at most, computed for it alone and in `average`.
-
-    Its vector is the only query; all tokens are keys and values. The token counts from 0.
-    """
+def difference_alone(text: str, scoring: str, temperature: float, query: int) -> float:
+    """Return the largest difference between one query computed alone and its row of the matrix form."""
     vectors = word_vectors(text)
     with torch.inference_mode():
         alone = weighted_average(
-            vectors[query : query + 1], vectors, vectors, score_named(scoring, seed), temperature
+            vectors[query : query + 1], vectors, vectors, score_named(scoring), temperature
         )
-    every = average(text, scoring, temperature, seed)
+    every = average(text, scoring, temperature)
     pairs = (alone.weights, every.weights), (alone.output, every.output)
     return float(max(np.abs(owned(one[0]) - all_[query]).max() for one, all_ in pairs))
 
 
-def trained_weights(text: str, query: int) -> Floats:
-    """What a token, from 0, looks at in a trained head (layer 4, head 2, counted from 1), [token].
+def exponentials(scores: Floats, key: int, temperature: float) -> Exponentials:
+    """Return the numbers behind the weight of one key in a row of scores; T is neither 0 nor infinite."""
+    exponents = (scores.astype(np.float64) - scores.max()) / temperature
+    return Exponentials(float(exponents[key]), float(np.exp(exponents[key])), float(np.exp(exponents).sum()))
 
-    [CLS] and [SEP] are left out, and nothing is rescaled: the numbers are the model's own.
-    """
+
+def strongest_other(weights: Floats, query: int) -> int:
+    """Return the key with the largest weight besides the query itself; the query if there is no other."""
+    order = np.argsort(-weights, kind="stable")
+    return int(next((key for key in order if key != query), query))
+
+
+def trained_row(text: str, query: int) -> TrainedRow:
+    """Return the weights of a query (from 0, without [CLS]) in head 4-2 of the bundled BERT."""
     weights = compute.run(text).layers[TRAINED_LAYER].attention.attention.weights[TRAINED_HEAD]
     places = [group.positions[0] for group in sentence_tokens(text)]
-    return owned(weights[places[query], places])
+    row = owned(weights[places[query]])
+    return TrainedRow(
+        weights=compute.read_only(row[places]), special=float(np.delete(row, places).sum(dtype=np.float64))
+    )
 
 
-def best_with_itself(found: Average) -> int:
-    """How many tokens score no other token higher than themselves."""
-    own = found.scores.diagonal()[:, None]
-    return int((own >= found.scores - 1e-6).all(axis=1).sum())
-
-
-def even_mix(weights: Floats) -> float:
-    """How many tokens an even mix would have that is as spread out as these weights, [token].
-
-    2 to the power of the entropy: 1 where one token has everything, n where n tokens have the same.
-    """
-    return float(2 ** entropy(weights))
-
-
-def random_additive(d_model: int, seed: int) -> Additive:
-    """The untrained W, U and v of additive scoring; another seed, other matrices."""
-    return Additive.random(d_model, HIDDEN, seed)
-
-
-def score_named(scoring: str, seed: int) -> Score:
-    """The function that compares queries with keys.
+def score_named(scoring: str) -> Score:
+    """Return the function that compares queries with keys; additive scoring has random matrices.
 
     Raises:
         KeyError: there is none of that name.
     """
     if scoring == ADDITIVE:
-        return random_additive(compute.bert().embeddings.words.embedding_dim, seed).score
+        return Additive.random(compute.bert().embeddings.words.embedding_dim, HIDDEN, SEED).score
     return SCORES[scoring]
 
 
@@ -284,12 +295,18 @@ def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
     return vectors
 
 
-CHARACTERS, WORDS, WORD_PIECES = "Characters", "Words", "Word pieces"
+CHARACTERS, WORDS, WORD_PIECES, BYTES = "Characters", "Words", "Word pieces", "Bytes"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A text in tokens: how many different ones there can be, and the text that their ids alone give back."""
+    """A text as tokens.
+
+    Attributes:
+        pieces: the tokens.
+        vocabulary: how many different tokens there are.
+        back: the text decoded from the ids alone.
+    """
 
     pieces: tuple[Token, ...]
     vocabulary: int
@@ -297,32 +314,41 @@ class Split:
 
 
 def split(kind: str, text: str) -> Split:
-    """The text split in one of the three ways.
+    """Split a text in one of the four ways.
 
     Raises:
         KeyError: there is no such way.
     """
-    return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces}[kind](text)
+    return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces, BYTES: utf8_bytes}[kind](text)
 
 
 def characters(text: str) -> Split:
-    """Every character is a token; ids are places in the text's own alphabet, sorted."""
+    """Return each character as a token; ids are places in the text's own alphabet, sorted."""
     return _with_own_vocabulary(list(text))
 
 
 def words(text: str) -> Split:
-    """Words, spaces, and every other sign by itself; ids are places in the text's own vocabulary, sorted.
+    """Return runs of letters, digits and their marks, runs of spaces, and other signs, each as a token.
 
-    A word is a run of letters, digits and the marks on them. Since spaces are tokens too, no character is
-    lost.
+    Ids are places in the text's own vocabulary, sorted.
     """
     return _with_own_vocabulary([run for kind, group in groupby(text, _kind) for run in _runs(kind, group)])
 
 
-def word_pieces(text: str) -> Split:
-    """What the bundled BERT reads; ids are its own. A piece inside a word begins with ##.
+def utf8_bytes(text: str) -> Split:
+    """Return each byte of the text in UTF-8 as a token, in hexadecimal; ids are the bytes' values."""
+    pieces = tuple(
+        Token(f"{byte:02X}", byte, place, place + 1, word=None, special=False)
+        for place, character in enumerate(text)
+        for byte in character.encode()
+    )
+    return Split(pieces=pieces, vocabulary=256, back=bytes(piece.id for piece in pieces).decode())
 
-    Its vocabulary has no capitals, accents or spaces, so the ids do not give those back.
+
+def word_pieces(text: str) -> Split:
+    """Return the bundled BERT's tokens; a piece inside a word begins with ##.
+
+    Its vocabulary has no capitals, accents or spaces, so decoding loses them.
     """
     pieces = compute.tokens(text)
     tokenizer = _tokenizer()

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
-from attnviz.analysis.behaviour import Behaviour, behaviours
-from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.app.learn.compute import bert, parameters, read_only, run, tokens
+from attnviz.app.learn.compute import bert, parameters, run
 from attnviz.capture.arrays import owned
 from attnviz.models import catalogue
 from attnviz.trace import Floats
@@ -62,7 +60,7 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     Args:
         attention: the block.
         steps: one pass through it, [head, token, …].
-        token: the token that looks, from 0.
+        token: the query token, from 0.
     """
     pieces = steps.attention.output[:, token]
     added = torch.einsum("hd,hdm->hm", pieces, attention.output_projections())
@@ -123,62 +121,13 @@ def at_token(text: str, layer: int, token: int, n_heads: int) -> HeadShares:
         return head_shares(attention, attention(vectors, vectors), token)
 
 
-def habits(text: str) -> tuple[Behaviour, ...]:
-    """What each head of the bundled BERT does in a sentence, rule by rule.
+def multiply_adds(tokens: int, d_model: int, n_heads: int) -> int:
+    """Return 4 N d_model² + 2 h N² d_head, the multiply-adds of an attention block for N tokens.
 
-    Raises:
-        EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
-    """
-    weights = owned(torch.stack([layer.attention.attention.weights for layer in run(text).layers]))
-    found = behaviours(weights, DisplayTokens(tokens(text), text))
-    for habit in found:
-        for array in (habit.score, habit.raw, habit.even, habit.raw_even, habit.found):
-            read_only(array)
-    return found
-
-
-@dataclass(frozen=True)
-class MultiplyAdds:
-    """What one attention block, or one feed-forward network, multiplies and adds for N tokens.
-
-    Attributes:
-        projections: N · d_model² for each of W_Q, W_K, W_V and W_O.
-        scores: every query with every key, in all heads together.
-        averages: every weight with its value, in all heads together.
-        feed_forward: N · d_model · d_feed_forward for each of W₁ and W₂.
-    """
-
-    projections: int
-    scores: int
-    averages: int
-    feed_forward: int
-
-    @property
-    def attention(self) -> int:
-        """Of the attention block alone."""
-        return self.projections + self.scores + self.averages
-
-    @property
-    def layer(self) -> int:
-        """Of one encoder layer."""
-        return self.attention + self.feed_forward
-
-
-def multiply_adds(tokens: int, d_model: int, n_heads: int, d_feed_forward: int = 0) -> MultiplyAdds:
-    """4 N d_model² + 2 · h · N² · d_head, and 2 N d_model d_feed_forward for the feed-forward network.
-
-    Since h · d_head = d_model, the number of heads drops out. Biases, softmax and norms are little beside
-    them and are left out, as usual.
-
-    Args:
-        tokens: N, how many tokens look at each other.
-        d_model: the size of a token's vector.
-        n_heads: h, how many heads share it.
-        d_feed_forward: the size inside the feed-forward network; 0: there is none.
+    Since h · d_head = d_model, the number of heads cancels. Biases, softmax and norms are small and omitted.
     """
     d_head = d_model // n_heads
-    looking = n_heads * tokens**2 * d_head
-    return MultiplyAdds(4 * tokens * d_model**2, looking, looking, 2 * tokens * d_model * d_feed_forward)
+    return 4 * tokens * d_model**2 + 2 * n_heads * tokens**2 * d_head
 
 
 @dataclass(frozen=True)
@@ -210,7 +159,7 @@ def costs(d_model: int, heads: Iterable[int], tokens: int) -> tuple[Cost, ...]:
     for n_heads in heads:
         with torch.device("meta"):  # sizes without numbers: building them costs nothing
             module = MultiHeadAttention(d_model, n_heads)
-        counted = multiply_adds(tokens, d_model, n_heads).attention
+        counted = multiply_adds(tokens, d_model, n_heads)
         weights = n_heads * tokens**2
         found.append(Cost(n_heads, d_model // n_heads, parameters(module), counted, weights))
     return tuple(found)
@@ -221,16 +170,13 @@ class Sizes:
     """A published transformer.
 
     Attributes:
-        name, source: what it is called, and where its sizes are published.
+        name: its title.
         d_model, heads, d_feed_forward, layers: its sizes; layers are the encoder's.
         attention, layer: parameters of one attention block, and of one encoder layer with its norms.
-        everything: parameters of the whole model, as its `parts` say.
-        parts: what `everything` counts besides the encoder, in words.
-        published: what the paper gives for it, in millions; None where no paper does.
+        everything: parameters of the whole model.
     """
 
     name: str
-    source: str
     d_model: int
     heads: int
     d_feed_forward: int
@@ -238,18 +184,11 @@ class Sizes:
     attention: int
     layer: int
     everything: int
-    parts: str
-    published: int | None
 
     @property
     def d_head(self) -> int:
         """How many numbers of a vector a head has."""
         return self.d_model // self.heads
-
-    @property
-    def encoder(self) -> int:
-        """Parameters of all encoder layers."""
-        return self.layers * self.layer
 
 
 # The sizes that the papers give. BERT's vocabulary is that of its published English lower-case files.
@@ -287,16 +226,13 @@ def original_sizes() -> Sizes:
         layer = EncoderLayer(d_model, heads, d_feed_forward)
     return _sizes(
         "Original transformer",
-        "Vaswani et al. 2017, table 3, base",
         layer,
         layers,
         everything=parameters(model) - parameters(model.target_embedding),
-        parts="a decoder of as many layers, and one table of words for all its uses",
-        published=65,
     )
 
 
-def bert_sizes(name: str, source: str, config: BertConfig, published: int | None = None) -> Sizes:
+def bert_sizes(name: str, config: BertConfig) -> Sizes:
     """A BERT with the pooler that the published ones have behind their last layer: one more matrix."""
     size = config.hidden_size
     with torch.device("meta"):
@@ -305,12 +241,9 @@ def bert_sizes(name: str, source: str, config: BertConfig, published: int | None
         pooler = nn.Linear(size, size)
     return _sizes(
         name,
-        source,
         layer,
         config.num_hidden_layers,
         everything=parameters(model) + parameters(pooler),
-        parts="the tables of words, positions and segments, and the pooler",
-        published=published,
     )
 
 
@@ -319,24 +252,15 @@ def known_sizes() -> tuple[Sizes, ...]:
     bundled = catalogue.entry(catalogue.names()[0])
     return (
         original_sizes(),
-        bert_sizes("BERT base", "Devlin et al. 2019, §3", BERT_BASE, published=110),
-        bert_sizes("BERT large", "Devlin et al. 2019, §3", BERT_LARGE, published=340),
-        bert_sizes(bundled.title, "comes with attnviz", read_config(catalogue.MINILM.folder)),
+        bert_sizes("BERT base", BERT_BASE),
+        bert_sizes("BERT large", BERT_LARGE),
+        bert_sizes(bundled.title, read_config(catalogue.MINILM.folder)),
     )
 
 
-def _sizes(
-    name: str,
-    source: str,
-    layer: EncoderLayer,
-    layers: int,
-    everything: int,
-    parts: str,
-    published: int | None,
-) -> Sizes:
+def _sizes(name: str, layer: EncoderLayer, layers: int, everything: int) -> Sizes:
     return Sizes(
         name=name,
-        source=source,
         d_model=layer.attention.to_output.out_features,
         heads=layer.attention.n_heads,
         d_feed_forward=layer.feed_forward.expand.out_features,
@@ -344,6 +268,4 @@ def _sizes(
         attention=parameters(layer.attention),
         layer=parameters(layer),
         everything=everything,
-        parts=parts,
-        published=published,
     )
