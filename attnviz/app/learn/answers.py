@@ -14,10 +14,10 @@ from attnviz.app.learn import choosing, english
 from attnviz.app.learn.computed import MODEL, computed, masks, positions, translated
 from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.computed import many_heads as heads
-from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.induction.sections import measured
 from attnviz.app.learn.scale import values as scales
+from attnviz.app.learn.translate import values as translations
 from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.interventions.edit import Edit

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from attnviz.analysis.arithmetic import SoftmaxRow, softmax_row
 from attnviz.app.learn.compute import MODEL, bert, run, tokens
-from attnviz.app.learn.translate.compute import attention_of
+from attnviz.app.learn.translate.values import attention_of
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.translator import words

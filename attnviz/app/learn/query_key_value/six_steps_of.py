@@ -10,8 +10,8 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.app import controls, markdown
 from attnviz.app.learn import choosing
 from attnviz.app.learn.computed import MODEL, translated
-from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.english import english, outside_note
+from attnviz.app.learn.translate import values as compute
 from attnviz.app.state.choices import SIX_STEPS_OF, TRANSLATOR_HEAD, TRANSLATOR_LAYER, TRANSLATOR_QUERY
 from attnviz.capture import loading
 from attnviz.models import catalogue

@@ -46,7 +46,7 @@ def title_of(variant: str) -> str:
 
 
 def _about(variant: str) -> str:
-    return SIZES[variant].description if variant in SIZES else VARIANTS[variant].told
+    return SIZES[variant].description if variant in SIZES else VARIANTS[variant].description
 
 
 LEARNERS = {title_of(variant): variant for variant in STORED}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.app.learn.translate.compute import (
+from attnviz.app.learn.translate.values import (
     CHOICES,
     Translation,
     count,
@@ -106,15 +106,15 @@ def test_every_part_has_as_many_numbers_as_its_matrices_and_together_they_are_th
     )
     attention = 4 * (6 * 6 + 6)
     feed_forward = (6 * 5 + 5) + (5 * 6 + 6)
-    found = {part.name: part.parameters for part in count(network)}
+    found = count(network)
     assert found == {
-        "table of English words": 13 * 6,
-        "encoder: attention": 2 * attention,
-        "encoder: feed-forward": 2 * feed_forward,
-        "table of French words": 17 * 6,
-        "decoder: attention": attention,
-        "decoder: cross-attention": attention,
-        "decoder: feed-forward": feed_forward,
-        "all Add & Norm": (2 * 2 + 3) * 2 * 6,
+        "source_table": 13 * 6,
+        "encoder_attention": 2 * attention,
+        "encoder_feed_forward": 2 * feed_forward,
+        "target_table": 17 * 6,
+        "decoder_attention": attention,
+        "cross_attention": attention,
+        "decoder_feed_forward": feed_forward,
+        "norms": (2 * 2 + 3) * 2 * 6,
     }
     assert sum(found.values()) == sum(values.numel() for values in network.parameters())
