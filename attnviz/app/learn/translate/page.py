@@ -44,7 +44,7 @@ _WORD_MEMORY = "french was chosen for"
 _HEAD_MEMORY = "cross_head was chosen for"
 
 _translate = translated(values.translate)
-_parameters, _hidden_size = translated(values.parameters_of), translated(values.hidden_size)
+_hidden_size = translated(values.hidden_size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +77,6 @@ class ShownTranslation:
     def targets(self) -> DisplayTokens:
         """The tokens that the decoder reads: [START] and the French words."""
         return DisplayTokens(self.translation.target, str(self.translation.trace.target))
-
-    @property
-    def entry(self) -> catalogue.Entry:
-        """The translator's entry in the catalogue."""
-        return catalogue.entry(self.model)
 
     @property
     def word(self) -> str:
@@ -125,7 +120,6 @@ def draw() -> None:
         _predict(page, shown)
         page.further(
             page.section("heads", _every_head, shown),
-            page.section("parameters", _count, shown),
             page.section("accuracy", _accuracy, shown),
             code=CODE,
         )
@@ -251,9 +245,8 @@ def _rounded(weights: Floats) -> list[list[float]]:
 
 def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
     """Draw the architecture with the sizes of this model and this sentence."""
-    entry, found, label = shown.entry, shown.translation, page.label
+    entry, found, label = catalogue.entry(shown.model), shown.translation, page.label
     num_sources, num_targets = len(found.source), shown.row + 1
-    attention = {"heads": entry.heads}
     add_norm = Part("block", label("add_norm"))
     feed_forward = Part(
         "block",
@@ -265,7 +258,9 @@ def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
         return Part("positions", label("embedding"), label("vectors", tokens=tokens, d_model=entry.d_model))
 
     def weights(page_name: str, name: str, queries: int, keys: int) -> Part:
-        return Part(page_name, label(name), label("queries_keys", queries=queries, keys=keys, **attention))
+        return Part(
+            page_name, label(name), label("queries_keys", queries=queries, keys=keys, heads=entry.heads)
+        )
 
     self_attention = weights("query_key_value", "self", num_sources, num_sources)
     masked = weights("masks", "masked", num_targets, num_targets)
@@ -337,24 +332,6 @@ def _every_head(page: LessonPage, shown: ShownTranslation) -> None:
         with column:
             page.text(kind, query=name)
             page.text("table", rows=rows)
-
-
-def _count(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw how many parameters each part has."""
-    parts, entry = _parameters(shown.model), shown.entry
-    total = sum(parts.values())
-    page.text(
-        "parameters",
-        parts=[
-            {"name": page.label(name), "number": f"{number:,}", "percent": percent(number / total)}
-            for name, number in parts.items()
-        ],
-        total=f"{total:,}",
-        encoder_layers=entry.layers,
-        decoder_layers=entry.decoder_layers,
-        heads=entry.heads,
-        d_model=entry.d_model,
-    )
 
 
 def _accuracy(page: LessonPage, shown: ShownTranslation) -> None:

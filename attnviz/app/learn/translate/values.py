@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnviz.app.learn.compute import parameters
 from attnviz.capture import loading
 from attnviz.capture.translator import words
 from attnviz.interventions.edit import Edit
@@ -16,8 +15,7 @@ from attnviz.trace import Kind, Token, Trace
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.vocabulary import FRENCH
-from attnviz.transformer.add_norm import AddNorm
-from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
 
 PRONOUNS = ("il", "elle")
@@ -143,31 +141,3 @@ def hidden_size(model: str) -> int:
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
     """
     return loading.load_translator(model).translator.sizes.d_feed_forward
-
-
-def parameters_of(model: str) -> dict[str, int]:
-    """Count the parameters of a translator of the catalogue, part by part.
-
-    Raises:
-        ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
-    """
-    return count(loading.load_translator(model).translator.model)
-
-
-def count(network: EncoderDecoder) -> dict[str, int]:
-    """Count the parameters of the parts, in the order in which a sentence passes through them."""
-    encoder, decoder = network.encoder.layers, network.decoder.layers
-
-    def within(layers: Iterable[nn.Module], name: str) -> int:
-        return sum(parameters(layer.get_submodule(name)) for layer in layers)
-
-    return {
-        "source_table": parameters(network.source_embedding),
-        "encoder_attention": within(encoder, "attention"),
-        "encoder_feed_forward": within(encoder, "feed_forward"),
-        "target_table": parameters(network.target_embedding),
-        "decoder_attention": within(decoder, "attention"),
-        "cross_attention": within(decoder, "cross_attention"),
-        "decoder_feed_forward": within(decoder, "feed_forward"),
-        "norms": sum(parameters(module) for module in network.modules() if isinstance(module, AddNorm)),
-    }
