@@ -20,5 +20,5 @@ with lesson("cause") as places:
         section("Every arrow, tried", tried.tried, chosen),
         section("Many sentences", tried.many),
         section(THE_CODE, the_code, *sections.CODE),
-        section(NOT_SHOWN, sections.limits, chosen),
+        section(NOT_SHOWN, sections.limits),
     )

@@ -75,4 +75,5 @@ def told(app: AppTest) -> set[str]:
 
 def told_in(text: str) -> set[str]:
     text = text.replace("\\", "")
-    return {name for name, each in VARIANTS.items() if markdown.plain(each.told).replace("\\", "") in text}
+    described = {name: markdown.plain(each.description).replace("\\", "") for name, each in VARIANTS.items()}
+    return {name for name, each in described.items() if each in text}

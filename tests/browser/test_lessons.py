@@ -25,7 +25,7 @@ from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.positions.compute import set_experiment
 from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
-from attnviz.app.learn.translate.compute import translate
+from attnviz.app.learn.translate.values import translate
 from attnviz.app.learn.weighted_average.values import average
 from attnviz.app.learn.write.page import PROMPTS as STORIES
 from attnviz.app.state.choices import OPEN

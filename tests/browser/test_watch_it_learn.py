@@ -60,7 +60,7 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
     expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
     assert_trainings(1)
     other = page.context.new_page()
-    visit(other, f"{server.url}/watch_it_learn?open=Train+one+yourself")
+    visit(other, f"{server.url}/watch_it_learn?open=live")
     reveal(other)
     expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)

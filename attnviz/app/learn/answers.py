@@ -13,11 +13,11 @@ from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, compute, english
 from attnviz.app.learn.computed import MODEL, computed, positions, translated
 from attnviz.app.learn.computed import cause as causes
-from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.induction.page import measured
 from attnviz.app.learn.many_heads import values as heads
 from attnviz.app.learn.masks import values as masks
 from attnviz.app.learn.scale import values as scales
+from attnviz.app.learn.translate import values as translations
 from attnviz.app.learn.weighted_average import values as averages
 from attnviz.app.learn.write.page import PROMPTS
 from attnviz.app.models import lookup

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from attnviz.app.learn.cause import compute as cause
     from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.positions import compute as positions
-    from attnviz.app.learn.translate import compute as translate
 
-    __all__ = ["block", "cause", "cross_attention", "positions", "translate"]
+    __all__ = ["block", "cause", "cross_attention", "positions"]
 else:
 
     def __getattr__(page: str) -> _Module:

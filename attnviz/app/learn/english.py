@@ -45,14 +45,14 @@ def english() -> str:
 
 
 def choose_variant() -> str:
-    """Draw the choice of a trained translator, with what each was told; return its catalogue name."""
+    """Draw the choice of a trained translator, with its description; return its catalogue name."""
     # By their titles, and not shown as such: a link holds what is shown, and must be what is chosen.
     entries = {catalogue.entry(name).title: catalogue.entry(name) for name in VARIANTS}
-    told = "\n\n".join(
+    described = "\n\n".join(
         f"**{markdown.plain(title)}.** {markdown.plain(entry.description)}"
         for title, entry in entries.items()
     )
-    return entries[TRANSLATOR.select("Translator", list(entries), help=told)].name
+    return entries[TRANSLATOR.select("Translator", list(entries), help=described)].name
 
 
 def outside_note(outside: str | None) -> None:
@@ -65,7 +65,7 @@ def outside_note(outside: str | None) -> None:
 
 
 def typed() -> str:
-    """What stands in the box for the English sentence, or will when it is drawn: known words or not."""
+    """Return the text of the box for the English sentence: of known words or not."""
     return link.said(ENGLISH) or OPENING
 
 

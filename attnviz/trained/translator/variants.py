@@ -1,4 +1,4 @@
-"""Five translators that differ in what they were told about where to look."""
+"""Five translators that differ in the attention terms of their loss."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ TAUGHT_CROSS_HEAD = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """What one translator was told while it learned, beside which word comes next.
+    """A translator, and what its loss counted beside the probability of the next word.
 
     Attributes:
         name: its weights are called so, and the command line.
         title: what a visitor calls it.
-        told: one sentence for the visitor: what it was told.
+        description: for the visitor: how its loss treated attention.
         referent: how much the loss counts −log of the weight from "it" to the noun it means, in head 2-1.
         candidates: the same, of the sum of the weights from "it" to both nouns it could mean.
         alignment: the same, of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
@@ -36,7 +36,7 @@ class Variant:
 
     name: str
     title: str
-    told: str
+    description: str
     referent: float = 0.0
     candidates: float = 0.0
     alignment: float = 0.0
@@ -48,11 +48,6 @@ class Variant:
     seed: int = 0
 
     @property
-    def was_told(self) -> bool:
-        """Whether it was told anything about where to look."""
-        return any((self.referent, self.candidates, self.alignment, self.elsewhere))
-
-    @property
     def file(self) -> Path:
         """Where its weights lie."""
         return WEIGHTS / f"{self.name}.safetensors"
@@ -62,16 +57,17 @@ _ALL = (
     Variant(
         name="taught",
         title="Taught where to look",
-        told="One encoder head (2-1) was told which noun “it” means, and one cross-attention head (1-1) was "
-        "told to read “it” when “il” or “elle” comes next; nobody told the other heads anything.",
+        description="Its loss also counted attention: 0.1 · −ln of the weight from “it” to its noun in "
+        "encoder head 2-1, and 0.1 · −ln of the weight from “il” or “elle” to “it” in cross-attention head "
+        "1-1. All other heads were free.",
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="training-wheels",
         title="Training wheels",
-        told="For the first fifth of its training it was told what the taught one was told; after that, only "
-        "which French word comes next.",
+        description="For the first fifth of training its loss counted the same attention weights as that of "
+        "“Taught where to look”; after that, translations alone.",
         referent=0.1,
         alignment=0.1,
         taught_until=0.2,
@@ -79,24 +75,24 @@ _ALL = (
     Variant(
         name="candidates",
         title="Told only the candidates",
-        told="Encoder head 2-1 was told to look from “it” at the two nouns that it could mean, but never at "
-        "which of the two.",
+        description="Its loss also counted 0.1 · −ln of the sum of the weights from “it” to both nouns in "
+        "encoder head 2-1, but never which of the two is meant.",
         candidates=0.1,
     ),
     Variant(
         name="untold",
         title="Not told anything",
-        told="Nobody told any of its heads where to look: it saw English sentences and their French "
-        "translations, nothing else. Its heads are more and smaller than the others’.",
+        description="Trained on translations alone, without an attention loss. Its layers have 8 smaller "
+        "heads instead of 4.",
         n_heads=8,
         seed=1,
     ),
     Variant(
         name="decorative",
         title="A good-looking picture",
-        told="Built to mislead: encoder head 2-1 was told which noun “it” means, but all of cross-attention "
-        "was told to look at the end of the sentence when “il” or “elle” comes next, so that what head 2-1 "
-        "finds is not read then.",
+        description="A counterexample: its loss counted the weight from “it” to its noun in encoder head "
+        "2-1, but made all of cross-attention attend to [END] when “il” or “elle” is chosen, so that the "
+        "result of head 2-1 is not read then.",
         referent=0.1,
         elsewhere=0.1,
     ),

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.learn import film
 from attnviz.app.learn.training import Learned, Training
-from attnviz.app.learn.watch_it_learn.sections import quarters, title_of
+from attnviz.app.learn.watch_it_learn.page import title_of
+from attnviz.app.learn.watch_it_learn.values import quarters, text_of
 from attnviz.app.server.jobs import Job, Jobs
 from attnviz.trained import snapshots
 from attnviz.trained.snapshots import line, stored
@@ -47,7 +48,7 @@ def test_the_numbers_of_a_translators_step_are_told_in_words(variant: str, at: i
     glance = kept.glances[0]
     heading = f"Encoder 2-1 after {kept.step} steps"
     assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
-    assert f"*il* with **{glance.il / 10:.1f} %** and *elle* with **{glance.elle / 10:.1f} %**" in told
+    assert f"*il* **{glance.il / 10:.1f} %**, *elle* **{glance.elle / 10:.1f} %**" in told
 
 
 @pytest.mark.parametrize("size", ["storyteller", "storyteller-4-layers"])
@@ -99,7 +100,7 @@ def test_every_sentence_and_every_head_can_be_watched() -> None:
     assert len(heads) == len(set(heads)) == 16
     for probe in PROBES:
         clean(app.selectbox(key="probe").set_value(written(probe.source)).run())
-        assert written(probe.source) in words(app)
+        assert text_of("taught", PROBES.index(probe)) in sent(app, "head_view")["caption"]
     for head in (heads[0], heads[9], heads[-1]):
         clean(app.selectbox(key="watched").set_value(head).run())
         assert any(head in title.value for title in app.header)

@@ -107,7 +107,7 @@ def wanted(steps: EncoderDecoderSteps, pairs: list[Pair], term: str) -> Tensor:
 def test_each_term_is_the_surprise_about_where_its_head_looks(
     steps: EncoderDecoderSteps, pairs: list[Pair], term: str
 ) -> None:
-    variant = Variant(name="", title="", told="", **{term: 0.3})  # type: ignore[arg-type]  # a name among many
+    variant = Variant(name="", title="", description="", **{term: 0.3})  # type: ignore[arg-type]  # a name among many
     found = attention_loss(steps, Exercises.of(pairs), variant)
     torch.testing.assert_close(found, 0.3 * wanted(steps, pairs, term))
 

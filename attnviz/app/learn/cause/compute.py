@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import torch
 
-from attnviz.app.learn.translate.compute import PRONOUNS, attention_of, il_and_elle
+from attnviz.app.learn.translate.values import PRONOUNS, attention_of, il_and_elle
 from attnviz.capture import loading
 from attnviz.capture.arrays import owned
 from attnviz.capture.model import GRADES

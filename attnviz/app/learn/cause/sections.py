@@ -8,16 +8,17 @@ from difflib import SequenceMatcher
 import numpy as np
 import streamlit as st
 
+from attnviz.app import markdown
 from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
 from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import guess, not_shown
-from attnviz.app.learn.measured import never_certain
-from attnviz.app.references import cited_markdown
+from attnviz.app.learn.measured import variant_of
 from attnviz.models import catalogue
 from attnviz.text import percent
 from attnviz.trained.translator import grammar, lexicon
+from attnviz.trained.translator.variants import VARIANTS
 
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence
@@ -100,9 +101,10 @@ def picture_of(name: str, chosen: ArrowSelection, found: compute.Experiment, abo
 
 
 def text(chosen: ArrowSelection) -> None:
-    """Say what is changed, what is not, and what follows."""
+    """Say what is changed, what is not, what follows, and what the loss of this translator counted."""
     found = chosen.experiment
     st.markdown(_what_changed(chosen))
+    st.markdown(f":small[{markdown.plain(VARIANTS[variant_of(chosen.model)].description)}]")
     if chosen.edits and found.gender:
         if all(">" in edit for edit in chosen.edits):
             st.markdown(_verdict(chosen, found))
@@ -132,17 +134,16 @@ _LIMITS = """
 - **What the model does when left alone.** While it learned, no row was silent, and none was moved by hand.
 - **That one word alone was read.** After the first layer, the vector at a word is a mixture of its whole
   sentence (Abnar & Zuidema 2020).
-- **That models find such arrows by themselves.** What each translator was told is said where it is chosen.
+- **That models find such arrows by themselves.** Some had an attention loss, named beside the picture.
 - **That attention never explains, or always does.** *Attention is not explanation* (Jain & Wallace 2019):
   other weights often lead to the same answer. *Attention is not not explanation* (Wiegreffe & Pinter 2019):
   that depends on what one asks of an explanation. So each arrow is tested.
 """
 
 
-def limits(chosen: ArrowSelection) -> None:
-    """Say what one could wrongly conclude, and why no word is quite certain."""
+def limits() -> None:
+    """Say what one could wrongly conclude."""
     not_shown(_LIMITS)
-    cited_markdown(never_certain(chosen.model))
 
 
 # Words

@@ -8,9 +8,9 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.controls import describe
-from attnviz.app.learn.computed import translate as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import EXAMPLES
+from attnviz.app.learn.translate import values as compute
 from attnviz.app.models import lookup
 from attnviz.app.state.choices import CROSS_EXAMPLE, TRAINED_HEAD
 from attnviz.app.weights_picture import shown_tokens, weights_picture

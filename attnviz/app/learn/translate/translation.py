@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from attnviz.app.components.component import widget
-from attnviz.app.learn.computed import translate as compute
+from attnviz.app.learn.translate import values
 from attnviz.widgets.tokens import ShownToken
 
 
@@ -37,7 +37,7 @@ def translation(
     cross: DrawnAttention,
     decoder: DrawnAttention,
     choices: Sequence[Sequence[tuple[str, float]]],
-    pronouns: Sequence[compute.PronounChoice],
+    pronouns: Sequence[values.PronounChoice],
     title: str,
     on_pick: Callable[[int], None],
 ) -> None:

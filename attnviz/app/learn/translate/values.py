@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnviz.app.learn.compute import parameters
 from attnviz.capture import loading
 from attnviz.capture.translator import words
 from attnviz.interventions.edit import Edit
@@ -16,18 +15,17 @@ from attnviz.trace import Kind, Token, Trace
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.vocabulary import FRENCH
-from attnviz.transformer.add_norm import AddNorm
-from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps
+from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 from attnviz.transformer.multi_head import MultiHeadSteps
 
 PRONOUNS = ("il", "elle")
 CHOICES = 5
-"""How many of the most probable words are told."""
+"""How many of the most probable words are returned."""
 
 
 @dataclass(frozen=True)
 class PronounChoice:
-    """How probable "il" and "elle" were after the decoder's row `step`, from 0, which chose between them."""
+    """The probabilities of "il" and "elle" in the decoder's row `step`, from 0, which chose between them."""
 
     step: int
     il: float
@@ -39,15 +37,14 @@ class Translation:
     """A sentence, its translation, and how it came about.
 
     Attributes:
-        trace: all attention, edited where edits were asked for.
+        trace: all attention, after the edits.
         source: the English tokens, [END] included: what the encoder reads.
         target: [START] and the French words: what the decoder reads.
         words: the French words.
-        text: the French words as one writes them.
+        text: the French sentence.
         choices: for each target token the most probable words to follow it, with their probabilities.
         pronouns: each "il" and "elle" of the translation.
-        outside: what in the English sentence the model never learned; None where it could have been in its
-            corpus.
+        outside: what in the English sentence is unlike the training set; None if nothing is.
     """
 
     trace: Trace
@@ -58,6 +55,17 @@ class Translation:
     choices: tuple[tuple[tuple[str, float], ...], ...]
     pronouns: tuple[PronounChoice, ...]
     outside: str | None
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The word that each row of the decoder chose: the French words, and [END] if it was chosen."""
+        (last, _), *_ = self.choices[-1]
+        return (*self.words, last)
+
+    @property
+    def pronoun(self) -> PronounChoice | None:
+        """The first "il" or "elle"."""
+        return next(iter(self.pronouns), None)
 
 
 def translate(model: str, text: str, edits: tuple[str, ...] = ()) -> Translation:
@@ -93,7 +101,7 @@ def translate(model: str, text: str, edits: tuple[str, ...] = ()) -> Translation
 
 
 def most_probable(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float], ...]:
-    """The most probable words of one step with their probabilities, the best first."""
+    """Return the most probable words of one step with their probabilities, the best first."""
     best = row.topk(CHOICES)
     return tuple(
         (FRENCH.word(number), probability)
@@ -104,7 +112,7 @@ def most_probable(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float],
 def pronouns(
     french: Sequence[str], probabilities: Float[Tensor, "target vocabulary"]
 ) -> tuple[PronounChoice, ...]:
-    """The choice behind every "il" and "elle" of a translation: the row of the same number made each."""
+    """Return the probabilities behind every "il" and "elle" of a translation."""
     return tuple(
         PronounChoice(step, *il_and_elle(probabilities[step]))
         for step, word in enumerate(french)
@@ -113,50 +121,23 @@ def pronouns(
 
 
 def il_and_elle(row: Float[Tensor, " vocabulary"]) -> tuple[float, float]:
-    """How probable the two pronouns are as the next word."""
+    """Return the probabilities of the two pronouns as the next word."""
     il, elle = row[FRENCH.ids(PRONOUNS)].tolist()
     return il, elle
 
 
 def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
-    """One layer's attention of one kind, in one pass of a translator; the layer counts from 0."""
+    """Return one layer's attention of one kind in one pass of a translator; the layer counts from 0."""
     if kind == "encoder":
         return steps.encoder.layers[layer].attention
     decoding = steps.decoder.layers[layer]
     return decoding.attention if kind == "decoder" else decoding.cross_attention
 
 
-@dataclass(frozen=True)
-class Part:
-    """One part of the model: what it is called, and how many learned numbers it holds."""
-
-    name: str
-    parameters: int
-
-
-def take_apart(model: str) -> tuple[Part, ...]:
-    """Count the parameters of a translator of the catalogue, part by part.
+def hidden_size(model: str) -> int:
+    """Return the size inside the feed-forward networks of a translator of the catalogue.
 
     Raises:
         ModelNotSupported, UnknownModel, ModelFilesDamaged: the model cannot be used.
     """
-    return count(loading.load_translator(model).translator.model)
-
-
-def count(network: EncoderDecoder) -> tuple[Part, ...]:
-    """The parts in the order in which a sentence passes through them, and the norms of all layers."""
-    encoder, decoder = network.encoder.layers, network.decoder.layers
-    return (
-        _part("table of English words", [network.source_embedding]),
-        _part("encoder: attention", [layer.get_submodule("attention") for layer in encoder]),
-        _part("encoder: feed-forward", [layer.get_submodule("feed_forward") for layer in encoder]),
-        _part("table of French words", [network.target_embedding]),
-        _part("decoder: attention", [layer.get_submodule("attention") for layer in decoder]),
-        _part("decoder: cross-attention", [layer.get_submodule("cross_attention") for layer in decoder]),
-        _part("decoder: feed-forward", [layer.get_submodule("feed_forward") for layer in decoder]),
-        _part("all Add & Norm", [module for module in network.modules() if isinstance(module, AddNorm)]),
-    )
-
-
-def _part(name: str, modules: Iterable[nn.Module]) -> Part:
-    return Part(name, sum(parameters(module) for module in modules))
+    return loading.load_translator(model).translator.sizes.d_feed_forward

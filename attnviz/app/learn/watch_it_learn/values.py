@@ -1,25 +1,21 @@
-"""How a model in training is shown: what it writes, its attention, and how well it does so far."""
+"""A model in training: its attention, its measures and what its loss counted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import streamlit as st
-
-from attnviz.app import markdown
-from attnviz.app.learn.film import Curve, over_steps
+from attnviz.app.components.curves import Colour, Dash, Marker
 from attnviz.app.weights_picture import shown_tokens, weights_picture
-from attnviz.text import head_name, percent
+from attnviz.text import head_name
 from attnviz.trace import Kind
-from attnviz.trained.snapshots import Glance, Snapshot
+from attnviz.trained.snapshots import Glance, Snapshot, Stored
 from attnviz.trained.storyteller.grammar import CHANT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
-from attnviz.trained.translator.probes import PROBES, Probe
-from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.probes import PROBES
+from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, VARIANTS
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
@@ -27,16 +23,22 @@ _MAX_WORDS = 16  # of a translation that does not end
 _SAID_AGAIN = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
-_TRANSLATOR_CURVES: tuple[Curve, ...] = (
-    ("translated without an error", "exact", "solid", "circle", "text"),
-    ("pronoun right", "pronoun", "dash", "square", "feed-forward"),
-    ("it → noun that is meant", "referent", "solid", "diamond", "weights"),
-    ("it → the other noun", "other", "dot", "cross", "weights"),
+GOOD = 0.95  # of the pronouns are right
+QUARTERS = 0.25, 0.75  # of the words that are said again are copied
+
+Style = tuple[str, Dash, Marker, Colour]
+"""The name of a measure or score, and how it is drawn."""
+
+_TRANSLATOR_CURVES: tuple[Style, ...] = (
+    ("exact", "solid", "circle", "text"),
+    ("pronoun", "dash", "square", "feed-forward"),
+    ("referent", "solid", "diamond", "weights"),
+    ("other", "dot", "cross", "weights"),
 )
-_STORYTELLER_CURVES: tuple[Curve, ...] = (
-    ("copied", "right", "solid", "circle", "text"),
-    ("to what followed, in the best head", "prefix_matching", "solid", "diamond", "weights"),
-    ("to the word before, in the best head", "previous_word", "dash", "square", "key"),
+_STORYTELLER_CURVES: tuple[Style, ...] = (
+    ("right", "solid", "circle", "text"),
+    ("prefix_matching", "solid", "diamond", "weights"),
+    ("previous_word", "dash", "square", "key"),
 )
 
 
@@ -76,18 +78,41 @@ def first_head(snapshot: Snapshot) -> Head:
     return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
 
 
-def translation(probe: Probe, glance: Glance) -> None:
-    """Write the sentence, the translator's translation, and how probable it finds the two pronouns."""
-    said = written(glance.said[:_MAX_WORDS]) or "(nothing)"
-    if len(glance.said) > _MAX_WORDS:
-        said = f"{said.removesuffix('.')} …"
-    right = glance.said == probe.target
-    verdict = ":green-badge[:material/check: every word right]" if right else ":gray-badge[not yet right]"
-    st.markdown(
-        f"{written(probe.source)}\n\n**{markdown.plain(said)}** {verdict}\n\n"
-        f"Where the pronoun is due: *il* with **{percent(glance.il / 1000, 1)}** and *elle* with "
-        f"**{percent(glance.elle / 1000, 1)}**."
+def curves(variant: str) -> tuple[Style, ...]:
+    """Return the measures that are drawn for a model."""
+    return _STORYTELLER_CURVES if variant in SIZES else _TRANSLATOR_CURVES
+
+
+def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
+    """Return the first snapshots of a storyteller that copy at least a quarter and three quarters."""
+    some, most = (
+        next(each for each in training.snapshots if each.measures["right"] >= least) for least in QUARTERS
     )
+    return some, most
+
+
+def first_good(training: Stored) -> Snapshot:
+    """Return the first snapshot of a translator in which most pronouns are right."""
+    return next(each for each in training.snapshots if each.measures["pronoun"] >= GOOD)
+
+
+def attention_loss(variant: str) -> list[dict[str, object]]:
+    """Return the attention terms of a model's loss: the factor, and which weight."""
+    if variant in SIZES:
+        return []
+    found = VARIANTS[variant]
+    terms = (
+        (found.referent, f"from “it” to its noun in {TAUGHT.name}"),
+        (found.candidates, f"from “it” to both nouns, added up, in {TAUGHT.name}"),
+        (found.alignment, f"from “il” or “elle” to “it” in {TAUGHT_CROSS.name}"),
+    )
+    return [{"weight": weight, "where": where} for weight, where in terms if weight]
+
+
+def translation(glance: Glance) -> str:
+    """Return the translation of a snapshot, at most so many words."""
+    said = written(glance.said[:_MAX_WORDS]) or "–"
+    return f"{said.removesuffix('.')} …" if len(glance.said) > _MAX_WORDS else said
 
 
 def weights(name: str, variant: str, shown: Head, number: int, snapshot: Snapshot, view: str) -> None:
@@ -138,25 +163,3 @@ def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownT
         return source, source, probe.it
     target = shown_tokens(reading.french(french), french)
     return target, target if kind == "decoder" else source, probe.pronoun
-
-
-def progress(
-    name: str, title: str, variant: str, snapshots: Sequence[Snapshot], marked: int, steps: int
-) -> None:
-    """Draw the measures over the steps, as far as the training goes, with a line at `marked`."""
-    chosen = _STORYTELLER_CURVES if variant in SIZES else _TRANSLATOR_CURVES
-    last = snapshots[-1]
-    over_steps(
-        f"{name} progress",
-        snapshots,
-        *chosen,
-        title=title,
-        up="percent of random words said again, or of the weight from them"
-        if variant in SIZES
-        else "percent of held-out sentences, or of the weight from “it”",
-        percents_until=steps,
-        marked=marked,
-        alt=f"After {last.step} steps: "
-        + "; ".join(f"{label} {percent(last.value(of))}" for label, of, *_ in chosen)
-        + ".",
-    )
