@@ -175,7 +175,7 @@ def test_several_heads_are_added_and_taken_away_and_each_has_its_numbers(widgets
         list(pair) for pair in zip(first, second, strict=True)
     ]
     expect(words(widgets)).to_have_text(
-        f"q4 looks in head 1 at {largest(weights[1, 0, 4], 2)}; in head 3 at {largest(weights[1, 2, 4], 2)}"
+        f"q4 attends in head 1 to {largest(weights[1, 0, 4], 2)}; in head 3 to {largest(weights[1, 2, 4], 2)}"
     )
     button(widgets, "3").click()
     assert widgets.said()[-1] == ["heads", {"layer": 2, "heads": [1]}]

@@ -143,11 +143,16 @@ def sent_by(draw: Callable[..., object], *arguments: Any, **facts: Any) -> dict[
     return data
 
 
+def _alone(data: Any) -> Any:
+    """A message without its list of one."""
+    return data[0] if isinstance(data, list) else data
+
+
 @contextmanager
 def sent() -> Iterator[list[Any]]:
     """What is sent to the widgets of a page meanwhile, in order."""
     messages: list[Any] = []
-    with patch.object(component, "_renderer", lambda _: lambda data, **_more: messages.append(data)):
+    with patch.object(component, "_renderer", lambda _: lambda data, **_more: messages.append(_alone(data))):
         yield messages
 
 
