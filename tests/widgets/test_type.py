@@ -19,6 +19,7 @@ def test_no_picture_has_a_size_of_its_own() -> None:
     }
     assert sizes == {
         "steps.css": ["13px"],
+        "architecture.py": ["13px", "12px"],
         "translation.css": ["0.625rem"],  # names of tokens that stand on end
         "lesson.py": ["0.6875rem"],  # tables on a phone
     }

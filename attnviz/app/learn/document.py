@@ -98,11 +98,11 @@ class Document:
     def predict(self, **values: object) -> Predict:
         """Return the part "predict"; the task list at its end has the options, `[x]` the correct one."""
         source = self.sources["predict"]
-        begin = source.index("- [")
-        found = list(_OPTION.finditer(_template(source[begin:], plain=True).render(values)))
+        found = list(_OPTION.finditer(_template(source, plain=True).render(values)))
         correct = next(option["option"] for option in found if option["mark"] == "x")
         different = list(dict.fromkeys(option["option"] for option in found))
-        return Predict(_template(source[:begin].strip()).render(values), different, correct)
+        text, *_ = _OPTION.split(_template(source).render(values), maxsplit=1)
+        return Predict(text.strip(), different, correct)
 
 
 def document(name: str, language: str = ENGLISH) -> Document:
