@@ -169,14 +169,14 @@ def _choose_heads(
     blocks = found.trace.of_kind("encoder")
     num_heads = len(blocks[0].weights)
     names = [head_name(block.layer, head) for block in blocks for head in range(num_heads)]
-    name = ENCODER_HEAD.select(page.label("encoder_head"), names, _opening_head(model))
-    layer, head = (int(number) - 1 for number in name.split("-"))
     # Only an attention loss makes one head of cross-attention differ from the others from the start.
     default = _TAUGHT_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
     if memory.get(_HEAD_MEMORY, model) != model:
         CROSS_HEAD.set(default)
         ENCODER_HEAD.set(_opening_head(model))
     memory.put(_HEAD_MEMORY, model)
+    name = ENCODER_HEAD.select(page.label("encoder_head"), names, _opening_head(model))
+    layer, head = (int(number) - 1 for number in name.split("-"))
     options = [ALL, *(str(head + 1) for head in range(num_heads))]
     cross = CROSS_HEAD.select(page.label("cross_head"), options, default)
     decoder = DECODER_HEAD.select(page.label("decoder_head"), options)
