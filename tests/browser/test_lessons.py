@@ -172,7 +172,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     assert total == pytest.approx(result, abs=0.00050001)
     assert walked(page, "result") == pytest.approx([steps.model_output[-1]], abs=1e-5)
 
-    grid = page.get_by_role("grid", name="queries")
+    grid = page.get_by_role("grid", name="every row is one query")
 
     def weights() -> Any:
         cells = grid.get_by_role("gridcell")
@@ -183,7 +183,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     rows = weights()
     np.testing.assert_allclose(rows, steps.model_weights, atol=1e-5)
     page.get_by_role("radiogroup", name="Convention").get_by_text("columns").click()
-    expect(page.get_by_role("grid", name="columns: queries")).to_be_visible()
+    expect(page.get_by_role("grid", name="every column is one query")).to_be_visible()
     np.testing.assert_array_equal(weights(), rows.T)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
