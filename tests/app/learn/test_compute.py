@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.learn import compute
-from attnviz.app.learn.block import compute as block
+from attnviz.app.learn.block import values as block
 from attnviz.app.learn.cause import compute as cause
 from attnviz.app.learn.cross_attention import compute as cross_attention
 from attnviz.app.learn.induction import compute as induction
@@ -46,7 +46,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "alibi": lambda: positions.alibi(3, 2),
     "crossing": lambda: cross_attention.cross(TEXT, "A cat.", 1),
     "walk": lambda: block.walk(TEXT, 0, 0),
-    "journey": lambda: block.journey(TEXT),
+    "lengths": lambda: block.lengths(TEXT),
     "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),
     "effects": lambda: cause.effects(TRANSLATOR, TEXT),
     "written in three ways": lambda: write.read((1, 5, 6, 7)),
@@ -63,6 +63,8 @@ def arrays(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
     elif isinstance(thing, tuple):
         for part in thing:
             yield from arrays(part)
+    elif isinstance(thing, dict):
+        yield from arrays(tuple(thing.values()))
     elif hasattr(thing, "__dataclass_fields__"):
         for name in thing.__dataclass_fields__:
             yield from arrays(getattr(thing, name, None))
