@@ -15,10 +15,10 @@ from playwright.sync_api import Locator, Page, expect
 import attnviz
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.learn import compute
-from attnviz.app.learn.block import compute as block
+from attnviz.app.learn.block import values as block
 from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
-from attnviz.app.learn.cross_attention.compute import cross
+from attnviz.app.learn.cross_attention.values import cross
 from attnviz.app.learn.induction.values import measured
 from attnviz.app.learn.many_heads.values import at_token
 from attnviz.app.learn.masks import values as masks
@@ -305,7 +305,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     lesson(page, server, "cross_attention", text=TIRED, reader=reader)
     page.get_by_role("radio", name="Lines").press("Space")
     wait_idle(page)
-    found, explore = cross(reader, TIRED, 6), Explore(page, "")
+    found, explore = cross(reader, TIRED), Explore(page, "")
     names = [token.text for token in found.query_tokens]
     expect(explore.queries).to_have_text(names)
     explore.queries.first.press("End")
@@ -330,7 +330,7 @@ STEPS = ("came_in", "attention", "first_sum", "attended", "feed_forward", "secon
 def test_block(page: Page, server: Server) -> None:
     main = lesson(page, server, "block", layer=5, text=HOSTILE)
     it = labels(HOSTILE).index("it")
-    way = block.walk(HOSTILE, 4, it)
+    vectors = block.walk(HOSTILE, 4, it).vectors
 
     def part(name: str) -> Locator:
         return main.locator(f"[data-part={name}]")
@@ -342,10 +342,10 @@ def test_block(page: Page, server: Server) -> None:
     def assert_dimension(at: int) -> None:
         """Every step's number of one dimension; they add up as they are printed."""
         for name in STEPS:
-            assert value(main, f"{name}-result") == near(getattr(way, name).values[at])
+            assert value(main, f"{name}-result") == near(vectors[name].values[at])
 
     expect(part("attention")).to_be_hidden()
-    page.get_by_role("button", name="1 The token comes in").press("ArrowRight")
+    page.get_by_role("button", name="1 Input").press("ArrowRight")
     expect(page.get_by_role("button", name="2 Attention")).to_be_focused()
     expect(part("attention")).to_be_visible()
     expect(part("first_sum")).to_be_hidden()
@@ -356,9 +356,9 @@ def test_block(page: Page, server: Server) -> None:
     wait_idle(page)
     assert_asked(page, stage_in_block="7")
     for name in STEPS:
-        assert value(main, f"{name}-length") == near(getattr(way, name).length)
-    assert value(main, "activated-firing") == way.firing
-    assert_dimension(int(abs(way.attention.values).argmax()))
+        assert value(main, f"{name}-length") == near(vectors[name].length)
+    assert value(main, "activated-firing") == (vectors["activated"].values > 0).sum()
+    assert_dimension(int(abs(vectors["attention"].values).argmax()))
     part("came_out").focus()
     press(page, "Control+End")
     assert_dimension(383)

@@ -14,12 +14,10 @@ from attnviz.app.server.cache import cached
 from attnviz.models import catalogue
 
 if TYPE_CHECKING:
-    from attnviz.app.learn.block import compute as block
     from attnviz.app.learn.cause import compute as cause
-    from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.positions import compute as positions
 
-    __all__ = ["block", "cause", "cross_attention", "positions"]
+    __all__ = ["cause", "positions"]
 else:
 
     def __getattr__(page: str) -> _Module:

@@ -1,62 +1,61 @@
-"""The page about a block without a browser: its words and charts are what compute returns."""
+"""The lesson "The block" without a browser: tables and charts show the computed values."""
 
 import re
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from attnviz.app.learn.block.compute import Walk, journey, walk
-from tests.app.shown import charts, clean, visit
+from attnviz.app.learn.block.values import lengths, walk
+from tests.app.shown import charts, sent, visit, words
 
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
+# Rows of the table beside the picture, in order.
+ROWS = (
+    *("came_in", "attention", "first_sum", "attended"),
+    *("feed_forward", "second_sum", "came_out"),
+)
 
 
-def said(app: AppTest, begin: str) -> str:
-    """The one paragraph that begins like this."""
-    clean(app)
-    [found] = [element.value for element in app.markdown if element.value.startswith(begin)]
-    return str(found)
+def test_the_table_has_the_length_and_the_cosine_of_each_vector_and_both_rescalings() -> None:
+    vectors = walk(TEXT, 4, IT).vectors
+    expected: list[float] = []
+    for name in ROWS:
+        before = {"attended": "first_sum", "came_out": "second_sum"}.get(name)
+        expected += [vectors[name].length / vectors[before].length] if before else []
+        expected += [vectors[name].length]
+        expected += [vectors[name].cosine or 0] if name != "came_in" else []
+    [text] = [each.value for each in visit("block", layer="5").markdown if "rescaled**" in each.value]
+    found = re.findall(r"−?\d+\.\d\d", text[text.index("| $x$") :])
+    assert [float(number.replace("−", "-")) for number in found] == pytest.approx(expected, abs=0.0051)
 
 
-def expected(walked: Walk) -> list[list[float | None]]:
-    """The numbers that each step of the picture says."""
-    x, attention, attended = walked.came_in, walked.attention, walked.attended
-    return [
-        [x.length],
-        [attention.length, attention.cosine],
-        [x.length, attention.length, walked.first_sum.length, walked.first_sum.cosine],
-        [walked.first_sum.length, attended.length],
-        [walked.feed_forward.length],
-        [attended.length, walked.feed_forward.length, walked.second_sum.length],
-        [walked.came_out.length, walked.came_out.cosine],
-    ]
+def test_the_picture_has_the_numbers_of_each_vector() -> None:
+    walked, facts = walk(TEXT, 3, IT), sent(visit("block"), "steps")["facts"]
+    for name in ROWS:
+        numbers = {fact["part"]: fact["value"] for fact in facts[name]}
+        vector = walked.vectors[name]
+        assert numbers.pop("cosine", vector.cosine) == vector.cosine
+        assert numbers == {"length": vector.length, "mean": vector.mean}
+    neurons = walked.vectors["activated"].values
+    assert [fact["value"] for fact in facts["activated"]] == [(neurons > 0).sum(), neurons.max()]
 
 
-def test_every_step_says_its_numbers() -> None:
-    for step, numbers in enumerate(expected(walk(TEXT, 4, IT)), start=1):
-        told = said(visit("block", layer="5", stage_in_block=str(step)), f"**Layer 5, step {step}.**")
-        found = [float(number.replace("−", "-")) for number in re.findall(r"[-−]?\d+\.\d+", told)]
-        assert found == pytest.approx(numbers, abs=0.0051)
+def test_the_last_layer_has_no_next_one() -> None:
+    assert "6" in sent(visit("block", layer="5"), "steps")["onward"]
+    assert not sent(visit("block", layer="6"), "steps")["onward"]
 
 
-def test_the_neurons_and_the_charts_show_what_was_computed() -> None:
-    app, walked, through = visit("block"), walk(TEXT, 3, IT), journey(TEXT)
-    told = said(app, "For `it`")
-    assert f"**{walked.firing} of {len(walked.activated.values)}**" in told
-    strongest = [neuron + 1 for neuron, _ in walked.strongest(5)]
-    assert [int(number) for number in re.findall(r"neuron (\d+) \(", told)] == strongest
-    lengths = charts(app)["How long are the parts?"]["lines"]
-    for line, row in zip(lengths, (through.came_in, through.attention, through.feed_forward), strict=True):
+def test_the_charts_show_the_computed_values() -> None:
+    app, found = visit("block"), lengths(TEXT)
+    measured, cosines = (chart["lines"] for chart in charts(app).values())
+    for line, row in zip(measured, (found.came_in, found.attention, found.feed_forward), strict=True):
         assert line["x"] == list(range(1, 7))
         assert line["y"] == pytest.approx(row[:, IT].tolist(), rel=1e-4)
-    chosen = charts(app)["How much of the embedding is left?"]["lines"][0]
-    assert chosen["y"] == pytest.approx(through.similarity[:, IT].tolist(), abs=1e-4)
-    assert chosen["printed"] == [f"{value:.2f}" for value in chosen["y"]]
+    assert cosines[0]["y"] == pytest.approx(found.similarity[:, IT].tolist(), abs=1e-4)
 
 
 def test_of_a_long_text_the_nearest_tokens_are_drawn() -> None:
     app = visit("block", text="word " * 300)
-    assert "The faint lines are its 24 nearest of 301 other tokens." in said(app, "`word (token 152)` begins")
-    lines = charts(app)["How much of the embedding is left?"]["lines"]
-    assert [line["faint"] for line in lines] == [False, *24 * [True]]
+    assert "24 of 301 other tokens" in words(app)
+    *_, cosines = charts(app).values()
+    assert [line["faint"] for line in cosines["lines"]] == [False, *24 * [True]]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from attnviz.app.learn import compute
-from attnviz.app.learn.block import compute as block
+from attnviz.app.learn.block import values as block
 from attnviz.app.learn.cause import compute as cause
-from attnviz.app.learn.cross_attention import compute as cross_attention
+from attnviz.app.learn.cross_attention import values as cross_attention
 from attnviz.app.learn.induction import values as induction
 from attnviz.app.learn.many_heads import values as many_heads
 from attnviz.app.learn.masks import values as masks
@@ -42,9 +42,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "table": lambda: positions.table(3),
     "rotary": lambda: positions.rotary(TEXT, 0, 0, 1, 2),
     "alibi": lambda: positions.alibi(3, 2),
-    "crossing": lambda: cross_attention.cross(TEXT, "A cat.", 1),
+    "crossing": lambda: cross_attention.cross(TEXT, "A cat."),
     "walk": lambda: block.walk(TEXT, 0, 0),
-    "journey": lambda: block.journey(TEXT),
+    "lengths": lambda: block.lengths(TEXT),
     "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),
     "effects": lambda: cause.effects(TRANSLATOR, TEXT),
     "written in three ways": lambda: write.read((1, 5, 6, 7)),
@@ -61,6 +61,8 @@ def arrays(thing: Any) -> Iterator[np.ndarray[Any, Any]]:
     elif isinstance(thing, tuple):
         for part in thing:
             yield from arrays(part)
+    elif isinstance(thing, dict):
+        yield from arrays(tuple(thing.values()))
     elif hasattr(thing, "__dataclass_fields__"):
         for name in thing.__dataclass_fields__:
             yield from arrays(getattr(thing, name, None))
