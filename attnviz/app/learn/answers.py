@@ -11,13 +11,14 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, compute, english
-from attnviz.app.learn.computed import MODEL, computed, positions, translated
+from attnviz.app.learn.computed import MODEL, computed, translated
 from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.computed import many_heads as heads
 from attnviz.app.learn.computed import translate as translations
 from attnviz.app.learn.computed import weighted_average as averages
 from attnviz.app.learn.induction.sections import measured
 from attnviz.app.learn.masks import values as masks
+from attnviz.app.learn.positions import values as positions
 from attnviz.app.learn.scale import values as scales
 from attnviz.app.learn.write.sections import EXAMPLES
 from attnviz.app.models import lookup
@@ -29,7 +30,7 @@ from attnviz.trained import snapshots
 from attnviz.trained.translator import grammar, variants
 
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
-_shuffled = computed(positions.set_experiment)
+_shuffled = computed(positions.shuffle)
 _translate, _experiment = translated(translations.translate), translated(causes.experiment)
 _effects = translated(causes.effects)
 

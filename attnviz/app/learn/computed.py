@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.induction import compute as induction
     from attnviz.app.learn.many_heads import compute as many_heads
-    from attnviz.app.learn.positions import compute as positions
     from attnviz.app.learn.query_key_value import compute as query_key_value
     from attnviz.app.learn.translate import compute as translate
     from attnviz.app.learn.weighted_average import compute as weighted_average
     from attnviz.app.learn.write import compute as write
 
     __all__ = ["block", "cause", "cross_attention", "induction", "many_heads"]
-    __all__ += ["positions", "query_key_value", "translate"]
+    __all__ += ["query_key_value", "translate"]
     __all__ += ["weighted_average", "write"]
 else:
 
