@@ -98,7 +98,7 @@ def test_rows_and_columns_of_tokens_have_their_names(widgets: Widgets) -> None:
 
 # Sinusoidal positions
 
-VECTORS = sinusoidal(3, 4).numpy()
+VECTORS = sinusoidal(3, 4).double().numpy()
 
 
 def encoding_message() -> dict[str, Any]:

@@ -194,7 +194,7 @@ def t5_buckets(
     size = np.abs(distances)
     logarithm = np.log(np.maximum(size, 1) / exact) / log(furthest / exact)
     large = np.minimum(exact + (logarithm * (half - exact)).astype(int), half - 1)
-    return np.where(size < exact, size, large) + half * (distances > 0)
+    return np.asarray(np.where(size < exact, size, large) + half * (distances > 0))
 
 
 def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
