@@ -29,7 +29,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "query_key_value": ("segmented_control", "step_of_six", "3"),
     "many_heads": ("segmented_control", "heads_of_384", "6"),
     "masks": ("segmented_control", "mask", "window"),
-    "positions": ("number_input", "dimension_pair", 7),
+    "positions": ("slider", "dimension_pair", 7),
     "cross_attention": ("text_input", "reader", "A hound slept."),
     "block": ("number_input", "stage_in_block", 4),
     "translate": ("selectbox", "cross_head", "all"),

@@ -22,7 +22,7 @@ from attnviz.app.learn.cross_attention.values import cross
 from attnviz.app.learn.induction.values import measured
 from attnviz.app.learn.many_heads.values import at_token
 from attnviz.app.learn.masks import values as masks
-from attnviz.app.learn.positions.compute import set_experiment
+from attnviz.app.learn.positions.values import shuffle, waves
 from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.translate.values import translate
@@ -272,30 +272,24 @@ def test_masks(page: Page, server: Server) -> None:
 
 
 def test_positions(page: Page, server: Server) -> None:
-    main = lesson(page, server, "positions", text=HOSTILE, order=3, dimension_pair=3)
+    main = first_visit(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
     names = labels(HOSTILE)
-    rows = page.get_by_role("table", name="Outputs in the new and").locator("tbody tr")
-
-    @eventually
-    def shows(order: str) -> None:
-        assert_asked(page, order=order)
-        found = set_experiment(HOSTILE, int(order))
-        assert rows.locator("bdi").all_inner_texts() == [names[token] for token in found.order]
-        expected = np.transpose([found.without.cosines, found.with_positions.cosines])
-        np.testing.assert_allclose(data(rows), expected, atol=1e-4)
-
-    shows("3")
-    number = page.get_by_role("spinbutton", name="Order")
-    number.press("ArrowUp")
-    number.press("Enter")
-    shows("4")
+    picture = page.get_by_role("slider", name="Read off")
+    picture.press("Home")
+    at = int(str(picture.get_attribute("aria-valuenow"))) - 1
+    number = f"{waves(len(names)).encoding[at // 64, at % 64]:.3f}".replace("-", "−")
+    expect(picture).to_have_attribute("aria-valuetext", re.compile(f"position {at // 64} .* = {number}$"))
+    rows = page.get_by_role("table", name="Outputs in the new").locator("tbody tr")
     page.get_by_role("button", name="Shuffle").press("Enter")
-    expect(number).to_have_value("5")
-    shows("5")
-    page.get_by_role("radio", checked=True).last.press("ArrowRight")
-    press(page, "Enter")
     wait_idle(page)
-    assert_asked(page, encoding="Learned")
+    assert_asked(page, order="4")
+    found = shuffle(HOSTILE, 4)
+    expect(rows.locator("bdi")).to_have_text([names[token] for token in found.order])
+    expected = np.transpose([found.without.cosines, found.with_positions.cosines])
+    np.testing.assert_allclose(data(rows), expected, atol=1e-4)
+    page.get_by_role("radio", name="ALiBi").press("Enter")
+    wait_idle(page)
+    assert_asked(page, encoding="alibi")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 

@@ -75,7 +75,7 @@ DRAW: dict[str, Draw] = {
     "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),
     "map of tokens": draw("head_map", lambda: tables.map_message(**TOKENS)),
-    "encoding": draw("encoding", lambda: tables.encoding_message(position=1, pair=1)),
+    "encoding": draw("encoding", tables.encoding_message),
 }
 
 

@@ -144,8 +144,8 @@ def curves(
     size = height + _AXIS_HEIGHT + (_ENTRY_HEIGHT * entries if entries > 1 else 0)
     spec = {
         "description": f"{title}. {alt}",
-        "height": size,
-        "width": size if plane else "container",
+        "height": height if plane else size,
+        "width": height if plane else "container",
         "layer": layers,
         "config": {
             "axis": {"labelFontSize": font, "titleFontSize": font},
@@ -153,6 +153,8 @@ def curves(
             "text": {"fontSize": font},
         },
     }
+    if plane:  # a square without the space for titles and legend, which comes on top
+        spec["autosize"] = {"type": "pad"}
     st.vega_lite_chart(spec=spec, width="content" if plane else "stretch", key=name)
 
 

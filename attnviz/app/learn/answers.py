@@ -11,11 +11,12 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, compute, english
-from attnviz.app.learn.computed import MODEL, computed, positions, translated
+from attnviz.app.learn.computed import MODEL, computed, translated
 from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.induction.page import measured
 from attnviz.app.learn.many_heads import values as heads
 from attnviz.app.learn.masks import values as masks
+from attnviz.app.learn.positions import values as positions
 from attnviz.app.learn.scale import values as scales
 from attnviz.app.learn.translate import values as translations
 from attnviz.app.learn.weighted_average import values as averages
@@ -29,7 +30,7 @@ from attnviz.trained import snapshots
 from attnviz.trained.translator import grammar, variants
 
 _average, _row, _shares = computed(averages.average), computed(scales.row), computed(heads.at_token)
-_shuffled = computed(positions.set_experiment)
+_shuffled = computed(positions.shuffle)
 _translate, _experiment = translated(translations.translate), translated(causes.experiment)
 _effects = translated(causes.effects)
 

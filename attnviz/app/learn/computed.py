@@ -15,9 +15,8 @@ from attnviz.models import catalogue
 
 if TYPE_CHECKING:
     from attnviz.app.learn.cause import compute as cause
-    from attnviz.app.learn.positions import compute as positions
 
-    __all__ = ["cause", "positions"]
+    __all__ = ["cause"]
 else:
 
     def __getattr__(page: str) -> _Module:

@@ -23,8 +23,8 @@ _QUERY_KEY_VALUE, _MASKS, _POSITIONS = _on("query_key_value"), _on("masks"), _on
 _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("translate"), _on("cause")
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
 _INDUCTION = _on("induction")
-_WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS | _POSITIONS
-_READ_BY_BERT = _WITH_HEAD | _AVERAGE | _BLOCK
+_WITH_HEAD = _SCALE | _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS
+_READ_BY_BERT = _WITH_HEAD | _AVERAGE | _POSITIONS | _BLOCK
 _TRANSLATED = _TRANSLATE | _CAUSE
 READ_BY_STORYTELLER = _WRITE | _INDUCTION
 LESSONS = _READ_BY_BERT | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
@@ -133,10 +133,9 @@ EDITED = Token(name="edited", pages=_MASKS)
 REPLACEMENT = Text(name="replacement", pages=_MASKS)
 ORDER = Number(name="order", pages=_POSITIONS, least=0, most=999)
 ENCODING = OneOf(name="encoding", pages=_POSITIONS)
-DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, default=5)
-TURNING_PAIR = Number(name="turning_pair", pages=_POSITIONS, default=4)
-SLOPES = OneOf(name="slopes", pages=_POSITIONS)
-SLOPE = Number(name="slope", pages=_POSITIONS, capped=True)
+DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, least=0, default=4)
+SHIFT = Number(name="shift", pages=_POSITIONS, least=0, default=5)
+SLOPES = Number(name="slopes", pages=_POSITIONS, most=32, default=8)
 CROSS_VIEW = OneOf(name="cross_view", pages=_CROSS)
 CROSS_QUERY = Token(name="reads", pages=_CROSS)
 CROSS_KEY = Token(name="read", pages=_CROSS)

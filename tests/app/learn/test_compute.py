@@ -13,7 +13,7 @@ from attnviz.app.learn.cross_attention import values as cross_attention
 from attnviz.app.learn.induction import values as induction
 from attnviz.app.learn.many_heads import values as many_heads
 from attnviz.app.learn.masks import values as masks
-from attnviz.app.learn.positions import compute as positions
+from attnviz.app.learn.positions import values as positions
 from attnviz.app.learn.query_key_value import values as query_key_value
 from attnviz.app.learn.scale import values as scale
 from attnviz.app.learn.weighted_average import values as weighted_average
@@ -36,12 +36,13 @@ RESULTS: dict[str, Callable[[], Any]] = {
         compute.tokens("a b c"), masks.cells(masks.MaskChoice("causal"), 5), 0
     ),
     "reach": lambda: masks.reach(TEXT, TEXT.replace("dog", "cat")),
-    "shuffle": lambda: positions.set_experiment(TEXT, 1),
+    "shuffle": lambda: positions.shuffle(TEXT, 1),
     "waves": lambda: positions.waves(3),
-    "curve": lambda: positions.curve(0, 3),
-    "table": lambda: positions.table(3),
+    "wave": lambda: positions.wave(0, 3),
+    "shift": lambda: positions.shift(1, 2),
+    "learned": positions.learned,
     "rotary": lambda: positions.rotary(TEXT, 0, 0, 1, 2),
-    "alibi": lambda: positions.alibi(3, 2),
+    "alibi": lambda: positions.alibi(2),
     "crossing": lambda: cross_attention.cross(TEXT, "A cat."),
     "walk": lambda: block.walk(TEXT, 0, 0),
     "lengths": lambda: block.lengths(TEXT),

@@ -36,7 +36,7 @@ CORRECT = {
     "query_key_value": "dog",
     "many_heads": "the same number",
     "masks": "23.3 %",
-    "positions": "the same as before",
+    "positions": "the same vector as before",
     "cross_attention": "dog",
     "block": "the old vector",
     "translate": "il",
@@ -61,7 +61,7 @@ HOSTILE = (
 )
 TEXTS = ("a", "dog dog dog", "The dog did not cross the road. " * 30, HOSTILE)
 WITH_THE_TEXT_IN_THEM = {
-    "positions": [{"encoding": kind} for kind in ("Learned", "Rotary", "ALiBi")],
+    "positions": [{"encoding": kind} for kind in ("learned", "rotary", "alibi")],
     "weighted_average": [{"split": kind} for kind in ("Characters", "Words", "Bytes")],
     "cross_attention": [{"reader": HOSTILE}],
 }
@@ -191,7 +191,7 @@ def codes(thing: Any) -> set[CodeType]:
 
 CHOICES: dict[str, list[dict[str, str]]] = {
     "masks": [{"mask": kind} for kind in ("none", "causal", "padding", "prefix", "window", "by hand")],
-    "positions": [{"encoding": kind} for kind in ("Sinusoidal", "Learned", "Rotary", "ALiBi")],
+    "positions": [{"encoding": kind} for kind in ("learned", "rotary", "alibi", "relative")],
     "weighted_average": [
         {"scoring": how} for how in ("Dot product", "Scaled dot product", "Cosine", "Additive")
     ],

@@ -151,6 +151,7 @@ def _predict(page: LessonPage, reading: Reading) -> None:
     options = [names[place] for place in places]
     asked = [key for key in reading.largest if key.place in places]
     page.predict(
+        of_sentence=True,
         **reading.named,
         options=options + [options[-1]] * (MAX_OPTIONS - len(options)),
         best=names[asked[0].place],

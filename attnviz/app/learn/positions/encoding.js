@@ -10,8 +10,9 @@ import { savePicture } from "../../components/saved_picture.js";
 import styles from "./encoding.css";
 
 /**
- * @typedef {{ vectors: number[][], labels: string[], position: number, pair: number | null, limit: number, alt:
- *   string, file: import("../../components/saved_picture.js").FileFacts }} Message what encoding.py sends, and describes
+ * @typedef {{ vectors: number[][], labels: string[], position: number, pair: number, alt: string,
+ *   file: import("../../components/saved_picture.js").FileFacts }} Message what encoding.py sends,
+ *   and describes
  */
 
 /** @extends {View<Message>} */
@@ -45,25 +46,22 @@ class Encoding extends View {
     this.canvas.getContext("2d").drawImage(image, 0, 0);
     this.cells.style.height = `${Math.min(6 * this.rows, 384)}px`;
     this.place(this.row, data.position, 0, 1, this.columns);
-    this.pair.hidden = data.pair === null;
     this.place(this.pair, 0, 2 * data.pair, this.rows, 2);
-    const limit = Number(data.limit.toPrecision(2));
-    this.legend.textContent = `down: position; across: dimension; blue: −${limit}, orange: ${limit}`;
+    this.legend.textContent = "down: position; across: dimension; blue: −1, orange: 1";
     this.slider.setAttribute("aria-label", "Read off: every position's vector");
     this.slider.setAttribute("aria-valuemin", String(1));
     this.slider.setAttribute("aria-valuemax", String(this.rows * this.columns));
     this.rest();
   }
 
-  /** −limit to limit as the levels 0 to 254. */
+  /** −1 to 1 as the levels 0 to 254. */
   levels() {
-    const { vectors, limit } = this.data;
-    return Uint8Array.from(vectors.flat(), (value) => Math.round(127 + (127 * value) / limit));
+    return Uint8Array.from(this.data.vectors.flat(), (value) => Math.round(127 + 127 * value));
   }
 
   /** Reads the cell that the page is about, while nobody points. */
   rest() {
-    this.goTo(this.data.position * this.columns + 2 * (this.data.pair ?? 0), false);
+    this.goTo(this.data.position * this.columns + 2 * this.data.pair, false);
   }
 
   place(outline, row, column, rows, columns) {
@@ -78,10 +76,14 @@ class Encoding extends View {
     const [row, column] = [Math.floor(at / this.columns), at % this.columns];
     const label = this.data.labels[row];
     const number = fixed(this.data.vectors[row][column], 3);
-    const where = `position ${row}${label === undefined ? "" : ` (${label})`}, dimension ${column + 1}`;
-    this.words.replaceChildren(element("bdi", { text: where }), ": ", element("b", { text: number }));
+    const where = `position ${row}${label === undefined ? "" : ` (${label})`}, dimension ${column}`;
+    const [even, wave] = [column - (column % 2), column % 2 ? "cos" : "sin"];
+    const angle = fixed(row / 10000 ** (even / this.columns), 4);
+    const formula = `${wave}(${row} / 10000^(${even}/${this.columns})) = ${wave} ${angle} = `;
+    const value = element("span", { class: "formula" }, formula, element("b", { text: number }));
+    this.words.replaceChildren(element("bdi", { text: where }), ": ", value);
     this.slider.setAttribute("aria-valuenow", String(at + 1));
-    this.slider.setAttribute("aria-valuetext", `${where}: ${number}`);
+    this.slider.setAttribute("aria-valuetext", `${where}: ${formula}${number}`);
     this.cell.hidden = !pointed;
     this.place(this.cell, row, column, 1, 1);
   }

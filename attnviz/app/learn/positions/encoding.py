@@ -1,4 +1,4 @@
-"""Every position's vector as a row of colours, pointed at or walked through with the arrow keys."""
+"""The sinusoidal positions as a heatmap; pointing at a cell shows its formula with numbers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,27 @@ def encoding(
     labels: Sequence[str],
     /,
     *,
-    position: int = 0,
-    pair: int | None = None,
-    limit: float = 1,
+    position: int,
+    pair: int,
     alt: str,
     about: str,
 ) -> None:
-    """Draws numbers from −limit, blue, to limit, orange.
+    """Draw numbers from −1, blue, to 1, orange.
 
     Args:
         name: Streamlit's key of this widget.
         vectors: [position, d_model].
-        labels: what stands at the first positions.
-        position: whose row is outlined, from 0.
-        pair: whose two columns are outlined, from 0; None for none.
-        alt: what one sees.
-        about: what the saved picture says.
+        labels: of the tokens at the first positions.
+        position: the outlined row, from 0.
+        pair: the outlined two columns, from 0.
+        alt: a description of the picture.
+        about: the caption of the saved picture.
     """
     message = {
         "vectors": vectors.round(_DIGITS),
         "labels": labels,
         "position": position,
         "pair": pair,
-        "limit": limit,
         "alt": alt,
         "about": about,
     }
