@@ -92,7 +92,7 @@ IN_VAIN = {
     "many_heads": {"layer": "99", "head": "0", "heads_of_384": "5", "tokens_counted": "-1"},
     "masks": {"mask": "99", "layer": "inf", "head": "x", "query": "99"},
     "positions": {"order": "-3", "encoding": "nonsense", "dimension_pair": "77", "query": "99 cat"},
-    "cross_attention": {"reads": "3 cat", "vectors": "7", "cross_view": "Heatmap", "cross_reads": "x"},
+    "cross_attention": {"reads": "3 cat", "cross_view": "heatmap"},
     "block": {"layer": "99", "stage_in_block": "8", "query": "77 cat"},
     "translate": {"french": "99 chat", "encoder_head": "7-9", "cross_head": "9", "translator": "nobody"},
     "cause": {"cause_head": "encoder 9-9", "translator": "nobody"},

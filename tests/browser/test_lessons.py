@@ -18,7 +18,7 @@ from attnviz.app.learn import compute
 from attnviz.app.learn.block import values as block
 from attnviz.app.learn.cause.compute import experiment
 from attnviz.app.learn.compute import tokens
-from attnviz.app.learn.cross_attention.compute import cross
+from attnviz.app.learn.cross_attention.values import cross
 from attnviz.app.learn.induction.compute import measured
 from attnviz.app.learn.many_heads.compute import at_token
 from attnviz.app.learn.masks import values as masks
@@ -40,7 +40,6 @@ from tests.browser.visit import (
     first_visit,
     middle,
     press,
-    reveal,
     type_into,
     wait_idle,
 )
@@ -56,13 +55,11 @@ MOVING = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open the page by a link, with its answer and all sections; return the part that is not the menu."""
+    """Open the page by a link, with all sections; return the part that is not the menu."""
     if name in MOVING:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
-    main = first_visit(page, server, name, **everything, **choices)
-    reveal(page)
-    return main
+    return first_visit(page, server, name, **everything, **choices)
 
 
 def labels(text: str) -> list[str]:
@@ -308,7 +305,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     lesson(page, server, "cross_attention", text=TIRED, reader=reader)
     page.get_by_role("radio", name="Lines").press("Space")
     wait_idle(page)
-    found, explore = cross(reader, TIRED, 6), Explore(page, "")
+    found, explore = cross(reader, TIRED), Explore(page, "")
     names = [token.text for token in found.query_tokens]
     expect(explore.queries).to_have_text(names)
     explore.queries.first.press("End")

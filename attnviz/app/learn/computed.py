@@ -15,7 +15,6 @@ from attnviz.models import catalogue
 
 if TYPE_CHECKING:
     from attnviz.app.learn.cause import compute as cause
-    from attnviz.app.learn.cross_attention import compute as cross_attention
     from attnviz.app.learn.induction import compute as induction
     from attnviz.app.learn.many_heads import compute as many_heads
     from attnviz.app.learn.positions import compute as positions
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from attnviz.app.learn.weighted_average import compute as weighted_average
     from attnviz.app.learn.write import compute as write
 
-    __all__ = ["cause", "cross_attention", "induction", "many_heads"]
+    __all__ = ["cause", "induction", "many_heads"]
     __all__ += ["positions", "query_key_value", "translate"]
     __all__ += ["weighted_average", "write"]
 else:

@@ -9,7 +9,7 @@ import pytest
 from attnviz.app.learn import compute
 from attnviz.app.learn.block import values as block
 from attnviz.app.learn.cause import compute as cause
-from attnviz.app.learn.cross_attention import compute as cross_attention
+from attnviz.app.learn.cross_attention import values as cross_attention
 from attnviz.app.learn.induction import compute as induction
 from attnviz.app.learn.many_heads import compute as many_heads
 from attnviz.app.learn.masks import values as masks
@@ -44,7 +44,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "table": lambda: positions.table(3),
     "rotary": lambda: positions.rotary(TEXT, 0, 0, 1, 2),
     "alibi": lambda: positions.alibi(3, 2),
-    "crossing": lambda: cross_attention.cross(TEXT, "A cat.", 1),
+    "crossing": lambda: cross_attention.cross(TEXT, "A cat."),
     "walk": lambda: block.walk(TEXT, 0, 0),
     "lengths": lambda: block.lengths(TEXT),
     "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),

@@ -1,41 +1,28 @@
-"""The page on cross-attention without a browser: its sentences say what compute returns."""
+"""The lesson "Cross-attention" without a browser: tables show the computed values."""
 
-import numpy as np
+import pytest
 
-from attnviz.app.learn.cross_attention.compute import cross
-from attnviz.app.learn.cross_attention.sections import ITSELF, OPENING_READER
+from attnviz.app.learn.cross_attention.page import OPENING_READER
+from attnviz.app.learn.cross_attention.values import cross, largest
 from tests.app.shown import visit, words
 
 SOURCE = "The dog did not cross the road as it was too tired."
-HOUND = 2
 
 
-def test_the_picture_and_one_number_of_the_output_are_told() -> None:
-    app, found = visit("cross_attention"), cross(OPENING_READER, SOURCE, 6)
-    told = words(app)
-    assert "`hound` reads `dog` **79 %**. The other 14 tokens share 21 %." in told
-    assert "13 readers × 15 sources" in [header.value for header in app.header]
-    totals = found.weights[0].sum(axis=0)
-    assert f"`dog` gets {100 * totals.max():.0f} % in all, `as` {100 * totals.min():.0f} %" in told
-    (line,) = [str(latex.value) for latex in app.latex if "o_1" in str(latex.value)]
-    weights, values = found.weights[0, HOUND], found.value[0, :, 0]
-    order = np.argsort(-weights, kind="stable")
-    factors = [number for key in order[:3] for number in (weights[key], values[key])]
-    for number in (*factors, weights[order[3:]] @ values[order[3:]], weights @ values):
-        assert f"{number:.3f}" in line
+@pytest.mark.parametrize(("reads", "query"), [("3 hound", 2), ("11 street", 10)])
+def test_the_tables_show_the_largest_weights_and_the_output(reads: str, query: int) -> None:
+    app, found = visit("cross_attention", reads=reads), cross(OPENING_READER, SOURCE)
+    shown, keys = words(app).replace("−", "-"), largest(found, query)
+    assert "13 queries × 15 keys" in [header.value for header in app.header]
+    for key in keys[:3]:
+        measured = f"{key.dot_product:.1f} | {key.length:.2f} | {key.cosine:.2f}"
+        assert f"{100 * key.weight:.1f} % | {measured}" in shown.replace("\u00a0", " ")
+        assert f"{key.weight:.3f} | {key.value:.3f} | {key.weight * key.value:.3f}" in shown
+    assert f"{sum(key.weight * key.value for key in keys[3:]):.3f}" in shown
+    assert f"**{found.output[0, query, 0]:.3f}**" in shown
 
 
-def test_another_token_reads() -> None:
-    assert "`street` reads `road` **73 %**." in words(visit("cross_attention", reads="11 street"))
-
-
-def test_vectors_before_the_first_layer() -> None:
-    share = 100 * cross(OPENING_READER, SOURCE, 0).weights[0, HOUND].max()
-    assert f"`hound` reads `dog` **{share:.0f} %**" in words(visit("cross_attention", vectors="0"))
-
-
-def test_reading_itself_is_square() -> None:
-    app = visit("cross_attention", cross_reads=ITSELF)
-    assert "13 × 13, a row for each reader, a column for each source: square" in words(app)
-    share = 100 * cross(OPENING_READER, OPENING_READER, 6).weights[0, HOUND].max()
-    assert f"`hound` reads `hound` **{share:.0f} %**" in words(app)
+def test_the_shortest_texts() -> None:
+    assert "3 queries × 3 keys" in [
+        header.value for header in visit("cross_attention", text="a", reader="b").header
+    ]
