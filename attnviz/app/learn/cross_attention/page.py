@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import streamlit as st
 
@@ -18,7 +19,7 @@ from attnviz.app.learn.computed import computed, translated
 from attnviz.app.learn.cross_attention import values
 from attnviz.app.learn.english import OPENING
 from attnviz.app.learn.lesson_page import LessonPage, lesson_page
-from attnviz.app.learn.translate import compute as translate
+from attnviz.app.learn.translate import values as translate
 from attnviz.app.models import lookup
 from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_VIEW, READER, TRAINED_HEAD
 from attnviz.app.weights_picture import shown_tokens, weights_picture
@@ -72,7 +73,7 @@ class Reading:
         return weights
 
     @property
-    def named(self) -> dict[str, object]:
+    def named(self) -> dict[str, Any]:
         """What the document's parts have in common: sizes, the query and the largest weights."""
         n, m = self.weights.shape
         return {
@@ -151,7 +152,6 @@ def _predict(page: LessonPage, reading: Reading) -> None:
     options = [names[place] for place in places]
     asked = [key for key in reading.largest if key.place in places]
     page.predict(
-        of_sentence=True,
         **reading.named,
         options=options + [options[-1]] * (MAX_OPTIONS - len(options)),
         best=names[asked[0].place],
