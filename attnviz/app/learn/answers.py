@@ -11,8 +11,8 @@ from attnviz.analysis.sentence import looks
 from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.learn import choosing, compute, english
+from attnviz.app.learn.cause import compute as causes
 from attnviz.app.learn.computed import MODEL, computed, translated
-from attnviz.app.learn.computed import cause as causes
 from attnviz.app.learn.induction.page import measured
 from attnviz.app.learn.many_heads import values as heads
 from attnviz.app.learn.masks import values as masks

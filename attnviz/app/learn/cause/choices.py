@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.app import markdown
 from attnviz.app.components.arrow import NOTHING, Change, Interference
-from attnviz.app.learn.computed import cause as compute
+from attnviz.app.learn.cause import compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.english import choose_variant, english, outside_note
 from attnviz.app.state import link, memory

@@ -10,8 +10,8 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.arrow import Choice, Interference, Piece, arrow
+from attnviz.app.learn.cause import compute
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection, change, go_to, named, run, undo, written
-from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.english import NOTHING
 from attnviz.app.learn.lesson import guess, not_shown
 from attnviz.app.learn.measured import variant_of

@@ -6,9 +6,9 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point, written
+from attnviz.app.learn.cause import compute
 from attnviz.app.learn.cause.choices import PRONOUNS, ArrowSelection
 from attnviz.app.learn.cause.sections import other_noun
-from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.state import link
 from attnviz.app.state.choices import TORN

@@ -10,9 +10,9 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.components.head_map import head_map
+from attnviz.app.learn.cause import compute
 from attnviz.app.learn.cause.choices import ArrowSelection, go_to, named, run, undo
 from attnviz.app.learn.cause.sections import in_words, picture_of
-from attnviz.app.learn.computed import cause as compute
 from attnviz.app.learn.computed import translated
 from attnviz.app.learn.measured import HeldOut, held_out, shipped
 from attnviz.app.state.choices import TRANSLATOR
