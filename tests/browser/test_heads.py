@@ -265,7 +265,7 @@ def test_find_from_a_head_on_explore_to_similar_tokens_and_back(page: Page, serv
     expect(page).not_to_have_url(re.compile("find"))
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(first)
-    expect(page.get_by_role("combobox", name=re.compile(r"Query \(looks\)"))).to_have_value("8 it")
+    expect(page.get_by_role("combobox", name=re.compile(r"From \(query\)"))).to_have_value("8 it")
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 2"))
 
 

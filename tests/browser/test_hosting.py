@@ -72,7 +72,7 @@ def test_a_site_that_the_operator_names_may_show_the_app_in_a_frame(
             address = server.url.replace("127.0.0.1", "localhost")  # another site than the platform's
             stranger.goto(f"{site}/?{address}/masks?embed=true")
             frame = stranger.frame_locator("iframe")
-            expect(frame.get_by_role("heading", name="Who may look at whom?")).to_be_visible()
+            expect(frame.get_by_role("heading", name="5 · Masks")).to_be_visible()
             assert server.tracebacks() == []
 
 

@@ -70,7 +70,7 @@ def test_pages_are_printed_whole_and_light(page: Page, server: Server) -> None:
         assert printed(page) > 1
         expect(page.locator(".stApp")).to_have_css("color-scheme", "dark")
     for lesson in ("weighted_average", "query_key_value", "translate"):
-        visit(page, f"{server.url}/{lesson}?open=Everything")
+        visit(page, f"{server.url}/{lesson}?open=Everything&predict=1")
         assert printed(page) < 1, "the answer is not covered"
         reveal(page)
         page.emulate_media(media="print")  # else its frame would stand empty where the picture does not fit

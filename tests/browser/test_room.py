@@ -115,7 +115,7 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
         bar(teacher, "1 here · 1 follows.")
         visit(teacher, f"{lesson.url}/translate?{urlencode({'english': NARROW})}")
         box = student.get_by_role("textbox", name="English")
-        lesson.everybody_sees("9 · How does a transformer translate?")
+        lesson.everybody_sees("9 · Translate")
         expect(box).to_have_value(NARROW)
         visit(student, student.url)
         bar(student, "Following your teacher.")
@@ -127,7 +127,7 @@ def test_a_choice_that_both_pages_have_follows_and_a_reload_stays_in_the_room(
             expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
         press(teacher, "Done")
         visit(teacher, f"{lesson.url}/cause?{urlencode({'english': NARROW})}")
-        lesson.everybody_sees("10 · Is the picture the cause?")
+        lesson.everybody_sees("10 · Cause")
         expect(box).to_have_value(NARROW)
         assert lesson.faults.seen == []
     lesson.close()
@@ -147,7 +147,7 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
             "right": options[-1].strip(),
         }
         visit(teacher, f"{lesson.url}/scale?{urlencode(asked)}")
-        lesson.everybody_sees("2 · Why are the scores divided by √d?")
+        lesson.everybody_sees("3 · Scaling by √d")
         to_reveal = [page.get_by_role("button", name="Reveal", exact=True) for page in (teacher, phone)]
         covering = [page.get_by_role("button", name="Cover the answer") for page in (teacher, phone)]
         to_reveal[0].click()
@@ -173,14 +173,14 @@ def test_a_vote_on_a_projector_and_a_phone_and_a_second_window(browser: Browser,
         second = teacher.context.new_page()
         visit(second, f"{lesson.url}/masks")
         bar(second, "This room is led from another window.")
-        lesson.everybody_sees("2 · Why are the scores divided by √d?")
+        lesson.everybody_sees("3 · Scaling by √d")
         visit(teacher, teacher.url)
         expect(
             teacher.get_by_role("button", name="Point", exact=True)
         ).to_be_visible()  # a reload keeps the lead
         press(second, "Lead from here")
         bar(teacher, "This room is led from another window.")
-        expect(phone.get_by_role("heading", name="5 · Who may look at whom?")).to_be_visible()
+        expect(phone.get_by_role("heading", name="5 · Masks")).to_be_visible()
         menu(second).filter(has_text="About").click()
         expect(phone.get_by_role("heading", name="How to read a picture")).to_be_visible()
         assert lesson.faults.seen == []
@@ -218,8 +218,8 @@ def follow(lesson: Lesson) -> None:
     teacher, students = lesson.teacher, lesson.students
     menu(teacher).filter(has_text="Learn").click()
     lesson.everybody_sees("Attention, one question a page")
-    teacher.get_by_role("link", name="What is attention?").click()
-    lesson.everybody_sees("1 · What is attention?")
+    teacher.get_by_role("link", name="1 · Attention as a weighted average").click()
+    lesson.everybody_sees("1 · Attention as a weighted average")
     reveal(teacher)
     for page in students:
         expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
@@ -307,7 +307,7 @@ def framed(frame: Locator, thing: Locator) -> None:
 
 def leave(lesson: Lesson) -> None:
     student, other = lesson.students[1:]
-    title = "9 · How does a transformer translate?"
+    title = "9 · Translate"
     press(student, "Stop following")
     bar(lesson.teacher, "3 here · 2 follow.")
     menu(lesson.teacher).filter(has_text="Translate").click()

@@ -14,7 +14,6 @@ from tests.browser.visit import (
     box_of,
     fits,
     letters,
-    reveal,
     visit,
     wait_idle,
 )
@@ -49,7 +48,6 @@ def height(page: Page) -> int:
 def test_the_main_part_is_short(page: Page, server: Server, name: str) -> None:
     visit(page, f"{server.url}/{name}")
     if name in LEARN:
-        reveal(page)
         beside = str(page.locator(".st-key-answer-text").evaluate(_WORDS))
         assert len(beside.split()) <= MOST_WORDS, beside
         assert box_of(page.locator(".st-key-slide-picture"))["y"] <= FIGURE_BEGINS
@@ -70,15 +68,6 @@ def test_the_main_part_is_short(page: Page, server: Server, name: str) -> None:
         _WIDTHS
     )
     assert all(width >= NARROWEST for width in widths), widths
-
-
-def test_on_a_phone_the_answer_stands_where_the_question_was(page: Page, server: Server) -> None:
-    page.set_viewport_size(PHONE)
-    visit(page, f"{server.url}/cause")
-    reveal(page)
-    verdict = page.locator(".st-key-question .stMarkdown").last
-    expect(verdict).to_be_in_viewport()
-    assert box_of(verdict)["y"] < box_of(page.locator(".st-key-slide-picture"))["y"]
 
 
 def test_explore_is_short(page: Page, server: Server) -> None:

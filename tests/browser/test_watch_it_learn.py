@@ -12,7 +12,6 @@ from tests.browser.visit import (
     eventually,
     everybody_can_use,
     first_visit,
-    reveal,
     visit,
     wait_idle,
 )
@@ -38,7 +37,6 @@ def test_a_training_is_slid_through_by_keyboard(page: Page, server: Server) -> N
     with np.load(STORED, allow_pickle=False) as arrays:
         steps = arrays["steps"].tolist()
     first_visit(page, server, "watch_it_learn", training_step=steps[6])
-    reveal(page)
     slider = page.get_by_role("slider", name="After how many steps")
     for key, step in (("ArrowRight", steps[7]), ("End", steps[-1])):
         slider.press(key)
@@ -55,13 +53,11 @@ def test_a_training_is_watched_by_others_and_ends_with_its_visitor(page: Page, s
         assert len(trainings(server)) == number
 
     visit(page, f"{server.url}/watch_it_learn?live_steps=2000&live_seed=3")
-    reveal(page)
     page.get_by_role("button", name="Start training").press("Enter")
     expect(page.get_by_text(re.compile("^(Starting|Learning) · "))).to_be_visible(timeout=COMPUTED_MS)
     assert_trainings(1)
     other = page.context.new_page()
     visit(other, f"{server.url}/watch_it_learn?open=live")
-    reveal(other)
     expect(other.get_by_text("Another visitor is training")).to_be_visible(timeout=COMPUTED_MS)
     expect(other.get_by_role("button", name="Start training")).to_have_count(0)
     page.get_by_role("link", name="About").click()

@@ -355,7 +355,7 @@ export class Steps extends View {
       this.blocks.get(cell.name).mark(cell, "cell");
       for (const [name, part] of from) this.blocks.get(name)?.mark(part, "source");
       const text = notes.map((parts) => element("p", { class: "muted" }, ...parts));
-      this.detail.replaceChildren(element("h3", {}, ...title), ...list, ...line, ...text);
+      this.detail.replaceChildren(element("h2", {}, ...title), ...list, ...line, ...text);
       this.detail.dataset.cell = `${cell.name} ${cell.row} ${cell.column}`;
       this.detail.toggleAttribute("data-pinned", Boolean(this.pinned));
       this.keepHeight();

@@ -243,16 +243,12 @@ def _tokens(page: LessonPage, text: str) -> None:
     kind = SPLIT.segments(page.label("split"), SPLITS, values.WORD_PIECES)
     found = _split(kind, text)
     shown = found.pieces[:_MAX_PIECES]
-    st.dataframe(
-        {
-            page.label("token"): [isolated(visible_text(piece.text.replace(" ", "␣"))) for piece in shown],
-            page.label("id"): [piece.id for piece in shown],
-            page.label("characters"): [f"{piece.start}–{piece.end}" for piece in shown],
-        },
-        hide_index=True,
-        height="content",
-        width="content",
-    )
+    labels = [page.label(name) for name in ("token", "id", "characters")]
+    lines = [f"| {' | '.join(labels)} |", "|:--|--:|--:|"]
+    for piece in shown:
+        name = markdown.code(isolated(visible_text(piece.text.replace(" ", "␣"))).replace("|", "∣"))
+        lines.append(f"| {name} | {piece.id} | {piece.start}–{piece.end} |")
+    st.markdown("\n".join(lines))
     back = visible_text(found.back)
     page.text(
         "split",
