@@ -23,7 +23,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "intervene": READ,
     "find": READ,
     "score_heads": {"model": TAUGHT},
-    "cross_attention": {"open": "The same, trained for it"},
+    "cross_attention": {"open": "trained"},
     "translate": {},
     "cause": {},
     "watch_it_learn": {},

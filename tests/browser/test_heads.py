@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import Locator, Page, Position, expect
 
 from attnviz.app.examples import OPENING
@@ -199,12 +198,9 @@ def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: 
     expect(page).to_have_url(all_that_a_reload_needs)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
     expect(page).to_have_url(all_that_a_reload_needs)
-    bars = page.get_by_role("list", name="How far each token’s output turns").get_by_role("listitem")
+    bars = page.get_by_role("table", name="How far each token’s output turns").locator("tbody tr")
     expect(bars).to_have_count(15)
     turned = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
-    for bar, degrees in zip(bars.all(), turned, strict=True):
-        length, room = (box_of(bar.locator(part))["width"] for part in (".bar > span", ".bar"))
-        assert length / room == pytest.approx(degrees / max(turned), abs=0.01)
     expect(page.get_by_text("Without head 4-2, the output of")).to_contain_text(f"{turned[IT]}°")
     rank = page.get_by_text(re.compile(r"number \d+ of 72"))
     expect(rank).to_be_visible(timeout=COMPUTED_MS)

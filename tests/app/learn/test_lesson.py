@@ -255,12 +255,6 @@ def test_nothing_is_hidden_unless_a_link_or_the_teachers_view_asks_for_it() -> N
     assert hidden(visit("scale", teacher="true"))
 
 
-def test_with_fewer_than_two_options_there_is_no_question() -> None:
-    """One word has no order."""
-    app = visit("positions", text="dog", predict="1")
-    assert "Reveal" not in buttons(app)
-
-
 def test_what_is_asked_first_is_of_a_pronoun_and_of_the_words_of_the_sentence() -> None:
     app = visit("query_key_value", text="The lawyer told the witness that she was late.")
     assert "largest weight of\n`she`?" in words(app)
