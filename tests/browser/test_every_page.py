@@ -131,5 +131,4 @@ def test_the_menu_leads_to_the_lessons_and_one_to_the_next_and_the_sentence_goes
     expect(page.get_by_role("heading", level=1)).to_contain_text(LESSONS[1].title)
     wait_idle(page)
     assert page.url.split("?")[0].endswith(f"/{LESSONS[1].name}")
-    page.get_by_role("radio", name="In the bundled BERT").click()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(sentence)

@@ -71,7 +71,7 @@ def test_images(page: Page, server: Server, tmp_path: Path) -> None:
     beside = page.get_by_role("group", name="Tokens beside the picture").get_by_role("button")
     expect(beside).to_have_text([f"[CLS]{100 * weights[4, 0]:.1f} %"])
 
-    other = look(folder, "two shapes").block("encoder", 0).weights[1, 0]
+    other = look(folder, "two shapes").block("encoder", 0).weights[1, 4]
     page.get_by_role("gridcell", name="Layer 1, head 2:").click()
     wait_idle(page)
     expect(page.get_by_role("heading", name="Layer 1 · Head 2")).to_be_visible()

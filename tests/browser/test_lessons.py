@@ -172,7 +172,7 @@ def test_query_key_value(page: Page, server: Server) -> None:
     assert total == pytest.approx(result, abs=0.00050001)
     assert walked(page, "result") == pytest.approx([steps.model_output[-1]], abs=1e-5)
 
-    grid = page.get_by_role("grid", name="every row is one query")
+    grid = page.get_by_role("grid", name="is one query")
 
     def weights() -> Any:
         cells = grid.get_by_role("gridcell")

@@ -9,7 +9,7 @@ from html import escape
 _COLUMN, _GAP, _BOX, _NARROW_BOX, _TITLE = 158, 24, 44, 30, 22  # pixels, so that it fits on a phone
 _STYLE = f"""
 <style>
-.architecture {{ position: relative; width: {2 * _COLUMN + _GAP}px; margin-inline: auto; }}
+.architecture {{ position: relative; width: {2 * _COLUMN + _GAP}px; margin-inline: auto; max-width: 100%; }}
 .architecture > * {{ position: absolute; box-sizing: border-box; }}
 .architecture > :is(a, p) {{
   display: grid; place-content: center; margin: 0; text-align: center; font-size: 13px; line-height: 1.35;
