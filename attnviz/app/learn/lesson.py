@@ -44,7 +44,7 @@ STYLE = """
 .st-key-question { padding-block: 0.7rem; gap: 0.9rem; }
 .st-key-question h2 { font-size: var(--text); padding: 0; }
 :is(.st-key-question > .stElementContainer, .st-key-told) p { font-size: var(--text); }
-@media (min-width: 40.01em) {
+@media (min-width: 62.51em) {
   .st-key-lesson { display: grid; grid: auto 1fr / minmax(0, 7fr) minmax(0, 5fr); column-gap: 2rem; }
   .st-key-lesson > :has(> .st-key-answer-picture) { grid-area: 1 / 1 / 3; }
   .st-key-lesson > :not(:has(> .st-key-answer-picture)) { grid-column: 2; }
