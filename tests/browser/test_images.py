@@ -53,7 +53,7 @@ def check_choices(page: Page, expected: dict[str, str]) -> None:
         expect(page.get_by_role("spinbutton", name=label)).to_have_value(expected[label.lower()])
     expect(page.get_by_role("combobox", name="Query patch")).to_have_value(expected["patch"])
     told = dict(parse_qsl(urlsplit(page.url).query))
-    assert {"layer": "1", "head": "1"} | told == {"model": told.get("model", "")} | expected
+    assert {"layer": "1", "head": "1", "model": ""} | told == {"model": told.get("model", "")} | expected
 
 
 def test_images(page: Page, server: Server, tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def sent_by(draw: Callable[..., object], *arguments: Any, **facts: Any) -> dict[
     """What a widget is sent when a page draws it."""
     with sent() as messages:
         draw(*arguments, **facts)
-    data: dict[str, Any] = messages[0][0]
+    data: dict[str, Any] = messages[0]
     return data
 
 
