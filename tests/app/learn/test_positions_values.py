@@ -131,3 +131,7 @@ def test_a_shuffle_moves_words_only(seed: int, text: str) -> None:
     assert (order[0], order[-1]) == (0, len(read) - 1)
     assert (order != tuple(range(len(read)))) == (len(read) > 3)
     assert values.shuffled(read, 0) == tuple(range(len(read)))
+
+
+def test_rotary_scores_reach_the_key_of_a_long_text() -> None:
+    assert values.rotary("dog " * 100, 3, 1, 2, 99).distances.max() == 97

@@ -215,13 +215,13 @@ def _draw_rotary(page: LessonPage, chosen: TokenSelection, picture: DeltaGenerat
     layer, head = (number - 1 for number in HEAD_AT_FIRST)
     found = _rotary(chosen.text, layer, head, chosen.query, key)
     distance = key - chosen.query
-    at = np.flatnonzero(found.distances == np.clip(distance, -values.REACH, values.REACH))[0]
+    at = int(np.flatnonzero(found.distances == distance)[0])
     page.text(
         "rotary",
         query=chosen.name,
         key=token(key, chosen.groups),
         starts=found.starts,
-        distance=int(found.distances[at]),
+        distance=distance,
         scores=found.scores[:, at],
         head=head_name(layer, head),
     )
@@ -236,7 +236,7 @@ def _draw_rotary(page: LessonPage, chosen: TokenSelection, picture: DeltaGenerat
             title=page.label("rotary_title"),
             across=Axis(page.label("key_minus_query")),
             up=Axis(page.label("score"), digits=3),
-            marked=int(found.distances[at]),
+            marked=distance,
             alt=page.label("rotary_alt", difference=float(np.ptp(found.scores, axis=0).max())),
         )
 

@@ -162,7 +162,8 @@ def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.
     """
-    distances = torch.arange(-REACH, REACH + 1)
+    reach = max(REACH, abs(key - query))
+    distances = torch.arange(-reach, reach + 1)
     starts = tuple(query + start for start in STARTS)
     with torch.inference_mode():
         attention = encode(bert(), token_ids(text_tokens(text)), with_positions=False).layers[layer].attention
