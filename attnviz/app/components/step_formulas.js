@@ -42,8 +42,7 @@ export function symbolOf({ symbol: [letter, sub], role }) {
 const result = (part, value) => element("b", {}, number(part, value));
 
 /** A token of a row, or the query token. */
-const named = ({ data: { tokens, across, query } }, row = null, role = "") =>
-  token((row === null ? (across?.token ?? tokens[query]) : tokens[row]).name, role);
+const named = ({ data: { tokens, query } }, row = null, role = "") => token(tokens[row ?? query].name, role);
 
 /** Of which token a row of an array is. */
 const owner = (steps, { name, row }) => named(steps, steps.array(name).shape.length > 1 ? row : null);
@@ -83,21 +82,19 @@ const FORMULAS = {
     const about = steps.data.arrays[cell.name];
     const ofToken = about.role === "plain";
     const place = steps.array(cell.name).shape.length > 1 && !ofToken ? [`Row ${cell.row + 1}, column ${cell.column + 1} of `] : [`Number ${cell.column + 1} of `];
-    const across = cell.name === "vector" && steps.data.across?.origin;
     return {
       title: [...place, symbolOf(about), ...(ofToken ? [", the vector of ", owner(steps, cell)] : [])],
       line: [formula(symbolOf(about), " = ", number("result", value, fixed(value, MOST_DIGITS), "outcome"))],
-      notes: [[ofToken ? across || steps.data.origin : "Learned in training."]],
+      notes: [[ofToken ? steps.data.origin : "Learned in training."]],
     };
   },
 
   // x · (a column of W) + b
   project: (steps, cell, value, [vectors, matrix, bias]) => {
-    const { arrays, query, across } = steps.data;
+    const { arrays, query } = steps.data;
     const alone = steps.array(cell.name).shape.length === 1;
-    const from = alone && across ? "vector" : vectors;
-    const row = alone ? (across ? 0 : query) : cell.row;
-    const [x, weights] = [steps.array(from), steps.array(matrix)];
+    const row = alone ? query : cell.row;
+    const [x, weights] = [steps.array(vectors), steps.array(matrix)];
     const [size, columns] = weights.shape;
     const { role, symbol } = arrays[matrix];
     const factors = Array.from({ length: size }, (_, at) => [x.values[row * size + at], weights.values[at * columns + cell.column]]);
@@ -112,7 +109,7 @@ const FORMULAS = {
         outcome: value,
         role,
       }),
-      from: [[from, { row }], [matrix, { column: cell.column }], [bias, { column: cell.column }]],
+      from: [[vectors, { row }], [matrix, { column: cell.column }], [bias, { column: cell.column }]],
     };
   },
 
@@ -132,17 +129,16 @@ const FORMULAS = {
     const parts = { product: "dot-product", score: "result", root: "root" };
     return {
       title: ["The score of ", named(steps, row, "key")],
-      line: [scaled({ ...worked, masked: steps.data.forbidden[row] }, DIGITS, parts)],
+      line: [scaled({ ...worked, masked: false }, DIGITS, parts)],
       from: [[dots, { row }]],
     };
   },
 
   softmax: (steps, { row }, weight, [scores]) => {
-    const { forbidden, tokens, rest, total: count } = steps.data;
+    const { tokens, rest, total: count } = steps.data;
     const { largest, sum } = steps.set.facts;
     const values = [...steps.array(scores).values];
-    const masked = forbidden[row];
-    const exponentials = values.map((score, at) => (forbidden[at] ? 0 : Math.exp(score - largest)));
+    const exponentials = values.map((score) => Math.exp(score - largest));
     const terms = rest ? [...exponentials, sum - total(exponentials)] : exponentials;
     const exponential = exponentials[row];
     // The sum has one decimal less than what it sums: the roundings of many add up.
@@ -150,7 +146,7 @@ const FORMULAS = {
       const below = fixed(total(terms.map((term) => rounded(term, of))), of - 1);
       return below === fixed(sum, of - 1) && percent(rounded(exponential, of) / Number(below)) === percent(weight);
     });
-    const power = masked ? DIGITS : scoreDigits([{ score: values[row], exponential, digits }], largest, DIGITS, FACTOR_DIGITS[1]);
+    const power = scoreDigits([{ score: values[row], exponential, digits }], largest, DIGITS, FACTOR_DIGITS[1]);
     const names = [...tokens.map(({ name }) => name), `${rest?.count} others`];
     const items = terms.map((term, at) =>
       element("li", { class: at === row ? "here" : "" }, element("bdi", { class: "of" }, names[at]), number("exponential", term, fixed(term, digits))),
@@ -159,9 +155,9 @@ const FORMULAS = {
       title: ["The weight of ", named(steps, row, "key")],
       line: [
         quotient(
-          { score: values[row], largest, exponential, sum, weight, masked },
-          { score: power, exponential: masked ? "0" : fixed(exponential, digits), sum: digits - 1 },
-          masked ? "0" : percent(weight),
+          { score: values[row], largest, exponential, sum, weight, masked: false },
+          { score: power, exponential: fixed(exponential, digits), sum: digits - 1 },
+          percent(weight),
           { exponential: "own-exponential", divisor: "sum", weight: "result" },
         ),
       ],
@@ -274,7 +270,5 @@ export function explain(steps, cell) {
   const vector = shape.length === 1 && steps.data.arrays[cell.name].as !== "numbers";
   const explained = FORMULAS[op](steps, cell, values[vector ? cell.column : cell.row * across + (shape.length > 1 ? cell.column : 0)], of);
   if (steps.data.all) explained.line.unshift(element("span", { class: "muted" }, `number ${cell.column + 1}: `));
-  if (!steps.data.forbidden[cell.row] || !["scale", "softmax"].includes(op)) return explained;
-  const note = ["The mask does not let ", named(steps, null, "query"), " attend to ", named(steps, cell.row, "key"), "."];
-  return { ...explained, notes: [...(explained.notes ?? []), note] };
+  return explained;
 }

@@ -65,15 +65,11 @@ class Block {
 
   /** A column of numbers; weights have bars, too. */
   numbers() {
-    const { forbidden } = this.steps.data;
     const weights = this.about.op === "softmax";
-    return [...this.values].map((value, row) => {
-      const masked = forbidden[row] && { scale: [-Infinity, "−∞"], softmax: [0, "0"] }[this.about.op];
-      const [exact, text] = masked || [value, weights ? percent(value) : fixed(value)];
-      const bar = element("span", { class: "bar", style: `width:${100 * exact}%` });
-      const cell = element("div", { class: "cell" }, ...(weights ? [bar] : []), number(`${this.name}-cell`, exact, text));
-      cell.classList.toggle("forbidden", forbidden[row]);
-      return cell;
+    return [...this.values].map((value) => {
+      const bar = element("span", { class: "bar", style: `width:${100 * value}%` });
+      const text = weights ? percent(value) : fixed(value);
+      return element("div", { class: "cell" }, ...(weights ? [bar] : []), number(`${this.name}-cell`, value, text));
     });
   }
 
@@ -132,8 +128,7 @@ class Block {
  *   string }} Made
  * @typedef {{ source: string, step: number, all: boolean, steps: { title: string, formula: string, sentence: Parts,
  *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
- *   label: string, part: string, value: number }[] }, tokens: ShownToken[], query: number | null, across: { token:
- *   ShownToken, origin: string } | null, forbidden: boolean[], total: number, rest: { count: number, weight: number } |
+ *   label: string, part: string, value: number }[] }, tokens: ShownToken[], query: number | null, total: number, rest: { count: number, weight: number } |
  *   null, origin: string, reach: number | null, norms: { mean: number, variance: number, epsilon: number }[], onward:
  *   string }} Message what steps.py sends, and describes
  */
@@ -297,9 +292,9 @@ export class Steps extends View {
   }
 
   labels() {
-    const { tokens, query, forbidden } = this.data;
+    const { tokens, query } = this.data;
     const names = tokens.map(({ label, title }, at) => {
-      const classes = `label${at === query ? " chosen query" : ""}${forbidden[at] ? " forbidden" : ""}`;
+      const classes = `label${at === query ? " chosen query" : ""}`;
       return element("div", { class: classes, title }, element("bdi", { text: label }));
     });
     return element("div", { class: "stack rows labels" }, element("div", { class: "head" }, element("small", {}, "tokens")), ...names);

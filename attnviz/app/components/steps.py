@@ -87,7 +87,6 @@ def steps(
     arrays: Mapping[str, Made],
     keep_open: bool,
     tokens: Sequence[ShownToken] = (),
-    forbidden: Sequence[bool] = (),
     onward: str = "",
     on_step: Callable[[int], None] | None = None,
     on_onward: Callable[[], None] | None = None,
@@ -103,11 +102,10 @@ def steps(
         arrays: the arrays that are drawn.
         keep_open: whether earlier steps stay open; then each vector has its formula below it.
         tokens: the tokens that have a row.
-        forbidden: for each row, whether the mask forbids to attend to it.
         onward: the button after the last step; "" for none.
         on_step: called with the step that the visitor chose.
         on_onward: called at the button after the last step.
-        facts: what single operations need: `query`, `across`, `rest`, `total` and `origin` of a head, `norms`
+        facts: what single operations need: `query`, `rest`, `total` and `origin` of a head, `norms`
             and `reach` of a residual stream, and `facts`, a few numbers for each vector.
     """
     message = {
@@ -120,10 +118,8 @@ def steps(
         },
         "all": keep_open,
         "tokens": tokens,
-        "forbidden": forbidden,
         "onward": onward,
         "query": None,
-        "across": None,
         "rest": None,
         "reach": None,
         "norms": [],

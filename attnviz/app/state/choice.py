@@ -262,10 +262,11 @@ class OneOf(Choice[Any]):
             self.set(asked)
 
     def _write_to_address(self, value: str | None) -> None:
-        if value is not None:
+        # Each write is a message to the browser, also of the same value.
+        if value is None:
+            st.query_params.pop(self.name, None)
+        elif st.query_params.get(self.name) != value:
             st.query_params[self.name] = value
-        elif self.name in st.query_params:
-            del st.query_params[self.name]
 
     def _mended(self, options: Sequence[Option], default: Option | None) -> Option:
         first = options[0] if default is None else default

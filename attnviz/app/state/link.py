@@ -126,12 +126,6 @@ def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
     ]
 
 
-def drop(choice: Choice[Any]) -> None:
-    """Take a choice out of the address that no widget of the page took."""
-    if choice.name in st.query_params and not choice.stands:
-        _delete(choice.name)
-
-
 def drop_unused(*, undrawn: bool) -> None:
     """Take out of the address what the page does not have; if `undrawn`, what it only has at times, too."""
     here = of_page(page())

@@ -200,26 +200,27 @@ def _parts(page: LessonPage, walk: values.Walk) -> None:
 def _layers(page: LessonPage, chosen: TokenInLayer) -> None:
     """Draw the lengths and directions layer by layer."""
     found, token = _lengths(chosen.text), chosen.query
+    layers = range(1, len(found.came_in) + 1)
     left, right = st.columns(2, gap="large")
     with left:
         lines = {
             "came_in": Line(
                 page.label("came_in_line"),
-                range(1, len(found.came_in) + 1),
+                layers,
                 found.came_in[:, token],
                 marker="circle",
                 colour="muted",
             ),
             "attention": Line(
                 page.label("attention_line"),
-                range(1, len(found.came_in) + 1),
+                layers,
                 found.attention[:, token],
                 dash="dash",
                 marker="square",
             ),
             "feed_forward": Line(
                 page.label("feed_forward_line"),
-                range(1, len(found.came_in) + 1),
+                layers,
                 found.feed_forward[:, token],
                 dash="dot",
                 marker="diamond",

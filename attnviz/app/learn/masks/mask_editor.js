@@ -2,7 +2,7 @@
 
 import { element, isolated } from "../../../widgets/dom.js";
 import { buttonOf, destination, tabStop } from "../../../widgets/keyboard.js";
-import { brief, written } from "../../../widgets/numbers.js";
+import { written } from "../../../widgets/numbers.js";
 import { gradient, levelOf, paint, SCALE } from "../../../widgets/palette.js";
 import { textWidth } from "../../../widgets/pens.js";
 import { Choice } from "../../../widgets/selection.js";
@@ -31,8 +31,7 @@ function writtenCells(cells, count) {
 }
 
 /**
- * @typedef {{ tokens: ShownToken[], mask: string, without: number[][], with_mask: number[][] | null, query: number,
- *   shows: "without mask" | "with mask" | "change" }} Message what mask_editor.py sends, and describes
+ * @typedef {{ tokens: ShownToken[], mask: string, without: number[][], with_mask: number[][] | null, query: number }} Message what mask_editor.py sends, and describes
  */
 
 /** @extends {View<Message>} */
@@ -49,16 +48,13 @@ class MaskEditor extends View {
     this.grid = element("div", { class: "grid", role: "grid", "aria-label": "Mask: which tokens may attend to which" });
     this.words = element("p", { class: "words", "aria-live": "polite" });
     this.ramp = element("span", { class: "ramp", "aria-hidden": "true" });
-    this.low = element("span");
-    this.high = element("span");
-    this.unit = element("span");
     const closed = element("span", { class: "closed sample", "aria-hidden": "true" });
     this.legend = element(
       "p",
       { class: "legend" },
-      element("span", { class: "scale" }, this.low, this.ramp, this.high),
+      element("span", { class: "scale" }, element("span", { text: "0 %" }), this.ramp, element("span", { text: "100 %" })),
       element("span", { class: "scale" }, closed, element("span", { text: "masked" })),
-      this.unit,
+      element("span", { text: `numbers in %, none below 0.5; ${SCALE}` }),
     );
     const scroller = element("div", { class: "scroller", "data-rows": true }, this.grid);
     this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
@@ -140,35 +136,27 @@ class MaskEditor extends View {
 
   /** The number that stands in a cell; null for none. */
   value(at) {
-    const { without, withMask } = this;
-    const { shows } = this.data;
-    if (shows === "without mask") return without[at];
-    if (!withMask || this.pending) return null;
-    if (shows === "change") return withMask[at] - without[at];
-    return this.cells[at] ? withMask[at] : null;
+    if (!this.withMask || this.pending) return null;
+    return this.cells[at] ? this.withMask[at] : null;
   }
 
   draw() {
-    const { tokens, shows, query: marked } = this.data;
+    const { tokens, query: marked } = this.data;
     // The numbers under a mask belong to the mask that Python ran, not to one drawn since.
     this.pending = writtenCells(this.cells, this.count) !== this.data.mask;
-    const signed = shows === "change";
-    const kind = signed ? "diverging" : "sequential";
-    const unit = signed ? "signed percent" : "percent";
-    const levels = this.theme.levels(kind);
+    const levels = this.theme.levels("sequential");
     const values = this.cells.map((_, at) => this.value(at));
-    const high = signed ? Math.max(0.01, ...values.map((value) => Math.abs(value ?? 0))) : 1;
     const blind = tokens.map((_, query) => this.isBlind(query));
     this.cellButtons.forEach((button, at) => {
       const [query, key] = [Math.floor(at / this.count), at % this.count];
       const value = values[at];
       const open = this.cells[at];
-      const look = `${open} ${value} ${kind} ${high} ${blind[query]} ${this.theme.dark} ${this.pending}`;
+      const look = `${open} ${value} ${blind[query]} ${this.theme.dark} ${this.pending}`;
       if (this.looks[at] === look) return;
       this.looks[at] = look;
       button.className = `cell ${open ? "open" : "closed"}${blind[query] ? " blind" : ""}`;
       button.setAttribute("aria-selected", String(open));
-      const number = value === null ? "" : `, ${written(value, unit)}`;
+      const number = value === null ? "" : `, ${written(value, "percent")}`;
       button.setAttribute(
         "aria-label",
         `${tokens[query].name} → ${tokens[key].name}: ${open ? "open" : "closed"}${number}`,
@@ -180,9 +168,8 @@ class MaskEditor extends View {
         return;
       }
       button.dataset.value = value;
-      const size = Math.round(100 * Math.abs(value));
-      button.textContent = size === 0 ? "" : `${signed ? (value < 0 ? "−" : "+") : ""}${size}`;
-      paint(button, levels[levelOf(value, kind, high)]);
+      button.textContent = Math.round(100 * value) || "";
+      paint(button, levels[levelOf(value, "sequential", 1)]);
     });
     this.rows.forEach((row, query) => {
       const { label, name, title } = tokens[query];
@@ -200,16 +187,8 @@ class MaskEditor extends View {
       column.setAttribute("aria-label", `${isolated(label)}: the whole column of ${name}, key`);
     });
     this.root.toggleAttribute("data-pending", this.pending);
-    this.root.dataset.shows = shows;
-    this.drawLegend(levels, signed, unit, high);
-    this.tell(this.at);
-  }
-
-  drawLegend(levels, signed, unit, high) {
     this.ramp.style.background = gradient(levels);
-    this.low.textContent = signed ? brief(-high, unit) : "0 %";
-    this.unit.textContent = `numbers in ${signed ? "percentage points" : "%"}, none below 0.5; ${SCALE}`;
-    this.high.textContent = signed ? brief(high, unit) : "100 %";
+    this.tell(this.at);
   }
 
   /** Writes what a cell holds; null for how to use the picture. */

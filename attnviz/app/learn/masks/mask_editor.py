@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 from attnviz.app.components.component import widget
 from attnviz.trace import Floats
@@ -11,8 +10,6 @@ from attnviz.widgets.tokens import ShownToken
 
 MOST_TOKENS = 40
 """How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""
-
-Shows = Literal["without mask", "with mask", "change"]
 
 
 @widget
@@ -24,7 +21,6 @@ def mask_editor(
     mask: str,
     without: Floats,
     with_mask: Floats | None,
-    shows: Shows,
     query: int,
     on_draw: Callable[[str], None],
 ) -> None:
@@ -37,7 +33,6 @@ def mask_editor(
         mask: as `lessons.masks.written` writes it.
         without: the weights without a mask, [query, key].
         with_mask: the weights under this mask; None where it was refused.
-        shows: which numbers stand in the cells.
         query: the row to mark, from 0.
         on_draw: called with the mask that the visitor drew, written in the same way.
     """

@@ -92,7 +92,6 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
                 mask=values.written(run.mask),
                 without=run.before[chosen.layer],
                 with_mask=None if run.after is None else run.after[chosen.layer],
-                shows="with mask",
                 query=chosen.query,
                 on_draw=partial(_edit, len(chosen.groups)),
             )
