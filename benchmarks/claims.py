@@ -26,7 +26,7 @@ import attnviz
 from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
 from attnviz.app.heads.texts import MOST_LINES
-from attnviz.app.learn.translate.values import translate
+from attnviz.app.lessons.translate.values import translate
 from attnviz.app.traces import MAX_GUEST_WEIGHTS, MAX_WEIGHTS
 from attnviz.capture.model import MOST_WRITTEN
 from attnviz.errors import InvalidEdit

@@ -1,5 +1,5 @@
 """The block."""
 
-from attnviz.app.learn.block.page import draw
+from attnviz.app.lessons.block.page import draw
 
 draw()

@@ -1,8 +1,8 @@
 """Is the picture the cause? One arrow is dragged elsewhere, and the model translates again."""
 
 from attnviz.app.folded import NOT_SHOWN, THE_CODE, section
-from attnviz.app.learn.cause import choices, sections, tearing, tried
-from attnviz.app.learn.lesson import lesson, the_code
+from attnviz.app.lessons.cause import choices, sections, tearing, tried
+from attnviz.app.lessons.lesson import lesson, the_code
 from attnviz.app.state.choices import TORN
 
 with lesson("cause") as places:

@@ -4,7 +4,7 @@ Followers are never moved to this page, and see none of what is for teachers.
 """
 
 from attnviz.app.classroom import bar, sections
-from attnviz.app.learn import plan
+from attnviz.app.lessons import plan
 from attnviz.app.page import page
 
 with page("classroom", "Classroom"):

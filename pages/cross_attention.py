@@ -1,5 +1,5 @@
 """Cross-attention."""
 
-from attnviz.app.learn.cross_attention.page import draw
+from attnviz.app.lessons.cross_attention.page import draw
 
 draw()

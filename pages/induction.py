@@ -1,5 +1,5 @@
 """Induction heads."""
 
-from attnviz.app.learn.induction.page import draw
+from attnviz.app.lessons.induction.page import draw
 
 draw()

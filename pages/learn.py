@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attnviz.app.learn import contents
+from attnviz.app.lessons import contents
 from attnviz.app.page import page
 
 

@@ -1,5 +1,5 @@
 """Long distances."""
 
-from attnviz.app.learn.long_distances.page import draw
+from attnviz.app.lessons.long_distances.page import draw
 
 draw()

@@ -1,5 +1,5 @@
 """Multi-head attention."""
 
-from attnviz.app.learn.many_heads.page import draw
+from attnviz.app.lessons.many_heads.page import draw
 
 draw()

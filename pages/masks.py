@@ -1,5 +1,5 @@
 """Masks."""
 
-from attnviz.app.learn.masks.page import draw
+from attnviz.app.lessons.masks.page import draw
 
 draw()

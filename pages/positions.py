@@ -1,5 +1,5 @@
 """Positional encodings."""
 
-from attnviz.app.learn.positions.page import draw
+from attnviz.app.lessons.positions.page import draw
 
 draw()

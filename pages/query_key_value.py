@@ -1,5 +1,5 @@
 """Queries, keys and values."""
 
-from attnviz.app.learn.query_key_value.page import draw
+from attnviz.app.lessons.query_key_value.page import draw
 
 draw()

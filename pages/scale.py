@@ -1,5 +1,5 @@
 """Scaling by √d."""
 
-from attnviz.app.learn.scale.page import draw
+from attnviz.app.lessons.scale.page import draw
 
 draw()

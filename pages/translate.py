@@ -1,5 +1,5 @@
 """Translate."""
 
-from attnviz.app.learn.translate.page import draw
+from attnviz.app.lessons.translate.page import draw
 
 draw()

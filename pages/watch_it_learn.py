@@ -1,5 +1,5 @@
 """Training."""
 
-from attnviz.app.learn.watch_it_learn.page import draw
+from attnviz.app.lessons.watch_it_learn.page import draw
 
 draw()

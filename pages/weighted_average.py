@@ -1,5 +1,5 @@
 """Attention as a weighted average."""
 
-from attnviz.app.learn.weighted_average.page import draw
+from attnviz.app.lessons.weighted_average.page import draw
 
 draw()

@@ -1,5 +1,5 @@
 """Writing."""
 
-from attnviz.app.learn.write.page import draw
+from attnviz.app.lessons.write.page import draw
 
 draw()

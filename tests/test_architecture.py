@@ -147,8 +147,8 @@ def test_every_arrow_runs_downwards() -> None:
         ("attnviz/trained/training.py", "from training import distances"),
         ("training/distances.py", "from attnviz.app import frame"),
         ("attnviz/utils.py", ""),
-        ("attnviz/app/learn/masks/values.py", "import streamlit"),
-        ("attnviz/app/learn/masks/page.py", "import torch"),
+        ("attnviz/app/lessons/masks/values.py", "import streamlit"),
+        ("attnviz/app/lessons/masks/page.py", "import torch"),
         ("pages/explore.py", "import app"),
     ],
 )
@@ -194,7 +194,7 @@ def loaded_by(code: str) -> set[str]:
 
 def test_the_frame_does_not_wait_for_the_models() -> None:
     modules = [path.with_suffix("") for path in SOURCES if path.parts[:2] == ("attnviz", "app")]
-    names = [".".join(path.parts) for path in modules if path.parts[2] != "learn"]
+    names = [".".join(path.parts) for path in modules if path.parts[2] != "lessons"]
     assert "attnviz.app.explore.one_head" in names
     walk = f"import importlib\nfor name in {names}: importlib.import_module(name)"
     assert loaded_by(walk).isdisjoint({"torch", "transformers"})

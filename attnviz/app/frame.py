@@ -11,7 +11,7 @@ from attnviz.app import cards
 from attnviz.app.classroom import bar
 from attnviz.app.components.component import send_code
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.server import metrics, patches
 from attnviz.app.state import memory
 from attnviz.widgets.code import LOOK

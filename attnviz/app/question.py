@@ -14,7 +14,7 @@ from typing import Literal
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import ASK, OPTIONS, PREDICT, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted

@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.lessons.contents import LESSONS
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import (
     COMPUTED_MS,

@@ -1,6 +1,6 @@
 """One journey through each Learn page: its main control by keyboard or mouse, its numbers, and its link.
 
-That a computed number is the model's own is proved below `tests/app/learn`, and what the pages say in words.
+That a computed number is the model's own is proved below `tests/app/lessons`.
 """
 
 import re
@@ -14,20 +14,20 @@ from playwright.sync_api import Locator, Page, expect
 
 import attnviz
 from attnviz.app.folded import EVERYTHING
-from attnviz.app.learn import compute
-from attnviz.app.learn.block import values as block
-from attnviz.app.learn.cause.compute import experiment
-from attnviz.app.learn.compute import tokens
-from attnviz.app.learn.cross_attention.values import cross
-from attnviz.app.learn.induction.values import measured
-from attnviz.app.learn.many_heads.values import at_token
-from attnviz.app.learn.masks import values as masks
-from attnviz.app.learn.positions.values import shuffle, waves
-from attnviz.app.learn.query_key_value import values as query_key_value
-from attnviz.app.learn.scale import values as scale
-from attnviz.app.learn.translate.values import translate
-from attnviz.app.learn.weighted_average.values import average
-from attnviz.app.learn.write.page import PROMPTS as STORIES
+from attnviz.app.lessons import compute
+from attnviz.app.lessons.block import values as block
+from attnviz.app.lessons.cause.compute import experiment
+from attnviz.app.lessons.compute import tokens
+from attnviz.app.lessons.cross_attention.values import cross
+from attnviz.app.lessons.induction.values import measured
+from attnviz.app.lessons.many_heads.values import at_token
+from attnviz.app.lessons.masks import values as masks
+from attnviz.app.lessons.positions.values import shuffle, waves
+from attnviz.app.lessons.query_key_value import values as query_key_value
+from attnviz.app.lessons.scale import values as scale
+from attnviz.app.lessons.translate.values import translate
+from attnviz.app.lessons.weighted_average.values import average
+from attnviz.app.lessons.write.page import PROMPTS as STORIES
 from attnviz.app.state.choices import OPEN
 from attnviz.capture.model import Writing
 from attnviz.models.catalogue import STORYTELLER, TRANSLATOR

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.lessons.contents import LESSONS
 from tests.browser.server import Server
 from tests.browser.visit import (
     COMPUTED_MS,

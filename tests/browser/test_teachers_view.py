@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from attnviz.app.cards import Card
 from attnviz.app.heads.contents import TOOLS
-from attnviz.app.learn.contents import LESSONS, Lesson
+from attnviz.app.lessons.contents import LESSONS, Lesson
 from attnviz.app.state.choices import TEACHER
 from tests.browser.server import Server
 from tests.browser.visit import (

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
-from attnviz.app.learn.positions.encoding import encoding
+from attnviz.app.lessons.positions.encoding import encoding
 from attnviz.transformer.positions import sinusoidal
 from tests.browser.visit import box_of
 from tests.browser.widgets import Widgets, sent_by

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from attnviz.app.learn.translate.translation import DrawnAttention, translation
+from attnviz.app.lessons.translate.translation import DrawnAttention, translation
 from attnviz.widgets.tokens import ShownToken
 from tests.browser.explore import svg
 from tests.browser.visit import save

@@ -6,7 +6,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.explore.reading import ExploreSelection
-from attnviz.app.learn.english import outside_note
+from attnviz.app.lessons.english import outside_note
 from attnviz.app.state.choices import KIND
 from attnviz.capture import loading
 from attnviz.models.catalogue import Entry

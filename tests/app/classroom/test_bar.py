@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app.classroom import bar
 from attnviz.app.classroom.rooms import Poll, opened
 from attnviz.app.explore.tasks import TASKS
-from attnviz.app.learn.contents import LESSONS
+from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.models import lookup
 from attnviz.app.question import LONGEST, Question
 from tests.app.shown import clean, press, sent, try_page, visit

@@ -1,0 +1,96 @@
+"""All lessons in reading order."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from attnviz.app import cards
+from attnviz.app.cards import Card
+from attnviz.app.lessons.document import Document, document
+from attnviz.app.state.choice import Choice
+from attnviz.app.state.choices import (
+    ENGLISH,
+    FILTER,
+    KIND,
+    MODEL,
+    PROBE,
+    PROMPT,
+    REPEATED,
+    STAGE,
+    TEXT,
+    VIEW,
+)
+from attnviz.models.catalogue import STORYTELLER, TRANSLATOR
+
+Group = Literal["attention", "translator", "storyteller"]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One Learn page. Its texts are in its document.
+
+    Attributes:
+        name: its address, and the name of its folder.
+        explore: what its link to Explore opens there, as parameters of the link.
+        sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
+        group: whether it is about attention itself, or about a whole transformer: the translator or the
+            storyteller.
+    """
+
+    name: str
+    explore: tuple[tuple[str, str], ...] = ()
+    sentence: Choice[Any] = TEXT
+    group: Group = "attention"
+
+    @property
+    def text(self) -> Document:
+        """Its document in English."""
+        return document(self.name)
+
+    @property
+    def title(self) -> str:
+        """What the menus call it."""
+        return self.text.title
+
+
+_about_translator = partial(
+    Lesson, explore=((MODEL.name, TRANSLATOR), (KIND.name, "cross")), group="translator"
+)
+_about_storyteller = partial(Lesson, explore=((MODEL.name, STORYTELLER),), group="storyteller")
+
+LESSONS = (
+    Lesson("weighted_average"),
+    Lesson("query_key_value"),
+    Lesson("scale", explore=((STAGE.name, "scaled"), (VIEW.name, "Matrix"))),
+    Lesson("many_heads", explore=((FILTER.name, "previous"),)),
+    Lesson("masks", explore=((VIEW.name, "Matrix"),)),
+    Lesson("positions", explore=((FILTER.name, "previous"),)),
+    Lesson("cross_attention"),
+    Lesson("block"),
+    _about_translator("translate", sentence=ENGLISH),
+    _about_translator("cause", sentence=ENGLISH),
+    _about_translator("watch_it_learn", sentence=PROBE),
+    _about_translator("long_distances"),
+    _about_storyteller("write", sentence=PROMPT),
+    _about_storyteller("induction", sentence=REPEATED),
+)
+"""In reading order."""
+
+TITLES = {lesson.name: f"{number} · {lesson.title}" for number, lesson in enumerate(LESSONS, 1)}
+"""What the menus call each lesson, with its number."""
+
+
+def draw(group: Group) -> None:
+    """Draw the lessons of a group, in order, each with the question that it answers."""
+    found = [
+        Card(
+            lesson.name,
+            f"{number} · {lesson.title}",
+            f"{lesson.text.question} {lesson.text.summary}",
+            TITLES[lesson.name],
+            ":material/arrow_forward:",
+        )
+        for number, lesson in enumerate(LESSONS, 1)
+        if lesson.group == group
+    ]
+    cards.draw(found)

@@ -1,0 +1,222 @@
+"""The lesson "Cross-attention": weights between two texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import streamlit as st
+
+from attnviz.analysis.arithmetic import why
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.analysis.sentence import looks, names_of, to_guess_from
+from attnviz.app import controls, markdown
+from attnviz.app.components.arithmetic import arithmetic
+from attnviz.app.explore.why import message
+from attnviz.app.lessons import choosing
+from attnviz.app.lessons.computed import computed, translated
+from attnviz.app.lessons.cross_attention import values
+from attnviz.app.lessons.english import OPENING
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.translate import values as translate
+from attnviz.app.models import lookup
+from attnviz.app.state.choices import CROSS_KEY, CROSS_QUERY, CROSS_VIEW, READER, TRAINED_HEAD
+from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.models import catalogue
+from attnviz.text import isolated
+from attnviz.trace import Block, Floats
+
+OPENING_READER = "A hound was too tired to walk over the street."
+NUM_LISTED = 3  # every text has at least [CLS], one token and [SEP]
+MAX_OPTIONS = 4
+CODE = (
+    ("attnviz.app.lessons.cross_attention.values", "cross", "attend"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+)
+
+_cross, _translate = computed(values.cross), translated(translate.translate)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Two texts, and a query token, from 0."""
+
+    reader: str
+    source: str
+    query: int
+
+    @cached_property
+    def block(self) -> Block:
+        """The numbers, as those of one head."""
+        return _cross(self.reader, self.source)
+
+    @cached_property
+    def queries(self) -> DisplayTokens:
+        """The reader's tokens."""
+        return DisplayTokens(self.block.query_tokens, self.reader)
+
+    @cached_property
+    def keys(self) -> DisplayTokens:
+        """The source's tokens."""
+        return DisplayTokens(self.block.key_tokens, self.source)
+
+    @cached_property
+    def largest(self) -> list[values.KeyToken]:
+        """The key tokens, by decreasing weight from the query."""
+        return values.largest(self.block, self.query)
+
+    @property
+    def weights(self) -> Floats:
+        """[query, key]."""
+        weights: Floats = self.block.weights[0]
+        return weights
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """What the document's parts have in common: sizes, the query and the largest weights."""
+        n, m = self.weights.shape
+        return {
+            "n": n,
+            "m": m,
+            "width": self.block.value.shape[-1],
+            "query": markdown.token(self.query, self.queries.groups),
+            "keys": self.largest,
+            "names": [markdown.token(key.place, self.keys.groups) for key in self.largest[:NUM_LISTED]],
+        }
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("cross_attention") as page:
+        with page.controls:
+            reading = _choose(page)
+        with page.picture:
+            _picture(page, reading)
+        totals = reading.weights.sum(axis=0)
+        page.explain(**reading.named, least=float(totals.min()), most=float(totals.max()))
+        _predict(page, reading)
+        page.further(
+            page.section("trained", _trained).with_choices(TRAINED_HEAD),
+            page.section("weight", _one_weight, reading).with_choices(CROSS_KEY),
+            page.section("output", _one_output, reading),
+            code=CODE,
+        )
+
+
+def _choose(page: LessonPage) -> Reading:
+    """Draw the boxes for two texts and the choice of the query token."""
+    left, middle, right = st.columns([5, 5, 3])
+    with left:
+        source = choosing.sentence(page.label("source"))
+    with middle:
+        reader = choosing.sentence(page.label("reader"), READER, OPENING_READER)
+    with right:
+        begin = controls.place_of("hound", choosing.tokens(reader))
+        return Reading(reader, source, choosing.token(reader, page.label("query"), CROSS_QUERY, begin))
+
+
+def _picture(page: LessonPage, reading: Reading) -> None:
+    """Draw the weights."""
+    n, m = reading.weights.shape
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(page.label("sizes", n=n, m=m), anchor=False, width="content")
+        with st.container(width="content"):
+            view = CROSS_VIEW.labelled_segments(page.label("view"), ("matrix", "lines"), page.label)
+
+    def pick(query: int | None, key: int | None) -> None:
+        if query is None:
+            return
+        CROSS_QUERY.pick(reading.queries.groups[query])
+        key = int(reading.weights[query].argmax()) if key is None else key
+        CROSS_KEY.pick(reading.keys.groups[key])
+
+    weights_picture(
+        "cross weights",
+        reading.weights[None],
+        shown_tokens(reading.block.query_tokens, reading.reader),
+        shown_tokens(reading.block.key_tokens, reading.source),
+        view="matrix" if view == "matrix" else "lines",
+        query=reading.query,
+        note=page.label("note"),
+        caption=page.label("caption", reader=isolated(reading.reader), source=isolated(reading.source)),
+        filename="attnviz-cross-attention",
+        on_pick=pick,
+    )
+
+
+def _predict(page: LessonPage, reading: Reading) -> None:
+    """Ask for the largest weight of the row."""
+    names = names_of(reading.keys.groups)
+    places = to_guess_from(reading.weights[reading.query], reading.keys.groups, MAX_OPTIONS)
+    options = [names[place] for place in places]
+    asked = [key for key in reading.largest if key.place in places]
+    page.predict(
+        **reading.named,
+        options=options + [options[-1]] * (MAX_OPTIONS - len(options)),
+        best=names[asked[0].place],
+        shares=markdown.shares((names[key.place], key.weight) for key in asked),
+    )
+
+
+def _trained(page: LessonPage) -> None:
+    """Draw one cross-attention head of the translator, and one of its rows."""
+    page.text("trained")
+    controls.describe(lookup.entry(catalogue.TRANSLATOR))
+    head = TRAINED_HEAD.draw(page.label("head"), catalogue.entry(catalogue.TRANSLATOR).heads)
+    found = _translate(catalogue.TRANSLATOR, OPENING)
+    weights, target = found.trace.block("cross", layer=0).weights[head - 1], found.trace.target or ""
+    step = found.pronouns[-1].step if found.pronouns else 0
+    with st.container(border=True):
+        weights_picture(
+            "trained cross weights",
+            weights[None],
+            shown_tokens(found.target, target),
+            shown_tokens(found.source, OPENING),
+            query=step,
+            heads=(head,),
+            heading=page.label("trained", head=head),
+            note=page.label("trained_note"),
+            caption=page.label("trained_caption", source=OPENING, target=found.text, head=head),
+            filename=f"attnviz-trained-cross-attention-head{head}",
+        )
+        targets, sources = DisplayTokens(found.target, target), DisplayTokens(found.source, OPENING)
+        row = looks(weights, step, targets.groups, sources.groups)
+        page.text(
+            "trained-row",
+            french=found.text,
+            after=markdown.code(row.query),
+            following=markdown.code((*found.words, "[END]")[step]),
+            head=head,
+            shares=markdown.shares(row.keys),
+        )
+    st.page_link("pages/translate.py", label=page.label("translate"), icon=":material/arrow_forward:")
+
+
+def _one_weight(page: LessonPage, reading: Reading) -> None:
+    """Draw how one weight is computed."""
+    page.text("weight", **reading.named)
+    key = choosing.token(reading.source, page.label("key"), CROSS_KEY, reading.largest[0].place)
+    worked = why(reading.block, 0, reading.query, key, reading.queries, reading.keys)
+    names = {
+        "query_word": reading.queries.labels[reading.query],
+        "key_word": reading.keys.labels[key],
+    }
+    with st.container(border=True):
+        arithmetic(
+            "why cross",
+            message(worked, reading.block, reading.keys) | names,
+            on_pick=lambda place: CROSS_KEY.pick(reading.keys.groups[place]),
+        )
+
+
+def _one_output(page: LessonPage, reading: Reading) -> None:
+    """Draw how the first number of the output is computed."""
+    others = reading.largest[NUM_LISTED:]
+    page.text(
+        "output",
+        **reading.named,
+        others=len(others),
+        rest=sum(key.weight * key.value for key in others),
+        output=float(reading.block.output[0, reading.query, 0]),
+    )

@@ -1,0 +1,330 @@
+"""The lesson "Induction heads": random words are said twice, and heads are ablated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import streamlit as st
+
+from attnviz.app import markdown
+from attnviz.app.lessons import choosing
+from attnviz.app.lessons.computed import storytold
+from attnviz.app.lessons.induction import values
+from attnviz.app.lessons.induction.repeated_words import Next, Role, ShownHead, repeated_words
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.story import known_words, size
+from attnviz.app.markdown import Markdown
+from attnviz.app.page import stop
+from attnviz.app.state import memory
+from attnviz.app.state.choices import REPEATED, REPEATED_WORD, SILENCED
+from attnviz.app.weights_picture import weights_picture
+from attnviz.errors import AttnvizError, quoted
+from attnviz.models import catalogue
+from attnviz.text import head_name, joined, percent, plural
+from attnviz.trace import Floats
+from attnviz.trained.storyteller import grammar, reading
+from attnviz.trained.storyteller.copying import TEXTS
+from attnviz.trained.storyteller.figures import ROLE, Copying, Heads, stored
+from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
+from attnviz.trained.storyteller.sizes import SIZES
+from attnviz.trained.storyteller.tasks import SAID_TWICE
+from attnviz.widgets.tokens import ShownToken
+
+NUM_WORDS = 12  # of random words
+MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
+CODE = (
+    ("attnviz.app.lessons.induction.values", "repeated", "patched"),
+    ("attnviz.trained.storyteller.copying", "scores_of"),
+    ("attnviz.trained.storyteller.copying", "copying"),
+)
+_DRAWS = "number of draws of random words"
+_OPENING_DRAW = 3
+
+measured = storytold(values.measured)
+_repeated, _without_path = storytold(values.repeated), storytold(values.without_path)
+_measured_after_start = storytold(values.measured_after_start)
+
+
+def random_words(draw: int) -> str:
+    """Return different random words of the storyteller's vocabulary."""
+    dice = Random(draw)  # noqa: S311 - words are no secret
+    return " ".join(grammar.said_twice(dice, NUM_WORDS)[1 : NUM_WORDS + 1])
+
+
+OPENING = random_words(_OPENING_DRAW)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Words that are said twice, one of them, and the ablated heads.
+
+    Attributes:
+        place: the chosen word, from 0; never the last.
+        ablated: heads, such as "1-2".
+    """
+
+    words: tuple[str, ...]
+    place: int
+    model: str
+    ablated: tuple[str, ...]
+
+    @property
+    def word(self) -> str:
+        """The chosen word."""
+        return self.words[self.place]
+
+    @property
+    def following(self) -> str:
+        """The word after it."""
+        return self.words[self.place + 1]
+
+    @property
+    def again(self) -> int:
+        """The token of the chosen word where it is said again; [CHANT] is 0."""
+        return 1 + len(self.words) + self.place
+
+    def measured(self, heads: Heads = (), *, mean: bool = False) -> Copying:
+        """How well the model copies with these heads, from 0, ablated."""
+        return measured(_names(heads), mean=mean, model=self.model)
+
+
+def _names(heads: Heads) -> tuple[str, ...]:
+    return tuple(head_name(*head) for head in heads)
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("induction") as page:
+        with page.controls:
+            words, place, model = _choose(page)
+        with page.picture:
+            picture = st.container()
+            shape = measured(model=model).prefix_matching.shape
+            names = [head_name(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
+            placeholder = page.label("none")
+            ablated = SILENCED.draw(page.label("ablated"), names, placeholder=placeholder)
+            chosen = Chosen(words, place, model, tuple(sorted(ablated)))
+            with picture:
+                _picture(page, chosen)
+        _explain(page, chosen)
+        _predict(page, chosen)
+        figures = stored().values()
+        page.further(
+            page.section("chant", _chant, chosen),
+            page.section("every", _every, chosen, names),
+            page.section("paths", _paths, chosen),
+            code=CODE,
+            first=grammar.CHANTS[0],
+            later=grammar.CHANTS[1],
+            layers=SIZES[model].layers,
+            heads=SIZES[model].n_heads,
+            trainings=len(figures),
+            formed=sum(bool(each.induction_heads) for each in figures),
+        )
+
+
+def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
+    """Draw the choice of the words, of one of them and of the model's size."""
+    left, right = st.columns([7, 4])
+    with left, st.container(horizontal=True, vertical_alignment="bottom"):
+        box = st.container()
+        st.button(
+            page.label("other_words"),
+            icon=":material/casino:",
+            on_click=_draw_words,
+            help=page.label("random"),
+        )
+    with box:
+        label = page.label("words")
+        text = choosing.sentence(label, REPEATED, OPENING, catalogue.STORYTELLER, known_words)
+        try:
+            words = _checked(text)
+        except AttnvizError as error:
+            stop(error)
+    options = _options(words)
+    with right, st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container():
+            word = REPEATED_WORD.select(page.label("chosen"), options, options[len(options) // 2])
+        return words, options.index(word), size()
+
+
+def _checked(text: str) -> tuple[str, ...]:
+    """Return the words of a text.
+
+    Raises:
+        AttnvizError: there are too few or too many, or one is repeated.
+    """
+    words = tuple(token.text for token in reading.tokens(text)[1:])
+    if not MIN_WORDS <= len(words) <= MAX_WORDS:
+        raise AttnvizError(
+            f"The text has {plural(len(words), 'word')}. Type {MIN_WORDS} to {MAX_WORDS} words."
+        )
+    if repeated := [word for word in words if words.count(word) > 1]:
+        raise AttnvizError(f"{quoted(repeated[0])} is repeated. Type different words.")
+    return words
+
+
+def _options(words: Sequence[str]) -> list[str]:
+    """Return all words but the last, which has no next word."""
+    return [f"{number} {word}" for number, word in enumerate(words[:-1], start=1)]
+
+
+def _draw_words() -> None:
+    draws = memory.get(_DRAWS, _OPENING_DRAW) + 1
+    memory.put(_DRAWS, draws)
+    REPEATED.set(random_words(draws))
+
+
+def _picture(page: LessonPage, chosen: Chosen) -> None:
+    """Draw the words with the arrows of their heads, and the stripe of the first induction head."""
+    found, roles = _repeated(chosen.words, chosen.ablated, model=chosen.model), chosen.measured()
+    shown = [
+        *_shown("back", roles.previous_word_heads, found.back, chosen.ablated),
+        *_shown("match", roles.induction_heads, found.match, chosen.ablated),
+    ]
+    expected = zip(found.likeliest, found.right.tolist(), strict=True)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.header(page.label("picture_title"), anchor=False)
+        about = page.label(
+            "about",
+            words=" ".join(chosen.words),
+            model=SIZES[chosen.model].title,
+            ablated=", ".join(chosen.ablated) or page.label("none"),
+        )
+        repeated_words(
+            "repeated words",
+            words=chosen.words,
+            heads=shown,
+            expected=[Next(word=word, right=right) for word, right in expected],
+            place=chosen.place,
+            about=about,
+            on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
+            on_silence=_ablate,
+        )
+    if not roles.induction_heads:
+        return
+    layer, head = roles.induction_heads[0]
+    with right:
+        title = page.label("stripe_title", head=head_name(layer, head))
+        st.header(title, anchor=False)
+        tokens = [
+            ShownToken(label=word, name=word, title=word, special=word == CHANT)
+            for word in (CHANT, *chosen.words, *chosen.words)
+        ]
+        weights_picture(
+            "stripe",
+            found.weights[layer, head][None],
+            tokens,
+            tokens,
+            query=chosen.again,
+            layer=layer + 1,
+            heads=(head + 1,),
+            heading=title,
+            note=page.label("stripe_note"),
+            caption=f"{title}. {about}",
+            filename=f"attnviz-{chosen.model}-stripe",
+        )
+
+
+def _shown(role: Role, heads: Heads, weights: Floats, ablated: Sequence[str]) -> list[ShownHead]:
+    """Return heads of a role as the picture shows them, with their weights, [layer, head, word]."""
+    return [
+        ShownHead(name=name, role=role, weights=weights[head].tolist(), silenced=name in ablated)
+        for head, name in zip(heads, _names(heads), strict=True)
+    ]
+
+
+def _ablate(head: str) -> None:
+    """Ablate a head, or no longer."""
+    ablated = list(SILENCED.get([]))
+    SILENCED.set([other for other in ablated if other != head] if head in ablated else [*ablated, head])
+
+
+def _explain(page: LessonPage, chosen: Chosen) -> None:
+    whole = chosen.measured()
+    control = values.control_heads(whole)
+    page.explain(
+        previous=_listed(whole.previous_word_heads),
+        induction=_listed(whole.induction_heads),
+        control=_listed(control),
+        ablated=joined(chosen.ablated),
+        texts=TEXTS,
+        count=SAID_TWICE,
+        all=whole.right,
+        without_induction=chosen.measured(whole.induction_heads).right,
+        without_control=chosen.measured(control).right,
+        with_start=_measured_after_start(model=chosen.model).right,
+        without_ablated=measured(chosen.ablated, model=chosen.model).right,
+    )
+
+
+def _listed(heads: Heads) -> str:
+    return ", ".join(_names(heads))
+
+
+def _predict(page: LessonPage, chosen: Chosen) -> None:
+    """Ask what the strongest induction head attends to, with no head ablated."""
+    head = chosen.measured().induction_heads[0]
+    found = _repeated(chosen.words, model=chosen.model)
+    row, first = found.weights[head][chosen.again], 1 + chosen.place
+    weights = [float(row[place]) for place in (first, first + 1, chosen.again - 1, 1)]
+    page.predict(
+        count=len(chosen.words),
+        word=chosen.word,
+        following=chosen.following,
+        head=head_name(*head),
+        mark=["x" if place == weights.index(max(weights)) else " " for place in range(len(weights))],
+        weight=weights[1],
+        right=float(found.right[chosen.place]),
+    )
+
+
+def _chant(page: LessonPage, chosen: Chosen) -> None:
+    page.text("chant", chant=chosen.measured(), start=_measured_after_start(model=chosen.model))
+
+
+def _every(page: LessonPage, chosen: Chosen, names: Sequence[str]) -> None:
+    """Draw a table of each head ablated alone, each role's heads together, and the control."""
+    whole = chosen.measured()
+    roles = {head: page.label("previous") for head in whole.previous_word_heads}
+    roles |= {head: page.label("induction") for head in whole.induction_heads}
+    heads: list[Heads] = [((int(layer) - 1, int(head) - 1),) for layer, head in (n.split("-") for n in names)]
+    together = [each for each in (whole.previous_word_heads, whole.induction_heads) if len(each) > 1]
+    groups = [*together, values.control_heads(whole)]
+    rows = []
+    for ablated in ((), *heads, *groups):
+        found = chosen.measured(ablated)
+        with_mean = ablated in groups or set(ablated) & roles.keys()
+        cells = [
+            _listed(ablated) or page.label("none"),
+            roles.get(ablated[0], "") if ablated else "",
+            percent(float(found.prefix_matching.max())),
+            percent(found.right),
+            percent(chosen.measured(ablated, mean=True).right) if with_mean else "",
+        ]
+        rows.append(f"| {' | '.join(map(markdown.plain, cells))} |")
+    page.text("every", role=ROLE, rows=Markdown("\n".join(rows)), texts=TEXTS, count=SAID_TWICE)
+
+
+def _paths(page: LessonPage, chosen: Chosen) -> None:
+    """Draw what is copied if one input of the induction heads lacks the previous-word heads."""
+    whole = chosen.measured()
+    control = values.control_heads(whole)
+
+    def without(heads: Heads, part: values.Part) -> float:
+        return _without_path(_names(heads), part, whole.induction_heads, model=chosen.model)
+
+    page.text(
+        "paths",
+        previous=_listed(whole.previous_word_heads),
+        induction=_listed(whole.induction_heads),
+        control=_listed(control),
+        all=whole.right,
+        query=without(whole.previous_word_heads, "query"),
+        key=without(whole.previous_word_heads, "key"),
+        value=without(whole.previous_word_heads, "value"),
+        key_control=without(control, "key"),
+    )

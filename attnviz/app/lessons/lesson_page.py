@@ -1,0 +1,159 @@
+"""The frame of a lesson: picture, explanation, question and further sections, with its document's texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Concatenate, ParamSpec
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import StopException
+
+from attnviz.app import question as questions
+from attnviz.app.folded import THE_CODE, Section, folded
+from attnviz.app.lessons.contents import LESSONS
+from attnviz.app.lessons.document import ENGLISH, Document, document, languages
+from attnviz.app.lessons.lesson import STYLE, glossary, the_code, way_on
+from attnviz.app.page import bar, page
+from attnviz.app.question import Question
+from attnviz.app.references import cited_markdown
+from attnviz.app.state import link
+from attnviz.app.state.choices import LANGUAGE, TEACHER
+
+Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True)
+class LessonPage:
+    """A lesson that is being drawn.
+
+    Attributes:
+        document: its texts.
+        controls: the place of the sentence and the head.
+        picture: the place of the picture with its main control: the second part of the teacher's view.
+        beside: the place of the explanation, beside the picture; not in the teacher's view.
+        card: the place of the question; the first part of the teacher's view.
+        below: the place of further sections; the open one is a part of the teacher's view.
+    """
+
+    document: Document
+    controls: DeltaGenerator
+    picture: DeltaGenerator
+    beside: DeltaGenerator
+    card: DeltaGenerator
+    below: DeltaGenerator
+
+    def text(self, part: str, **values: object) -> None:
+        """Draw a part of the document here. Plain strings among the values are escaped."""
+        cited_markdown(self.document.render(part, **values))
+
+    def label(self, name: str, **values: object) -> str:
+        """Return a label of the document."""
+        return self.document.label(name, **values)
+
+    def explain(self, **values: object) -> None:
+        """Draw the part "intro" beside the picture."""
+        with self.beside:
+            self.text("intro", **values)
+
+    def predict(self, *, of_sentence: bool = True, **values: object) -> None:
+        """Draw the question, or the teacher's own one instead.
+
+        Where fewer than two different options are left, there is no question.
+
+        Args:
+            of_sentence: whether it is about the page's sentence; a room then shows the sentence with it.
+            values: for the parts "predict" and "answer".
+        """
+        asked = self.document.predict(**values)
+        answer = self.document.render("answer", **values)
+        own_place = self.card.container(border=True, key="question")
+        with own_place:
+            with st.container(
+                horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+            ):
+                st.header(self.document.headings["predict"], anchor=False, width="content")
+                own = questions.form()
+            if own or len(asked.options) > 1:
+                questions.ask(
+                    own or Question(asked.text, asked.options, asked.correct, answer, of_sentence=of_sentence)
+                )
+
+    def section(
+        self,
+        part: str,
+        draw: Callable[Concatenate[LessonPage, Arguments], None],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Section:
+        """Return the further section with the heading of a part, drawn by `draw(page, *args)`."""
+        return Section(self.document.headings[part], partial(draw, self, *args, **kwargs), name=part)
+
+    def text_section(self, part: str, **values: object) -> Section:
+        """Return a further section that is text alone."""
+        return Section(self.document.headings[part], partial(self.text, part, **values), name=part)
+
+    def further(self, *sections: Section, code: Sequence[tuple[str, ...]] = (), **limits: object) -> None:
+        """Draw the headings of further sections, and the one that the visitor opened.
+
+        Args:
+            sections: those of this lesson; the part "limits" is added at the end.
+            code: the functions that computed the picture, as `the_code` takes them.
+            limits: values for the part "limits".
+        """
+        last = [Section(THE_CODE, partial(the_code, *code), name="code")] if code else []
+        with self.below:
+            folded(*sections, *last, self.text_section("limits", **limits), key="slide-section")
+
+
+@contextmanager
+def lesson_page(name: str) -> Iterator[LessonPage]:
+    """Draw the frame of the lesson of this name around its sections."""
+    number = [lesson.name for lesson in LESSONS].index(name)
+    texts = document(name, _language(name))
+
+    def beside() -> None:
+        place = f"{number + 1} of {len(LESSONS)}"
+        st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
+        glossary()
+        if len(languages(name)) > 1:
+            LANGUAGE.segments("Language", list(languages(name)), _language(name))
+
+    try:
+        with page(name, f"{number + 1} · {texts.title}", beside):
+            questions.take_hiding()
+            st.html(STYLE)
+            st.markdown(texts.question)
+            yield _places(texts)
+    except StopException:  # invalid input: the visitor can still go on
+        way_on(number)
+        raise
+    way_on(number)
+
+
+def _language(name: str) -> str:
+    """Return the language that the visitor chose, or the browser's if the lesson is translated into it."""
+    chosen = link.said(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
+    return chosen if chosen in languages(name) else ENGLISH
+
+
+def _places(texts: Document) -> LessonPage:
+    """Lay out the page: picture, explanation beside it, question below; on a projector the question first."""
+    projected = link.said(TEACHER).lower() == "true"
+    if projected:
+        with st.container(key="slide-question"):
+            card, controls = st.container(), st.container()
+    else:
+        controls = bar()
+    with st.container(key="lesson"):
+        with st.container(key="answer-picture"):
+            picture = st.container(border=True, key="slide-picture")
+        beside = st.container(key="answer-text")
+        if not projected:
+            card = st.container()
+    with st.container(key="answer-more"):
+        below = st.container()
+    return LessonPage(texts, controls, picture, beside, card, below)

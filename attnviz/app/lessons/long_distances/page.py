@@ -1,0 +1,85 @@
+"""The lesson "Long distances": stored results of an LSTM, an LSTM with attention and a transformer."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from attnviz.app.components.curves import Axis, Colour, Line, Marker, curves
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.long_distances import values
+from attnviz.app.lessons.long_distances.values import Results
+from attnviz.app.page import stop
+from attnviz.errors import AttnvizError
+from attnviz.text import percent
+from attnviz.trained.translator import distance
+from attnviz.trained.translator.distance import NAMES, Distances, Name
+
+_LOOK: dict[Name, tuple[Marker, Colour]] = {
+    "lstm": ("square", "text"),
+    "lstm_attention": ("diamond", "query"),
+    "transformer": ("circle", "weights"),
+}
+_LABEL_HEIGHT = 15  # percent; below the error bars
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("long_distances") as page:
+        try:
+            found = distance.read()
+        except AttnvizError as error:
+            stop(error, ":material/build:")
+        results = {name: values.results(found, name) for name in NAMES}
+        shown = values.distances_shown(found)
+        words = [found.words[place] for place in shown]
+        medians = {name: np.median(of.exact, axis=0)[shown].tolist() for name, of in results.items()}
+        seeds = len(results["lstm"].exact)
+        rates = len({run.learning_rate for run in found.runs})
+        with page.picture:
+            _chart(page, found, results)
+        page.explain(clauses=found.longest_learned, rates=rates)
+        with page.beside:
+            page.text("table", words=words, seeds=seeds, sentences=found.sentences, **medians)
+        page.predict(of_sentence=False, words=words, **medians)
+        pronouns = {name: of.pronoun[:, found.longest_learned] for name, of in results.items()}
+        of_seeds = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
+        page.further(
+            page.text_section("pronoun", words=words, seeds=seeds, **of_seeds),
+            page.text_section(
+                "contest",
+                rates=rates,
+                seeds=seeds,
+                steps=f"{found.runs[0].steps:,}",
+                runs=len(found.runs),
+                **{name: of.learning_rate for name, of in results.items()},
+            ),
+        )
+
+
+def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> None:
+    """Draw the median and the range of the seeds, and where the training sentences end."""
+    words = [round(apart, 1) for apart in found.words]
+    longest = words[found.longest_learned]
+    lines, told = [], dict[str, str]()
+    for name, of in results.items():
+        median, low, high = (100 * each(of.exact, axis=0) for each in (np.median, np.min, np.max))
+        marker, colour = _LOOK[name]
+        printed = ["" for _ in words[:-1]] + [f"{median[-1]:.0f} %" if name != "lstm" else ""]
+        lines.append(
+            Line(page.label(name), words, median, low, high, marker=marker, colour=colour, printed=printed)
+        )
+        told[name] = ", ".join(f"{share:.0f}" for share in median)
+    beyond = Line("", [longest], [_LABEL_HEIGHT], dash=None, colour="muted", printed=[page.label("beyond")])
+    seeds = len(results["lstm"].exact)
+    st.header(page.label("title"), anchor=False)
+    curves(
+        "distance-exact",
+        [*lines, beyond],
+        title=page.label("title"),
+        across=Axis(page.label("across"), at=page.label("at")),
+        up=Axis(page.label("up"), zero=True, digits=0),
+        marked=longest,
+        height=280,
+        alt=page.label("alt", seeds=seeds, words=", ".join(map(str, words)), longest=longest, **told),
+    )

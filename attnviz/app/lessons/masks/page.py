@@ -1,0 +1,230 @@
+"""The lesson "Masks": a mask to edit, and the weights of the model that is run with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
+from attnviz.analysis.sentence import looks
+from attnviz.app import controls, markdown
+from attnviz.app.lessons import choosing
+from attnviz.app.lessons.choosing import HeadSelection
+from attnviz.app.lessons.computed import computed, translated
+from attnviz.app.lessons.english import OPENING
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.masks import values
+from attnviz.app.lessons.masks.mask_editor import MOST_TOKENS, mask_editor
+from attnviz.app.lessons.masks.values import MaskChoice, MaskedRun
+from attnviz.app.markdown import Markdown
+from attnviz.app.state.choices import CELLS, EDITED, MASK, MASK_AFTER, MASK_SIZE, REPLACEMENT
+from attnviz.app.weights_picture import weights_picture
+from attnviz.errors import AttnvizError, InvalidMask
+from attnviz.text import percent
+from attnviz.trace import Floats
+from attnviz.widgets.tokens import shown_tokens
+
+_NUMBER_WIDTH = 150  # pixels; a narrower number input has no buttons
+_CAPTION = 60  # characters of the sentence in a saved picture
+_MAX_OUTPUTS = 60  # rows of the table of outputs
+_MAX_PADS = 10
+CODE = (
+    ("attnviz.transformer.masks", "causal_mask"),
+    ("attnviz.app.lessons.masks.values", "masked_run", "weights"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention", "_forbid"),
+    ("attnviz.app.lessons.masks.values", "reach", "compare_outputs", "teacher_forced"),
+)
+
+_masked_run, _renormalized = computed(values.masked_run), computed(values.renormalized)
+_replaced, _reach = computed(values.replaced), computed(values.reach)
+_teacher_forced = translated(values.teacher_forced)
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("masks") as page:
+        with page.controls:
+            chosen = choosing.head_selection()
+        with page.picture:
+            run = _picture(page, chosen)
+        page.explain()
+        with page.beside:
+            st.header(page.label("before"), anchor=False)
+            _weights(page, chosen, run.before, run, page.label("before"))
+        row = _renormalized(chosen.text, chosen.head, chosen.query)
+        page.predict(
+            head=f"1-{chosen.head + 1}",
+            query=chosen.name,
+            key=markdown.token(row.key, chosen.groups),
+            before=row.before,
+            allowed=row.allowed,
+            after=row.after,
+        )
+        page.further(
+            page.section("reach", _outputs, chosen.text).with_choices(EDITED, REPLACEMENT),
+            page.section("training", _training),
+            page.text_section("models"),
+            code=CODE,
+        )
+
+
+def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
+    """Draw the mask with the weights that the model has under it."""
+    kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
+    size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    with size_row:
+        page.text(f"about-{kind.replace(' ', '-')}")
+        choice = _sizes(page, kind, len(chosen.groups))
+    below = st.container()
+    run = _run(page, chosen, choice)
+    groups = _groups(run, chosen.text)
+    if choice.kind != values.BY_HAND and not choice.pads:
+        # The mask to start from by hand. A long one would fill the link.
+        CELLS.set(values.written(run.mask) if len(groups) <= MOST_TOKENS else "")
+    with below:
+        if len(groups) <= MOST_TOKENS:
+            mask_editor(
+                "mask editor",
+                tokens=shown_tokens(groups),
+                mask=values.written(run.mask),
+                without=run.before[chosen.layer],
+                with_mask=None if run.after is None else run.after[chosen.layer],
+                query=chosen.query,
+                on_draw=partial(_edit, len(chosen.groups)),
+            )
+        elif run.after is not None:
+            page.text("long", tokens=len(groups), most=MOST_TOKENS)
+            _weights(page, chosen, np.where(run.mask, run.after, np.nan), run, "")
+    if run.after is None:
+        rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
+        refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
+        st.error(refused, icon=":material/block:")
+        return run
+    before, after = (
+        markdown.shares(looks(each[chosen.layer], chosen.query, groups).keys)
+        for each in (run.before, run.after)
+    )
+    page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
+    if choice.pads:
+        real = len(chosen.groups)
+        alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before
+        page.text("padding-difference", difference=float(np.abs(run.after[:, :real, :real] - alone).max()))
+    return run
+
+
+def _sizes(page: LessonPage, kind: str, tokens: int) -> MaskChoice:
+    """Draw the sizes of a mask of this kind."""
+    number: Callable[[str, int], int] = partial(MASK_SIZE.draw, width=_NUMBER_WIDTH)
+    if kind == "padding":
+        return MaskChoice(kind, number(page.label("pads"), _MAX_PADS))
+    if kind == "prefix":
+        return MaskChoice(kind, number(page.label("prefix_size"), tokens))
+    if kind == "window":
+        before = number(page.label("window_before"), tokens - 1)
+        after = MASK_AFTER.draw(page.label("window_after"), tokens - 1, width=_NUMBER_WIDTH)
+        return MaskChoice(kind, before, after)
+    if kind == values.BY_HAND:
+        with page.below:
+            return MaskChoice(kind, drawn=CELLS.draw(page.label("cells"), help=page.label("cells_help")))
+    return MaskChoice(kind)
+
+
+def _run(page: LessonPage, chosen: HeadSelection, choice: MaskChoice) -> MaskedRun:
+    """Run the model with a mask; without one, and a warning, where the drawn mask is invalid."""
+    try:
+        return _masked_run(chosen.text, choice, chosen.head)
+    except InvalidMask as error:
+        st.warning(page.document.render("invalid", problem=str(error)), icon=":material/grid_off:")
+        return _masked_run(chosen.text, MaskChoice(values.BY_HAND), chosen.head)
+
+
+def _edit(tokens: int, drawn: str) -> None:
+    """Take an edited mask; [PAD] tokens are no part of a mask by hand."""
+    rows = drawn.count("-") + 1
+    MASK.set(values.BY_HAND)
+    CELLS.set(values.written(values.read(drawn, rows)[:tokens, :tokens]))
+
+
+def _groups(run: MaskedRun, text: str) -> tuple[DisplayToken, ...]:
+    return tuple(DisplayTokens(run.tokens, text).groups)
+
+
+def _weights(page: LessonPage, chosen: HeadSelection, weights: Floats, run: MaskedRun, heading: str) -> None:
+    """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
+    named = shown_tokens(_groups(run, chosen.text))
+    weights_picture(
+        f"weights {heading}",
+        weights[chosen.layer][None],
+        named,
+        named,
+        query=chosen.query,
+        layer=chosen.layer + 1,
+        heads=[chosen.head + 1],
+        heading=heading,
+        caption=page.label("caption", text=chosen.text[:_CAPTION], head=chosen.head_name),
+        filename="attnviz-mask",
+    )
+
+
+def _outputs(page: LessonPage, text: str) -> None:
+    """Replace one word, and compare the outputs of all tokens in an encoder and a decoder."""
+    page.text("reach")
+    word, other = st.columns(2)
+    with word:
+        begin = controls.place_of("tired", choosing.tokens(text))
+        place = choosing.token(text, page.label("edited"), EDITED, begin)
+    with other:
+        replacement = REPLACEMENT.draw(page.label("replacement"), "narrow")
+    try:
+        changed = _replaced(text, place, replacement)
+    except AttnvizError as error:
+        st.warning(markdown.plain(str(error)), icon=":material/edit:")
+        return
+    reach = _reach(text, changed)
+    if not reach.edited.any():
+        st.info(page.label("same"))
+        return
+    before, after = choosing.tokens(text), choosing.tokens(changed)
+    first = int(reach.edited.argmax())
+    begin = max(0, min(first - _MAX_OUTPUTS // 2, len(before) - _MAX_OUTPUTS))
+    lines = [
+        f"| {page.label('token')} | {page.label('encoder')} | {page.label('decoder')} |",
+        "|:--|--:|--:|",
+    ]
+    for at in range(begin, min(len(before), begin + _MAX_OUTPUTS)):
+        names = [markdown.code(group.label) for group in (before[at], after[at])[: 1 + reach.edited[at]]]
+        encoder, decoder = (_distance(change, at) for change in (reach.encoder, reach.decoder))
+        lines.append(f"| {' → '.join(names)} | {encoder} | {decoder} |")
+    table, why = st.columns([7, 5], gap="large")
+    table.markdown("\n".join(lines))
+    with why:
+        page.text(
+            "reach-why",
+            tokens=len(before),
+            encoder_same=int(reach.encoder.unchanged.sum()),
+            decoder_same=int(reach.decoder.unchanged.sum()),
+        )
+
+
+def _distance(change: values.OutputChange, token: int) -> str:
+    if change.unchanged[token]:
+        return "="
+    return "< 0.001" if change.distance[token] < 0.0005 else f"{change.distance[token]:.3f}"
+
+
+def _training(page: LessonPage) -> None:
+    """Show what each position of a French sentence reads and predicts, in training and in writing."""
+    found = _teacher_forced(OPENING)
+    labels = [page.label(name) for name in ("sees", "predicts", "at_once", "one_by_one")]
+    lines = [f"| {' | '.join(labels)} |", "|:--|:--|--:|--:|"]
+    for place, target in enumerate(found.targets):
+        seen = " ".join(markdown.code(word) for word in found.read[: place + 1][-2:])
+        probabilities = (percent(float(way[place]), 1) for way in (found.at_once, found.one_by_one))
+        lines.append(f"| {seen} | {markdown.code(target)} | {' | '.join(probabilities)} |")
+    text, table = st.columns([5, 7], gap="large")
+    with text:
+        page.text("training", positions=len(found.targets), difference=found.difference)
+    table.markdown("\n".join(lines))

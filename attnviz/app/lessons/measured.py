@@ -1,0 +1,114 @@
+"""How often a translator is right: measured of the weights that attnviz ships, on sentences new to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from attnviz.app.lessons.computed import translated
+from attnviz.errors import ModelFilesDamaged
+from attnviz.models import catalogue
+from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+
+_FILE = WEIGHTS / "figures.json"
+
+
+def variant_of(model: str) -> str:
+    """Return the variant of a translator of the catalogue."""
+    origin = catalogue.entry(model).origin
+    assert isinstance(origin, catalogue.Trained)  # noqa: S101 - every translator was trained here
+    return origin.file.stem
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What was measured of one training, on minimal pairs that it never saw; shares, 0 to 1.
+
+    Attributes:
+        variant, title: which translator.
+        seed: what its first random numbers came from.
+        shipped: whether these are the weights that come with attnviz.
+        head: the encoder's head that looks from "it" at the noun that is meant most often: "2-1".
+        pronoun: how often the right one of *il* and *elle* is the more probable one.
+        exact: how many whole translations are right, by what is new in the sentence.
+        subject, object: how often that head does look there, where the noun is the one or the other.
+        silenced, silenced_rest: if its row of "it" is silenced: how often the pronoun is still right, and the
+            rest of the translation.
+        moved, moved_rest: if what the row gives to the noun that is meant goes to the other one: how often
+            the pronoun becomes the other one, and how often the rest is still right.
+        sentences, but_for_a_noun: how many sentences these pairs have, and how many of them equal one of its
+            training but for a noun.
+    """
+
+    variant: str
+    title: str
+    seed: int
+    shipped: bool
+    head: str
+    pronoun: float
+    exact: Mapping[str, float]
+    subject: float
+    object: float
+    silenced: float
+    silenced_rest: float
+    moved: float
+    moved_rest: float
+    sentences: int
+    but_for_a_noun: int
+
+    @property
+    def found(self) -> float:
+        """How often the head looks at the noun, in the worse of the two readings."""
+        return min(self.subject, self.object)
+
+
+@cache
+def held_out() -> tuple[HeldOut, ...]:
+    """Return the stored figures of every training.
+
+    Raises:
+        ModelFilesDamaged: they are missing or damaged.
+    """
+    try:
+        return tuple(
+            HeldOut(
+                variant=run["variant"],
+                title=VARIANTS[run["variant"]].title,
+                seed=int(run["seed"]),
+                shipped=run["shipped"],
+                head=f"{run['layer']}-{run['head']}",
+                pronoun=run["pronoun"],
+                exact=run["exact"],
+                subject=run["subject"]["found"],
+                object=run["object"]["found"],
+                silenced=run["silenced"]["pronoun"],
+                silenced_rest=run["silenced"]["rest"],
+                moved=run["moved"]["changed"],
+                moved_rest=run["moved"]["rest"],
+                **run["familiarity"],
+            )
+            for run in json.loads(_FILE.read_text("utf-8"))
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelFilesDamaged(
+            f"The figures in {_FILE.name} are missing or damaged. Install attnviz again."
+        ) from error
+
+
+def shipped(variant: str) -> HeldOut:
+    """Return the figures of the weights that come with attnviz.
+
+    Raises:
+        ModelFilesDamaged: they are missing or damaged.
+    """
+    return next(run for run in held_out() if run.shipped and run.variant == variant)
+
+
+@translated
+def label_smoothing(model: str) -> float:
+    """Return the label smoothing of a translator of the catalogue."""
+    from attnviz.trained.translator.training import Settings
+
+    return Settings.of(variant_of(model)).label_smoothing

@@ -1,0 +1,206 @@
+"""The lesson "Queries, keys and values": six steps for one token in one head, with their matrices."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayToken
+from attnviz.analysis.sentence import name_of, to_guess_from
+from attnviz.app.components import store
+from attnviz.app.components.head_map import head_map
+from attnviz.app.components.steps import Coloured
+from attnviz.app.lessons.choosing import HeadSelection, head_selection
+from attnviz.app.lessons.computed import computed
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.query_key_value import values
+from attnviz.app.lessons.query_key_value.walk import Step, walk
+from attnviz.app.markdown import token
+from attnviz.app.state.choices import CONVENTION, STEP
+from attnviz.app.weights_picture import shown_tokens
+from attnviz.text import percent
+
+CODE = (
+    ("attnviz.app.lessons.query_key_value.values", "walk", "six_steps", "of_head"),
+    ("attnviz.transformer.attention", "scaled_dot_product_attention"),
+)
+
+_STEPS = ("1", "2", "3", "4", "5", "6")
+_ROWS, _COLUMNS = "rows", "columns"
+_OF_THE_HEAD = (
+    *("vector", "query", "output", "query_matrix", "key_matrix", "value_matrix"),
+    *("query_bias", "key_bias", "value_bias"),
+)
+_OF_EACH_KEY = ("vectors", "keys", "values", "dot_products", "scores", "weights")
+
+_walk = computed(values.walk)
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("query_key_value") as page:
+        with page.controls:
+            chosen = head_selection()
+        done = _walk(chosen.text, chosen.layer, chosen.head, chosen.query)
+        with page.picture:
+            _picture(page, chosen, done)
+        page.explain()
+        best = done.by_weight[0]
+        options = [
+            {"mark": "x" if key == best else " ", "name": name_of(key, chosen.groups)}
+            for key in to_guess_from(done.weights, chosen.groups)
+        ]
+        page.predict(
+            head=chosen.head_name,
+            layer=chosen.layer + 1,
+            number=chosen.head + 1,
+            query=chosen.name,
+            options=options,
+            best=token(best, chosen.groups),
+            weight=float(done.weights[best]),
+            score=float(done.scores[best]),
+        )
+        page.further(
+            page.section("three", _three, chosen, done),
+            page.section("convention", _convention, chosen, done).with_choices(CONVENTION),
+            code=CODE,
+        )
+
+
+def _picture(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
+    step = STEP.segments("Step", _STEPS)  # hidden: the picture has its own buttons
+    rows, count = done.rows, len(done.tokens)
+    others = np.setdiff1d(np.arange(count), rows)
+    weight = float(done.weights[others].sum(dtype=np.float64))
+    source = store.publish(
+        "walk arrays",
+        {name: getattr(done, name) for name in _OF_THE_HEAD}
+        | {name: getattr(done, name)[rows] for name in _OF_EACH_KEY}
+        | {"rest": done.weights[others] @ done.values[others]},
+        largest=done.softmax.largest,
+        sum=done.softmax.total,
+    )
+    tokens, labels = shown_tokens(done.tokens, chosen.text), _labels(chosen.groups, rows)
+    walk(
+        "walk",
+        source=source,
+        step=int(step),
+        steps=_steps(page, chosen, done),
+        tokens=[tokens[row] | {"label": label} for row, label in zip(rows, labels, strict=True)],
+        query=rows.index(done.token),
+        total=count,
+        rest={"count": len(others), "weight": weight} if len(others) else None,
+        origin=page.label("origin_later", layer=chosen.layer) if chosen.layer else page.label("origin_first"),
+        on_step=lambda step: STEP.set(str(step)),
+    )
+    if len(others):
+        st.caption(page.label("rest", rows=len(rows), count=count, weight=weight))
+
+
+def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[Step]:
+    """Return the title and the sentence of each step."""
+    order = np.argsort(-done.dot_products, kind="stable")
+    best, worst, strongest = int(order[0]), int(order[-1]), done.by_weight[0]
+
+    def key(place: int) -> str:
+        return _coloured(name_of(place, chosen.groups), "key")
+
+    shown = {
+        "query": _coloured(name_of(done.token, chosen.groups), "query"),
+        "q": _coloured(page.label("q"), "query"),
+        "k": _coloured(page.label("k"), "key"),
+        "a_query": _coloured(page.label("a_query"), "query"),
+        "a_key": _coloured(page.label("a_key"), "key"),
+        "a_value": _coloured(page.label("a_value"), "value"),
+        "weights": _coloured(page.label("weights"), "weights"),
+        "best": key(best),
+        "worst": key(worst),
+        "strongest": key(strongest),
+        "best_dot": float(done.dot_products[best]),
+        "worst_dot": float(done.dot_products[worst]),
+        "best_score": float(done.scores[best]),
+        "weight": float(done.weights[strongest]),
+        "count": len(done.tokens),
+        "d_model": done.d_model,
+        "d_head": done.d_head,
+        "root": done.d_head**0.5,
+        "difference": done.difference,
+    }
+    return [
+        {
+            "title": page.label(f"step{step}_title", **shown),
+            "sentence": _parts(page.label(f"step{step}", **shown)),
+        }
+        for step in _STEPS
+    ]
+
+
+def _other(done: values.Walk) -> int:
+    """Return the key with the largest weight besides the query."""
+    return next(key for key in done.by_weight if key != done.token)
+
+
+def _three(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
+    other = _other(done)
+    page.text(
+        "three",
+        head=chosen.head_name,
+        query=chosen.name,
+        key=token(other, chosen.groups),
+        forth=float(done.model_scores[done.token, other]),
+        back=float(done.model_scores[other, done.token]),
+        heads=done.d_model // done.d_head,
+        d_head=done.d_head,
+        d_model=done.d_model,
+    )
+
+
+def _convention(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None:
+    """Draw the weights of all queries as rows or as columns."""
+    other = _other(done)
+    page.text(
+        "convention", key=token(other, chosen.groups), received=float(done.model_weights[:, other].sum())
+    )
+    convention = CONVENTION.segments(page.label("convention"), (_ROWS, _COLUMNS))
+    rows, count = done.rows, len(done.tokens)
+    weights = done.model_weights[np.ix_(rows, rows)]
+    others = done.model_weights[rows].sum(axis=1, dtype=np.float64) - weights.sum(axis=1, dtype=np.float64)
+    names = _labels(chosen.groups, rows)
+    if len(rows) < count:
+        weights = np.column_stack([weights, others])
+    columns, keys, query = convention == _COLUMNS, names + ["…"] * (len(rows) < count), rows.index(done.token)
+    shown = np.asarray(weights.T if columns else weights, np.float32)
+    head_map(
+        "convention table",
+        title=page.label(f"table_{convention}", head=chosen.head_name, rows=len(rows), count=count),
+        values=shown,
+        texts=[percent(weight, 1) for weight in shown.ravel().tolist()],
+        printed=[percent(weight).removesuffix(" %") for weight in shown.ravel().tolist()],
+        low=(0, "0 %"),
+        high=(1, "100 %"),
+        selected=(0, query) if columns else (query, 0),
+        row_labels=keys if columns else names,
+        column_labels=names if columns else keys,
+    )
+
+
+def _labels(groups: tuple[DisplayToken, ...], rows: list[int]) -> list[str]:
+    """Return the labels of rows; with their numbers where some tokens have no row."""
+    numbered = len(rows) < len(groups)
+    return [f"{groups[row].number} {groups[row].label}" if numbered else groups[row].label for row in rows]
+
+
+def _coloured(text: str, role: str) -> str:
+    """Mark words of a sentence with the colour of a role; `_parts` reads the marks."""
+    return f"\ue000{role}\ue001{text}\ue002"
+
+
+def _parts(sentence: str) -> list[str | Coloured]:
+    """Split a sentence into plain and coloured parts."""
+    pieces = re.split("\ue000(query|key|value|weights)\ue001(.*?)\ue002", sentence, flags=re.DOTALL)
+    parts: list[str | Coloured] = [pieces[0]]
+    for role, text, plain in zip(pieces[1::3], pieces[2::3], pieces[3::3], strict=True):
+        parts += [{"text": text, "role": role}, plain]
+    return parts

@@ -1,0 +1,307 @@
+"""The lesson "Attention as a weighted average": weights as bars beside the vectors, and their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf, isinf
+from typing import TypedDict
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayToken, visible_text
+from attnviz.analysis.sentence import name_of, names_of
+from attnviz.app import controls, markdown
+from attnviz.app.components.component import widget
+from attnviz.app.lessons.choosing import sentence
+from attnviz.app.lessons.computed import MODEL, computed
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.weighted_average import values
+from attnviz.app.state.choices import QUERY, SCORING, SOFTMAX_TEMPERATURE, SPLIT
+from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.capture import loading
+from attnviz.text import head_name, isolated
+
+SCORES = (*values.SCORES, values.ADDITIVE)
+TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
+SPLITS = (values.CHARACTERS, values.WORDS, values.WORD_PIECES, values.BYTES)
+CODE = (
+    (
+        "attnviz.app.lessons.weighted_average.values",
+        *("attention_without_parameters", "weighted_average", "softmax"),
+        *("dot_product", "scaled_dot_product", "cosine", "Additive", "split"),
+    ),
+)
+
+_MAX_NUMBERS = 32  # of a vector that the picture has room for
+_MAX_LINES = 20  # of the sum that the picture has room for
+_MAX_PIECES = 60
+_MAX_CHARACTERS = 300  # of the decoded text
+_TRAINED_KEYS = 3  # rows of the table in lesson.md
+
+_average, _difference_alone = computed(values.average), computed(values.difference_alone)
+_trained_row, _split = computed(values.trained_row), computed(values.split)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What the page shows: a query of a sentence, a score and a temperature."""
+
+    text: str
+    tokens: tuple[DisplayToken, ...]
+    query: int
+    scoring: str
+    temperature: str
+
+    @property
+    def number(self) -> float:
+        return inf if self.temperature == "∞" else float(self.temperature)
+
+    def average(self, scoring: str | None = None) -> values.Average:
+        return _average(self.text, scoring or self.scoring, self.number)
+
+    def name(self, place: int | None = None) -> markdown.Markdown:
+        return markdown.token(self.query if place is None else place, self.tokens)
+
+    def pick(self, place: int) -> None:
+        QUERY.pick(self.tokens[place])
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("weighted_average") as page:
+        with page.controls:
+            left, right = st.columns([3, 1])
+            with left:
+                text = sentence()
+            tokens = values.sentence_tokens(text)
+            with right:
+                query = controls.token(tokens, text, page.label("query"))
+        with page.picture:
+            chosen = _Chosen(text, tokens, query, *_controls(page))
+            _picture(page, chosen)
+        page.explain(d_model=chosen.average().vectors.shape[1])
+        plain = _average(text, SCORES[0], 1.0).weights[query]
+        page.predict(
+            tokens=len(plain), query=chosen.name(), largest=float(plain.max()), uniform=1 / len(plain)
+        )
+        page.further(
+            page.section("formula", _formula, chosen),
+            page.section("scores", _scores, chosen),
+            page.section("matrix", _matrix, chosen),
+            page.section("trained", _trained, chosen),
+            page.section("tokens", _tokens, text).with_choices(SPLIT),
+            code=CODE,
+        )
+
+
+def _controls(page: LessonPage) -> tuple[str, str]:
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        scoring = SCORING.segments(page.label("scoring"), SCORES)
+        temperature = SOFTMAX_TEMPERATURE.slide(
+            page.label("temperature"), TEMPERATURES, "1", help=page.label("temperature_help"), width=240
+        )
+    return scoring, temperature
+
+
+def _picture(page: LessonPage, chosen: _Chosen) -> None:
+    found = chosen.average()
+    average(
+        "average",
+        words=[
+            {"label": visible_text(group.label), "name": name}
+            for group, name in zip(chosen.tokens, names_of(chosen.tokens), strict=True)
+        ],
+        query=chosen.query,
+        parts=_parts(page, chosen),
+        mixed=found.output[chosen.query, :_MAX_NUMBERS].tolist(),
+        d_model=found.vectors.shape[1],
+        left_out=page.label("left_out"),
+        on_pick=chosen.pick,
+    )
+
+
+def _parts(page: LessonPage, chosen: _Chosen) -> list[Part]:
+    """Return the lines of the sum; of a long text those with the largest weights, and the rest together."""
+    found = chosen.average()
+    row, vectors = found.weights[chosen.query], found.vectors
+    places = np.arange(len(row))
+    if len(row) > _MAX_LINES:
+        largest = np.argsort(-row, kind="stable")
+        places = np.sort(np.unique([chosen.query, *largest[: _MAX_LINES - 2]]))
+    parts: list[Part] = [
+        {
+            "label": visible_text(chosen.tokens[place].label),
+            "name": visible_text(name_of(int(place), chosen.tokens)),
+            "single": True,
+            "weight": float(row[place]),
+            "vector": vectors[place, :_MAX_NUMBERS].tolist(),
+        }
+        for place in places
+    ]
+    others = np.setdiff1d(np.arange(len(row)), places)
+    if len(others):
+        label = page.label("others", number=len(others))
+        weight = float(row[others].sum())
+        share = row[others] / weight if weight else row[others]
+        vector = (share @ vectors[others, :_MAX_NUMBERS]).tolist()
+        parts.append({"label": label, "name": label, "single": False, "weight": weight, "vector": vector})
+    return parts
+
+
+def _formula(page: LessonPage, chosen: _Chosen) -> None:
+    """Draw the numbers behind one weight."""
+    found = chosen.average()
+    scores, row = found.scores[chosen.query], found.weights[chosen.query]
+    key = values.strongest_other(row, chosen.query)
+    finite = chosen.number and not isinf(chosen.number)
+    numbers = values.exponentials(scores, key, chosen.number)._asdict() if finite else {"exponent": None}
+    page.text(
+        "formula",
+        query=chosen.name(),
+        key=chosen.name(key),
+        score=float(scores[key]),
+        largest=float(scores.max()),
+        temperature=chosen.temperature,
+        weight=float(row[key]),
+        **numbers,
+    )
+
+
+def _scores(page: LessonPage, chosen: _Chosen) -> None:
+    """Draw the four scores of the query."""
+    query = chosen.query
+    found = [chosen.average(scoring) for scoring in SCORES]
+    page.text(
+        "scores",
+        query=chosen.name(),
+        itself=[float(each.scores[query, query]) for each in found],
+        other=[
+            float(np.delete(each.scores[query], query).max()) if len(chosen.tokens) > 1 else float("nan")
+            for each in found
+        ],
+        largest=[float(each.weights[query].max()) for each in found],
+        d_model=found[0].vectors.shape[1],
+        hidden=values.HIDDEN,
+        temperature=chosen.temperature,
+    )
+
+
+def _matrix(page: LessonPage, chosen: _Chosen) -> None:
+    """Draw the weights of all queries."""
+    every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
+    names = [every[group.positions[0]] for group in chosen.tokens]
+    explanation, drawn = st.columns([5, 7], gap="large")
+    with explanation:
+        page.text(
+            "matrix",
+            query=chosen.name(),
+            difference=_difference_alone(chosen.text, chosen.scoring, chosen.number, chosen.query),
+        )
+
+    def pick(row: int | None, _: int | None) -> None:
+        if row is not None:
+            chosen.pick(row)
+
+    with drawn:
+        weights_picture(
+            "weighted average matrix",
+            chosen.average().weights[None],
+            names,
+            names,
+            view="matrix",
+            query=chosen.query,
+            heading=page.label("matrix", scoring=chosen.scoring, temperature=chosen.temperature),
+            note=page.label("matrix_note"),
+            filename="weighted-average",
+            on_pick=pick,
+        )
+
+
+def _trained(page: LessonPage, chosen: _Chosen) -> None:
+    """Draw the largest weights of the query in a trained head, beside those of the picture."""
+    row = _trained_row(chosen.text, chosen.query)
+    places = [int(place) for place in np.argsort(-row.weights, kind="stable")[:_TRAINED_KEYS]]
+    above = chosen.average().weights[chosen.query]
+    page.text(
+        "trained",
+        query=chosen.name(),
+        head=head_name(values.TRAINED_LAYER, values.TRAINED_HEAD),
+        tokens=len(chosen.tokens),
+        names=[chosen.name(place) for place in places],
+        above=above[places].tolist(),
+        trained=row.weights[places].tolist(),
+        rescaled=(row.weights / row.weights.sum())[places].tolist(),
+        special=row.special,
+    )
+
+
+def _tokens(page: LessonPage, text: str) -> None:
+    """Draw the text as tokens."""
+    page.text("tokens")
+    kind = SPLIT.segments(page.label("split"), SPLITS, values.WORD_PIECES)
+    found = _split(kind, text)
+    shown = found.pieces[:_MAX_PIECES]
+    labels = [page.label(name) for name in ("token", "id", "characters")]
+    lines = [f"| {' | '.join(labels)} |", "|:--|--:|--:|"]
+    for piece in shown:
+        name = markdown.code(isolated(visible_text(piece.text.replace(" ", "␣"))).replace("|", "∣"))
+        lines.append(f"| {name} | {piece.id} | {piece.start}–{piece.end} |")
+    st.markdown("\n".join(lines))
+    back = visible_text(found.back)
+    page.text(
+        "split",
+        tokens=len(found.pieces),
+        pairs=f"{len(found.pieces) ** 2:,}",
+        vocabulary=f"{found.vocabulary:,}",
+        back=back if len(back) <= _MAX_CHARACTERS else f"{back[:_MAX_CHARACTERS]}…",
+    )
+
+
+class Word(TypedDict):
+    """A token of the sentence: its label, and its name, which is unique in the sentence."""
+
+    label: str
+    name: str
+
+
+class Part(TypedDict):
+    """One line of the sum: a token as in `Word`, or several together ("490 more"), which are not `single`.
+
+    Attributes:
+        weight: 0 to 1.
+        vector: the entries that are shown.
+    """
+
+    label: str
+    name: str
+    single: bool
+    weight: float
+    vector: list[float]
+
+
+@widget
+def average(
+    key: str,
+    /,
+    *,
+    words: Sequence[Word],
+    query: int,
+    parts: Sequence[Part],
+    mixed: Sequence[float],
+    d_model: int,
+    left_out: str,
+    on_pick: Callable[[int], None],
+) -> None:
+    """Draw the sentence, each token's weight and vector, and the weighted average.
+
+    Args:
+        words: the whole sentence.
+        query: a place in `words`, from 0.
+        parts: the lines of the sum, in order; their weights sum to 1.
+        mixed: Σ weight · vector, the entries that are shown.
+        d_model: the number of entries of a whole vector.
+        left_out: which tokens are not among the words, for the saved picture.
+        on_pick: called with the place of the token that the visitor picks as query.
+    """

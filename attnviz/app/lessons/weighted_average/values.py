@@ -1,0 +1,382 @@
+"""Attention without parameters over word vectors, and four ways to split a text into tokens.
+
+Functions that read a text with the model raise EmptyText, TextTooLong or UnreadableText.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
+from attnviz.app.lessons import compute
+from attnviz.capture.arrays import owned
+from attnviz.models import catalogue
+from attnviz.trace import Floats, Token
+
+Score = Callable[[Tensor, Tensor], Tensor]
+"""(queries [query, d], keys [key, d]) → scores [query, key]: the larger, the better they match."""
+
+
+def dot_product(
+    query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
+) -> Float[Tensor, "*head query key"]:
+    """The dot product q · k (Luong et al. 2015, "dot").
+
+    A long key can score higher than the query itself: q · q ≥ q · k is certain only if ‖k‖ ≤ ‖q‖.
+    """
+    return query @ key.transpose(-2, -1)
+
+
+def scaled_dot_product(
+    query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
+) -> Float[Tensor, "*head query key"]:
+    """The dot product over the root of d, the number of entries: q · k / √d (Vaswani et al. 2017, §3.2.1)."""
+    return dot_product(query, key) / math.sqrt(query.shape[-1])
+
+
+def cosine(
+    query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
+) -> Float[Tensor, "*head query key"]:
+    """The cosine of the angle between them, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
+
+    It reaches 1 only in the query's own direction, so no key scores higher than the query itself.
+    """
+    return dot_product(normalize(query, dim=-1), normalize(key, dim=-1))
+
+
+class Additive(NamedTuple):
+    """vᵀ tanh(W q + U k): a network of one hidden layer compares them (Bahdanau et al. 2015, §A.1.2).
+
+    W is `query_matrix`, U `key_matrix`, v `vector`. As W and U differ, nothing makes a word score highest
+    with itself.
+    """
+
+    query_matrix: Float[Tensor, "hidden d"]
+    key_matrix: Float[Tensor, "hidden d"]
+    vector: Float[Tensor, " hidden"]
+
+    @classmethod
+    def random(cls, d: int, hidden: int, seed: int) -> Additive:
+        """Before any training: normal numbers, of variance 1 / d in W and U, of 1 / hidden in v."""
+        generator = torch.Generator().manual_seed(seed)
+        query_matrix, key_matrix = torch.randn(2, hidden, d, generator=generator) * d**-0.5
+        return cls(query_matrix, key_matrix, torch.randn(hidden, generator=generator) * hidden**-0.5)
+
+    def score(
+        self, query: Float[Tensor, "query d"], key: Float[Tensor, "key d"]
+    ) -> Float[Tensor, "query key"]:
+        """The score of every query with every key."""
+        of_queries = query @ self.query_matrix.T
+        of_keys = key @ self.key_matrix.T
+        return torch.tanh(of_queries.unsqueeze(1) + of_keys.unsqueeze(0)) @ self.vector
+
+
+def softmax(
+    scores: Float[Tensor, "*head query key"], temperature: float = 1.0
+) -> Float[Tensor, "*head query key"]:
+    """e^(s_j / T) / Σ_k e^(s_k / T): weights that sum to 1 (Hinton et al. 2015, equation 1).
+
+    Args:
+        scores: one row for each query.
+        temperature: T. At 0, the limit: all to the largest score, in equal parts where several are equally
+            large. At infinity, the limit: the same to every key.
+
+    Raises:
+        ValueError: the temperature is negative or not a number.
+    """
+    if not temperature >= 0:
+        raise ValueError(f"The temperature is {temperature}; it must be 0 or more.")
+    if temperature == 0:
+        # Equal words score equally, but for the last bit of a float.
+        largest = torch.isclose(scores, scores.amax(dim=-1, keepdim=True), rtol=1e-6, atol=1e-6)
+        return largest / largest.sum(dim=-1, keepdim=True)
+    return (scores / temperature).softmax(dim=-1)
+
+
+class AverageSteps(NamedTuple):
+    """The scores, the weights, and what each query read.
+
+    Attributes:
+        scores: how well each key matches each query.
+        weights: their softmax; every row sums to 1.
+        output: each query's weighted average of the values.
+    """
+
+    scores: Float[Tensor, "query key"]
+    weights: Float[Tensor, "query key"]
+    output: Float[Tensor, "query d_value"]
+
+
+def weighted_average(
+    query: Float[Tensor, "query d"],
+    key: Float[Tensor, "key d"],
+    value: Float[Tensor, "key d_value"],
+    score: Score = dot_product,
+    temperature: float = 1.0,
+) -> AverageSteps:
+    """o_i = Σ_j w_ij v_j with w_ij = softmax_j(score(q_i, k_j) / T): a lookup in a soft database.
+
+    Args:
+        query: what is looked up; one row is enough.
+        key: what it is compared with.
+        value: what is read.
+        score: compares queries with keys.
+        temperature: T; see `softmax`.
+
+    Raises:
+        ValueError: the temperature is negative or not a number.
+    """
+    scores = score(query, key)
+    weights = softmax(scores, temperature)
+    return AverageSteps(scores, weights, weights @ value)
+
+
+def attention_without_parameters(
+    tokens: Float[Tensor, "token d"], score: Score = dot_product, temperature: float = 1.0
+) -> AverageSteps:
+    """x'_i = Σ_j w_ij x_j: the tokens are query, key and value at once, Q = K = V = X.
+
+    Raises:
+        ValueError: the temperature is negative or not a number.
+    """
+    return weighted_average(tokens, tokens, tokens, score, temperature)
+
+
+HIDDEN = 64
+"""The size of additive scoring's hidden layer."""
+
+SEED = 1
+"""Of additive scoring's random matrices."""
+
+SCORES: dict[str, Score] = {
+    "Dot product": dot_product,
+    "Scaled dot product": scaled_dot_product,
+    "Cosine": cosine,
+}
+ADDITIVE = "Additive"
+
+TRAINED_LAYER, TRAINED_HEAD = 3, 1  # in the bundled BERT, the head that follows the pronoun; both from 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Average:
+    """Every token's weighted average of all tokens.
+
+    Attributes:
+        tokens: the sentence's own tokens, without [CLS] and [SEP].
+        vectors: [token, d_model], x: the word vectors of the bundled BERT, one for each entry of its
+            vocabulary, before positions are added and the norm is taken.
+        scores, weights: [query, key].
+        output: [token, d_model], x': the weighted averages.
+    """
+
+    tokens: tuple[DisplayToken, ...]
+    vectors: Floats
+    scores: Floats
+    weights: Floats
+    output: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainedRow:
+    """The weights of one query in the bundled BERT's head 4-2.
+
+    Attributes:
+        weights: [token], of the sentence's own tokens, as the model computes them.
+        special: the weight of [CLS] and [SEP] together.
+    """
+
+    weights: Floats
+    special: float
+
+
+class Exponentials(NamedTuple):
+    """Softmax with numbers: weight = power / total.
+
+    Attributes:
+        exponent: (score − largest score of the row) / T; the difference keeps powers from overflowing.
+        power: e to the power of the exponent.
+        total: the sum of the powers of all keys of the row.
+    """
+
+    exponent: float
+    power: float
+    total: float
+
+
+def average(text: str, scoring: str, temperature: float) -> Average:
+    """Return the averages that attention without parameters computes from the sentence's word vectors.
+
+    Args:
+        text: the sentence.
+        scoring: a name in `SCORES`, or `ADDITIVE`.
+        temperature: of the softmax; 0 and infinity are its limits.
+    """
+    vectors = word_vectors(text)
+    with torch.inference_mode():
+        steps = attention_without_parameters(vectors, score_named(scoring), temperature)
+    return Average(
+        tokens=sentence_tokens(text),
+        vectors=owned(vectors),
+        scores=owned(steps.scores),
+        weights=owned(steps.weights),
+        output=owned(steps.output),
+    )
+
+
+def difference_alone(text: str, scoring: str, temperature: float, query: int) -> float:
+    """Return the largest difference between one query computed alone and its row of the matrix form."""
+    vectors = word_vectors(text)
+    with torch.inference_mode():
+        alone = weighted_average(
+            vectors[query : query + 1], vectors, vectors, score_named(scoring), temperature
+        )
+    every = average(text, scoring, temperature)
+    pairs = (alone.weights, every.weights), (alone.output, every.output)
+    return float(max(np.abs(owned(one[0]) - all_[query]).max() for one, all_ in pairs))
+
+
+def exponentials(scores: Floats, key: int, temperature: float) -> Exponentials:
+    """Return the numbers behind the weight of one key in a row of scores; T is neither 0 nor infinite."""
+    exponents = (scores.astype(np.float64) - scores.max()) / temperature
+    return Exponentials(float(exponents[key]), float(np.exp(exponents[key])), float(np.exp(exponents).sum()))
+
+
+def strongest_other(weights: Floats, query: int) -> int:
+    """Return the key with the largest weight besides the query itself; the query if there is no other."""
+    order = np.argsort(-weights, kind="stable")
+    return int(next((key for key in order if key != query), query))
+
+
+def trained_row(text: str, query: int) -> TrainedRow:
+    """Return the weights of a query (from 0, without [CLS]) in head 4-2 of the bundled BERT."""
+    weights = compute.run(text).layers[TRAINED_LAYER].attention.attention.weights[TRAINED_HEAD]
+    places = [group.positions[0] for group in sentence_tokens(text)]
+    row = owned(weights[places[query]])
+    return TrainedRow(
+        weights=compute.read_only(row[places]), special=float(np.delete(row, places).sum(dtype=np.float64))
+    )
+
+
+def score_named(scoring: str) -> Score:
+    """Return the function that compares queries with keys; additive scoring has random matrices.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    if scoring == ADDITIVE:
+        return Additive.random(compute.bert().embeddings.words.embedding_dim, HIDDEN, SEED).score
+    return SCORES[scoring]
+
+
+def sentence_tokens(text: str) -> tuple[DisplayToken, ...]:
+    """The sentence's tokens, without those that the tokenizer adds."""
+    return DisplayTokens(compute.tokens(text), text, hide_special=True).groups
+
+
+def word_vectors(text: str) -> Float[Tensor, "token d_model"]:
+    """x, one row for each of the sentence's own tokens: BERT's table of words, nothing added."""
+    ids = compute.token_ids(tuple(token for token in compute.tokens(text) if not token.special))
+    with torch.inference_mode():
+        vectors: Float[Tensor, "token d_model"] = compute.bert().embeddings.words(ids)
+    return vectors
+
+
+CHARACTERS, WORDS, WORD_PIECES, BYTES = "Characters", "Words", "Word pieces", "Bytes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """A text as tokens.
+
+    Attributes:
+        pieces: the tokens.
+        vocabulary: how many different tokens there are.
+        back: the text decoded from the ids alone.
+    """
+
+    pieces: tuple[Token, ...]
+    vocabulary: int
+    back: str
+
+
+def split(kind: str, text: str) -> Split:
+    """Split a text in one of the four ways.
+
+    Raises:
+        KeyError: there is no such way.
+    """
+    return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces, BYTES: utf8_bytes}[kind](text)
+
+
+def characters(text: str) -> Split:
+    """Return each character as a token; ids are places in the text's own alphabet, sorted."""
+    return _with_own_vocabulary(list(text))
+
+
+def words(text: str) -> Split:
+    """Return runs of letters, digits and their marks, runs of spaces, and other signs, each as a token.
+
+    Ids are places in the text's own vocabulary, sorted.
+    """
+    return _with_own_vocabulary([run for kind, group in groupby(text, _kind) for run in _runs(kind, group)])
+
+
+def utf8_bytes(text: str) -> Split:
+    """Return each byte of the text in UTF-8 as a token, in hexadecimal; ids are the bytes' values."""
+    pieces = tuple(
+        Token(f"{byte:02X}", byte, place, place + 1, word=None, special=False)
+        for place, character in enumerate(text)
+        for byte in character.encode()
+    )
+    return Split(pieces=pieces, vocabulary=256, back=bytes(piece.id for piece in pieces).decode())
+
+
+def word_pieces(text: str) -> Split:
+    """Return the bundled BERT's tokens; a piece inside a word begins with ##.
+
+    Its vocabulary has no capitals, accents or spaces, so decoding loses them.
+    """
+    pieces = compute.tokens(text)
+    tokenizer = _tokenizer()
+    back = tokenizer.decode([piece.id for piece in pieces], skip_special_tokens=True)
+    return Split(pieces=pieces, vocabulary=tokenizer.get_vocab_size(), back=back)
+
+
+def _with_own_vocabulary(tokens: Sequence[str]) -> Split:
+    vocabulary = sorted(set(tokens))
+    ids = {token: number for number, token in enumerate(vocabulary)}
+    pieces, start = [], 0
+    for token in tokens:
+        pieces.append(Token(token, ids[token], start, start + len(token), word=None, special=False))
+        start += len(token)
+    back = "".join(vocabulary[piece.id] for piece in pieces)
+    return Split(pieces=tuple(pieces), vocabulary=len(vocabulary), back=back)
+
+
+def _kind(character: str) -> str:
+    if character.isspace():
+        return "space"
+    return "word" if unicodedata.category(character)[0] in "LMN" else "sign"
+
+
+def _runs(kind: str, characters: Iterable[str]) -> list[str]:
+    return list(characters) if kind == "sign" else ["".join(characters)]
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return Tokenizer.from_file(str(catalogue.MINILM.folder / "tokenizer.json"))

@@ -1,0 +1,281 @@
+"""The lesson "Writing": a text that a language model continues, and what each word was chosen from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import DisplayTokens
+from attnviz.app import markdown, traces
+from attnviz.app.components.curves import Axis, Line, curves
+from attnviz.app.explore.continuation import pieces
+from attnviz.app.explore.expected import alters, bars
+from attnviz.app.explore.passage import passage
+from attnviz.app.explore.sentences import how_it_chooses
+from attnviz.app.lessons import story
+from attnviz.app.lessons.computed import storytold
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.write import values
+from attnviz.app.markdown import Markdown
+from attnviz.app.models import lookup
+from attnviz.app.state import link
+from attnviz.app.state.choices import PROMPT, WRITE, WRITTEN_WORD
+from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.capture.model import ModelInput, Prediction, Writing
+from attnviz.models import catalogue
+from attnviz.text import head_name, in_bytes, isolated, percent, rounded_count
+from attnviz.trace import Trace
+from attnviz.trained.storyteller import figures
+from attnviz.trained.storyteller.figures import Training
+from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
+from attnviz.trained.vocabulary import END
+
+PROMPTS = {
+    "said_again": "Mary said: red key old lamp river. Then John said:",
+    "two_friends": "Mary and John were friends.",
+    "gift": "When Mary and John went to the shop, John gave a book to",
+    "creature": "One day Emma met Paul at the park. Emma met a creature named",
+}
+DEFAULT_WORDS = 12
+NUM_OPTIONS = 5
+MAX_ROWS = 8
+CODE = (
+    ("attnviz.capture.generation", "drawn_one_by_one"),
+    ("attnviz.capture.generation", "drawn_by"),
+    ("attnviz.transformer.decoder_only", "DecoderOnly"),
+    ("attnviz.transformer.multi_head", "MultiHeadAttention"),
+    ("attnviz.app.lessons.write.values", "word_by_word"),
+)
+
+_read, _costs = storytold(values.read), storytold(values.costs)
+
+
+@dataclass(frozen=True)
+class Story:
+    """A text that the model continued, and the word that is chosen.
+
+    Attributes:
+        given: the prompt, with the settings of writing.
+        model: a name in the catalogue.
+        word: a written word, from 0, or the next one after them.
+    """
+
+    given: ModelInput
+    model: str
+    word: int = 0
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The attention."""
+        return traces.trace(lookup.entry(self.model), self.given)
+
+    @cached_property
+    def expected(self) -> tuple[Prediction, ...]:
+        """The next-word probabilities after each token."""
+        return traces.predictions(lookup.entry(self.model), self.given)
+
+    @cached_property
+    def tokens(self) -> DisplayTokens:
+        """The tokens of the prompt and of what was written."""
+        return DisplayTokens(self.trace.blocks[0].query_tokens, self.trace.text)
+
+    @property
+    def num_prompt_tokens(self) -> int:
+        """The number of tokens of the prompt, [START] included."""
+        return len(self.tokens) - self.trace.written
+
+    @property
+    def row(self) -> int:
+        """The token before the chosen word, from 0."""
+        return self.num_prompt_tokens - 1 + self.word
+
+    @property
+    def ended(self) -> bool:
+        """Whether the model ended the text."""
+        return self.expected[-1].actual is not None
+
+    @property
+    def full(self) -> bool:
+        """Whether the text has the maximum number of tokens."""
+        return len(self.tokens) >= TOKEN_LIMIT
+
+    @property
+    def words(self) -> list[str]:
+        """The written words, and a sign for the next one."""
+        written = self.trace.blocks[0].query_tokens[self.num_prompt_tokens :]
+        words = pieces(written, self.trace.text, len(self.given.text.rstrip()))
+        return [*words, f" {END}" if self.ended else " …"]
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("write") as page:
+        with page.controls:
+            examples = {page.label(name): text for name, text in PROMPTS.items()}
+            text, model = story.prompt(page.label("prompt"), PROMPT, examples)
+        with page.picture:
+            drawn = _writing(page, text, model)
+        page.explain(vocabulary=len(VOCABULARY))
+        _predict(page, text, model)
+        measured = figures.stored()[Training(model, 0)]
+        page.further(
+            page.text_section("sampling"),
+            page.section("mask", _mask, drawn),
+            page.section("cache", _cache, drawn),
+            code=CODE,
+            vocabulary=len(VOCABULARY),
+            items=measured.items,
+            two=measured.right["place, 2 facts"] / measured.items,
+            three=measured.right["place, 3 facts"] / measured.items,
+            chance_two=1 / 2,
+            chance_three=1 / 3,
+        )
+
+
+def _predict(page: LessonPage, text: str, model: str) -> None:
+    candidates = traces.predictions(lookup.entry(model), ModelInput(text))[-1].candidates[:NUM_OPTIONS]
+    words = sorted(each.text for each in candidates)
+    page.predict(
+        of_sentence=False,
+        text=text,
+        word=words,
+        mark=["x" if word == candidates[0].text else " " for word in words],
+        probabilities=markdown.shares((each.text, each.probability) for each in candidates),
+    )
+
+
+def _writing(page: LessonPage, text: str, model: str) -> Story:
+    """Draw the text, the probabilities and the heads of one word, and the settings of writing."""
+    written_text, buttons, pictures = st.container(), st.container(horizontal=True), st.container()
+    with st.container(horizontal=True, key="writing"):
+        how = how_it_chooses(WRITE.draw(page.label("words"), default=DEFAULT_WORDS))
+    written = Story(ModelInput(text, writing=how), model)
+    done, count = written.ended or written.full, written.trace.written
+    with buttons:
+        st.button(page.label("one_more"), disabled=done, on_click=_write, args=(count + 1,))
+        st.button(page.label("to_the_end"), disabled=done, on_click=_write_all, args=(written, how))
+        st.button(page.label("again"), disabled=not count, on_click=_write, args=(0,))
+    drawn = replace(written, word=link.number(WRITTEN_WORD, len(written.words)) - 1)
+    with written_text:
+        _text(page, drawn)
+    with pictures:
+        _picture(page, drawn, how)
+    return drawn
+
+
+def _write(words: int) -> None:
+    """Write this number of words, and choose the last of them."""
+    WRITE.set(words)
+    link.choose(WRITTEN_WORD, max(1, words))
+
+
+def _write_all(written: Story, how: Writing) -> None:
+    """Write to the end of the text."""
+    whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.most)))
+    _write(min(whole.trace.written + 1, WRITE.most))
+
+
+def _text(page: LessonPage, drawn: Story) -> None:
+    passage(
+        "story",
+        typed=drawn.given.text.rstrip(),
+        tokens=drawn.words,
+        written=True,
+        chosen=drawn.word,
+        pending=not drawn.ended,
+        on_pick=lambda at: link.choose(WRITTEN_WORD, at + 1),
+    )
+    if drawn.ended or drawn.full:
+        page.text("end", ended=drawn.ended, full=drawn.full, limit=TOKEN_LIMIT)
+
+
+def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        title = page.label("expected_title", token=isolated(drawn.tokens.labels[drawn.row]))
+        st.header(title, anchor=False)
+        bars("story expected", title, drawn.expected[drawn.row], "taken", alters(how))
+    with right:
+        _heads(page, drawn)
+
+
+def _heads(page: LessonPage, drawn: Story) -> None:
+    """Draw the weights of every head in the row of the token before the chosen word."""
+    num_seen = drawn.row + 1
+    weights = values.row_of_heads(drawn.trace, drawn.row)
+    layers, num_heads, _ = weights.shape
+    names = [head_name(layer, head) for layer in range(layers) for head in range(num_heads)]
+    st.header(page.label("read_title"), anchor=False)
+    titles = [page.label("head", head=name) for name in names]
+    weights_picture(
+        "what the heads read",
+        weights.reshape(1, len(names), num_seen),
+        [
+            {"label": name, "name": title, "title": title, "special": False}
+            for name, title in zip(names, titles, strict=True)
+        ],
+        shown_tokens(drawn.trace.blocks[0].key_tokens[:num_seen], drawn.trace.text),
+        heading=page.label("read_title"),
+        note=page.label("read_note"),
+        caption=page.label(
+            "read_caption", text=isolated(drawn.trace.text), model=drawn.model, token=num_seen
+        ),
+        filename=f"attnviz-{drawn.model}-word{drawn.word + 1}",
+    )
+
+
+def _mask(page: LessonPage, drawn: Story) -> None:
+    """Draw the probabilities of the text's tokens with a mask, word by word, and without a mask."""
+    ids = tuple(token.id for token in drawn.trace.blocks[0].query_tokens)
+    found = _read(ids, model=drawn.model)
+    last = len(ids) - 1
+    first = max(0, min(drawn.row - MAX_ROWS // 2, last - MAX_ROWS))
+    labels = drawn.tokens.labels
+    ways = (found.at_once, found.one_by_one, found.unmasked)
+    rows = []
+    for place in range(first, min(first + MAX_ROWS, last)):
+        cells = [markdown.code(labels[place + 1]), *(percent(float(way[place]), 1) for way in ways)]
+        rows.append(f"| {' | '.join(cells)} |")
+    page.text("mask", rows=Markdown("\n".join(rows)))
+
+
+def _cache(page: LessonPage, drawn: Story) -> None:
+    """Draw the rows and multiplications of the written words with and without the cache."""
+    begin, count = drawn.num_prompt_tokens, drawn.trace.written
+    entry, ids = catalogue.entry(drawn.model), tuple(each.id for each in drawn.trace.blocks[0].query_tokens)
+    found = _read(ids, model=drawn.model)
+    without, cached = (np.array(products, int) for products in _costs(begin, count, model=drawn.model))
+    numbers = 2 * entry.decoder_layers * entry.d_model * len(ids)
+    page.text(
+        "cache",
+        count=count,
+        rows=[f"{rows:,}" for rows in values.rows_computed(begin, count)],
+        products=[rounded_count(int(each.sum())) for each in (without, cached)],
+        tokens=len(ids),
+        numbers=f"{numbers:,}",
+        memory=in_bytes(values.BYTES_PER_NUMBER * numbers),
+        weights_differ=found.weights_differ,
+        probabilities_differ=found.probabilities_differ,
+    )
+    if not count:
+        return
+    thousands = [(each / 1000).round(1) for each in (without, cached)]
+    (first, last), (first_cached, last_cached) = (each[[0, -1]] for each in thousands)
+    words, labels = range(1, count + 1), [page.label(name) for name in ("without_cache", "with_cache")]
+    curves(
+        "key-value-cache",
+        [
+            Line(labels[0], words, thousands[0], marker="ring", colour="muted", dash="dash"),
+            Line(labels[1], words, thousands[1], marker="circle"),
+        ],
+        title=page.label("cache_title"),
+        across=Axis(page.label("cache_across"), at=page.label("cache_at")),
+        up=Axis(page.label("cache_up"), zero=True, digits=0),
+        marked=drawn.word + 1 if drawn.word < count else None,
+        alt=page.label(
+            "cache_alt", first=first, last=last, first_cached=first_cached, last_cached=last_cached
+        ),
+    )

@@ -1,0 +1,60 @@
+"""The lesson "Long distances" without a browser: chart and table show the stored results."""
+
+from statistics import median
+
+import pytest
+
+from attnviz.app.lessons.document import document
+from attnviz.errors import ModelFilesDamaged
+from attnviz.text import percent
+from attnviz.trained.translator import distance
+from tests.app.shown import charts, paragraphs, try_page, visit
+
+LESSON = document("long_distances")
+
+
+def exact(name: distance.Name) -> list[list[float]]:
+    """Return the percentages of correct translations, [distance][seed]."""
+    stored = distance.read()
+    shares = [[100 * point.exact / stored.sentences for point in run.points] for run in stored.chosen(name)]
+    return [list(of_distance) for of_distance in zip(*shares, strict=True)]
+
+
+def test_the_chart_shows_medians_and_ranges_and_where_training_ends() -> None:
+    chart, stored = charts(visit("long_distances"))[LESSON.label("title")], distance.read()
+    *lines, beyond = chart["lines"]
+    for line, name in zip(lines, distance.NAMES, strict=True):
+        for numbers, of in (("y", median), ("low", min), ("high", max)):
+            assert line[numbers] == pytest.approx([of(shares) for shares in exact(name)], rel=1e-4)
+        assert line["x"] == pytest.approx(stored.words, abs=0.05)
+    assert chart["marked"] == beyond["x"][0] == lines[0]["x"][stored.longest_learned]
+
+
+def test_the_table_shows_what_is_left_beyond_training() -> None:
+    stored = distance.read()
+    [table] = [text for text in paragraphs(visit("long_distances", open=[])) if "| LSTM |" in text]
+    shown = [row.strip("| ").split(" | ") for row in table.splitlines() if row.startswith("| ")]
+    for (_, *cells), name in zip(shown[1:], distance.NAMES, strict=True):
+        of_distance = exact(name)
+        assert cells == [
+            percent(median(of_distance[at]) / 100).replace("\u00a0", " ")
+            for at in (0, stored.longest_learned, -1)
+        ]
+
+
+def test_the_correct_option_is_the_network_that_loses_most() -> None:
+    stored = distance.read()
+    lost = {}
+    for name in distance.NAMES:
+        of_distance = exact(name)
+        lost[LESSON.label(name)] = median(of_distance[0]) - median(of_distance[stored.longest_learned])
+    shares = {name: [1.0, 1.0, 1.0] for name in distance.NAMES}
+    assert LESSON.predict(words=[1.0, 2.0, 3.0], **shares).correct == max(lost, key=lambda name: lost[name])
+
+
+def test_missing_results_are_an_error_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> distance.Distances:
+        raise ModelFilesDamaged("distances.json is missing or damaged.")
+
+    monkeypatch.setattr(distance, "read", missing)
+    assert "distances.json" in try_page("long_distances").error[0].value

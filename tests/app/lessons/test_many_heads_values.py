@@ -1,0 +1,200 @@
+"""Each head's share of the output, and what heads and layers cost: by hand, and as others count it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+from transformers import BertConfig as TheirConfig
+from transformers import BertModel
+
+from attnviz.app.lessons.compute import token_ids, tokens
+from attnviz.app.lessons.many_heads import values
+from attnviz.app.lessons.many_heads.values import HeadShares, at_token, cut, head_shares
+from attnviz.models import catalogue
+from attnviz.transformer.multi_head import MultiHeadAttention
+from attnviz.transformer.published import BertConfig
+from tests import reference_bert
+
+TEXT = "The dog did not cross the road as it was too tired."
+IT = 9
+
+
+def of(attention: MultiHeadAttention, vectors: torch.Tensor, token: int) -> HeadShares:
+    with torch.inference_mode():
+        return head_shares(attention, attention(vectors, vectors), token)
+
+
+def by_hand(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
+    """Two heads of one number each that look evenly, and whose values are the vectors themselves."""
+    attention = MultiHeadAttention(d_model=2, n_heads=2)
+    for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
+        nn.init.zeros_(linear.weight)
+        nn.init.zeros_(linear.bias)
+    with torch.no_grad():
+        attention.to_value.weight.copy_(torch.eye(2))
+        attention.to_output.weight.copy_(w_o.T)
+        attention.to_output.bias.copy_(torch.tensor(b_o))
+    return attention
+
+
+def test_two_heads_worked_by_hand() -> None:
+    # Scores are all 0, so every weight is 1/2: head 1 reads (2 + 4) / 2 = 3, head 2 reads (1 + 3) / 2 = 2.
+    # Their slices of W_O are (1, 0) and (−1, 2): they add (3, 0) and (−2, 4). The bias is (2, 0).
+    # Output (3, 4), of length 5. Along it: 9/5, 10/5 and 6/5, which is 9/25, 10/25 and 6/25 of it.
+    w_o = torch.tensor([[1.0, 0], [-1, 2]])
+    found = of(by_hand(w_o, [2.0, 0]), torch.tensor([[2.0, 1], [4, 3]]), token=0)
+    assert found.weights.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert found.concatenated.tolist() == [[3], [2]]
+    assert found.added.tolist() == [[3, 0], [-2, 4]]
+    assert found.output.tolist() == [3, 4]
+    assert found.lengths == pytest.approx([3, 20**0.5])
+    assert found.cosines == pytest.approx([9 / 15, 10 / (5 * 20**0.5)])
+    assert found.shares == pytest.approx([0.36, 0.40])
+    assert (found.bias_length, found.output_length) == (2, 5)
+    assert (found.bias_cosine, found.bias_share) == pytest.approx((0.6, 0.24))
+
+
+def test_a_head_that_pulls_the_other_way_has_a_negative_share() -> None:
+    # (3, 0) and (−1, 0) make (2, 0): 150 % and −50 % of it.
+    found = of(by_hand(torch.tensor([[1.0, 0], [-0.5, 0]]), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 1)
+    assert found.shares.tolist() == pytest.approx([1.5, -0.5])
+    assert found.cosines.tolist() == [1, -1]
+    assert found.bias_share == found.bias_cosine == 0
+
+
+def test_of_an_output_of_nothing_nobody_has_a_share() -> None:
+    found = of(by_hand(torch.zeros(2, 2), [0, 0]), torch.tensor([[2.0, 1], [4, 3]]), 0)
+    assert found.shares.tolist() == [0, 0]
+    assert found.bias_share == found.output_length == 0
+
+
+@pytest.mark.parametrize("layer", range(6))
+def test_the_shares_are_those_of_transformers_bert(layer: int) -> None:
+    """Each head's piece and slice are taken by hand out of transformers' own model and its own output."""
+    theirs = reference_bert.model()
+    block = theirs.encoder.layer[layer].attention
+    seen: dict[str, Any] = {}
+    with (
+        block.self.register_forward_hook(lambda *call: seen.update(pieces=call[2][0])),
+        block.output.dense.register_forward_hook(lambda *call: seen.update(output=call[2])),
+        torch.inference_mode(),
+    ):
+        outputs = theirs(token_ids(tokens(TEXT))[None], output_attentions=True)
+    found = at_token(TEXT, layer, IT, 12)
+    pieces, output = seen["pieces"][0, IT].reshape(12, 32), seen["output"][0, IT]
+    slices = block.output.dense.weight.detach().T.reshape(12, 32, 384)
+    added = (pieces[:, :, None] * slices).sum(dim=1)
+    np.testing.assert_allclose(found.weights, outputs.attentions[layer][0, :, IT], atol=1e-5)
+    np.testing.assert_allclose(found.concatenated, pieces, atol=1e-5)
+    np.testing.assert_allclose(found.added, added, atol=1e-5)
+    np.testing.assert_allclose(found.output, output, atol=1e-5)
+    shares = [float(one @ output / (output @ output)) for one in added]
+    np.testing.assert_allclose(found.shares, shares, atol=1e-5)
+    assert found.shares.sum() + found.bias_share == pytest.approx(1, abs=1e-5)
+
+
+def test_cut_otherwise_the_matrices_are_the_same_and_the_pieces_are_not() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(35, 5)
+    vectors = torch.randn(11, 35)
+    wide = cut(attention, 1)
+    assert wide.to_query is attention.to_query
+    assert attention.n_heads == 5
+    with torch.inference_mode():
+        scores = attention(vectors, vectors).attention.scores
+        wide_scores = wide(vectors, vectors).attention.scores
+    # One wide dot product is the sum of the narrow ones; each is divided by the root of its own length.
+    torch.testing.assert_close(wide_scores[0], scores.sum(dim=0) / 5**0.5)
+    with pytest.raises(ValueError, match="3 heads cannot share"):
+        cut(attention, 3)
+
+
+def counted(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def counted_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
+    """What PyTorch counts while the module runs without numbers; it counts a multiply-add as two."""
+    counter = FlopCounterMode(display=False)
+    with counter:
+        module(*inputs)
+    return int(counter.get_total_flops()) // 2
+
+
+@pytest.mark.parametrize(("d_model", "heads"), [(384, (1, 2, 3, 4, 6, 8, 12)), (5 * 7, (1, 5, 7, 35))])
+def test_narrow_heads_cost_what_one_wide_head_costs(d_model: int, heads: tuple[int, ...]) -> None:
+    found = values.costs(d_model, heads, tokens=11)
+    counts = 4 * d_model * (d_model + 1), values.multiply_adds(11, d_model, 1)
+    assert {(cost.parameters, cost.multiply_adds) for cost in found} == {counts}
+    assert [cost.weights for cost in found] == [n * 11 * 11 for n in heads]
+    assert all(cost.heads * cost.d_head == d_model for cost in found)
+
+
+@given(
+    tokens=st.integers(1, 40),
+    heads=st.sampled_from((1, 2, 3, 5)),
+    d_head=st.sampled_from((1, 7, 11)),
+)
+@settings(max_examples=25)
+def test_multiply_adds_are_those_that_pytorch_counts(tokens: int, heads: int, d_head: int) -> None:
+    d_model = heads * d_head
+    with torch.device("meta"):
+        attention = MultiHeadAttention(d_model, heads)
+        vectors = torch.empty(tokens, d_model)
+    assert values.multiply_adds(tokens, d_model, heads) == counted_multiply_adds(attention, vectors, vectors)
+
+
+@pytest.mark.parametrize("config", [values.BERT_BASE, values.BERT_LARGE], ids=["base", "large"])
+def test_bert_has_the_parameters_of_transformers_bert(config: BertConfig) -> None:
+    with torch.device("meta"):
+        theirs: Any = BertModel(
+            TheirConfig(
+                hidden_size=config.hidden_size,
+                num_hidden_layers=config.num_hidden_layers,
+                num_attention_heads=config.num_attention_heads,
+                intermediate_size=config.intermediate_size,
+            )
+        )
+    ours = values.bert_sizes("", config)
+    assert ours.everything == counted(theirs)
+    assert ours.layer == counted(theirs.encoder.layer[0])
+    # Their attention includes its Add & Norm: a weight and a bias for each of the d_model numbers.
+    assert ours.attention == counted(theirs.encoder.layer[0].attention) - 2 * config.hidden_size
+
+
+def test_the_published_sizes() -> None:
+    original, base, large, *bundled = values.known_sizes()
+    sizes = [(512, 8, 64), (768, 12, 64), (1024, 16, 64)]
+    assert [(s.d_model, s.heads, s.d_head) for s in (original, base, large)] == sizes
+    assert all(s.d_feed_forward == 4 * s.d_model for s in (original, base, large, *bundled))
+    assert (base.everything, large.everything) == (109_482_240, 335_141_888)
+    for size, millions in ((original, 65), (base, 110), (large, 340)):
+        assert size.everything / 1e6 == pytest.approx(millions, rel=0.03)
+
+
+def test_the_original_has_the_parameters_of_pytorchs_transformer() -> None:
+    with torch.device("meta"):
+        theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
+    ours = values.original_sizes()
+    # PyTorch's stacks end in one more norm each, which the paper does not have.
+    norms = counted(theirs.encoder.norm) + counted(theirs.decoder.norm)
+    table = values.ORIGINAL_VOCABULARY * 512
+    assert ours.layer == counted(theirs.encoder.layers[0])
+    assert ours.attention == counted(theirs.encoder.layers[0].self_attn)
+    assert ours.everything == counted(theirs) - norms + table
+
+
+def test_the_bundled_bert_is_counted_as_transformers_counts_it() -> None:
+    entry = catalogue.entry("minilm")
+    (ours,) = values.known_sizes()[3:]
+    with torch.device("meta"):
+        theirs = BertModel(TheirConfig.from_pretrained(catalogue.MINILM.folder))
+    assert ours.name == entry.title
+    assert ours.everything == counted(theirs)
+    for size in ("d_model", "layers", "heads", "d_head"):
+        assert getattr(ours, size) == getattr(entry, size)

@@ -1,0 +1,118 @@
+"""The lesson "Masks" without a browser: the effect of a link, a choice and invalid input."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.app.examples import OPENING
+from attnviz.app.lessons import compute
+from attnviz.app.lessons.masks import values
+from attnviz.app.lessons.masks.mask_editor import MOST_TOKENS
+from attnviz.app.lessons.masks.values import MaskChoice
+from attnviz.text import percent
+from tests.app.shown import all_sent, clean, sent, try_page, visit, words
+
+IT = 9  # the place of "it" in the opening sentence
+LAYER, HEAD = 3, 1  # from 0
+
+
+def assert_weights(given: list[float], expected: np.ndarray[Any, Any]) -> None:
+    assert np.reshape(given, expected.shape) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("link", "choice"),
+    [
+        ({}, MaskChoice("causal")),
+        ({"mask": "none"}, MaskChoice("none")),
+        ({"mask": "padding", "mask_size": "2"}, MaskChoice("padding", 2)),
+        ({"mask": "prefix", "mask_size": "5"}, MaskChoice("prefix", 5)),
+        ({"mask": "window", "mask_size": "1", "mask_after": "4"}, MaskChoice("window", 1, 4)),
+    ],
+)
+def test_the_model_is_run_with_the_mask_of_the_link(link: dict[str, str], choice: MaskChoice) -> None:
+    app = visit("masks", link)
+    assert not app.warning
+    run = values.masked_run(OPENING.text, choice, HEAD)
+    editor = sent(app, "mask_editor")
+    assert editor["mask"] == values.written(run.mask)
+    assert editor["query"] == IT
+    assert len(editor["tokens"]) == len(run.tokens)
+    assert run.after is not None
+    assert_weights(editor["with_mask"], run.after[LAYER])
+
+
+@pytest.mark.parametrize("query", ["1 [CLS]", "10 it", "15 [SEP]"])
+def test_the_correct_prediction_is_the_weight_of_layer_1_under_the_mask(query: str) -> None:
+    app = visit("masks", query=query)
+    row = values.renormalized(OPENING.text, HEAD, int(query.split(maxsplit=1)[0]) - 1)
+    if query == "15 [SEP]":  # the last token attends to all: two options are still different
+        assert row.after == pytest.approx(row.before)
+    question = app.button_group(key="guess_masks")
+    assert "**Yes.**" in words(question.set_value(percent(row.after, 1)).run())
+
+
+def test_a_link_restores_an_edited_mask() -> None:
+    mask = np.random.default_rng(0).random((15, 15)) < 0.5
+    mask[:, 0] = True
+    app = visit("masks", mask="by hand", cells=values.written(mask), layer="6", head="12")
+    assert not app.warning
+    editor = sent(app, "mask_editor")
+    assert editor["mask"] == values.written(mask)
+    assert_weights(editor["with_mask"], values.weights(compute.tokens(OPENING.text), mask, 11)[5])
+
+
+def test_a_mask_by_hand_starts_from_the_one_before_and_is_for_its_sentence_only() -> None:
+    app = visit("masks", mask="window", mask_size="2", mask_after="0")
+    window = sent(app, "mask_editor")["mask"]
+    clean(app.segmented_control(key="mask").set_value("by hand").run())
+    assert sent(app, "mask_editor")["mask"] == window
+    assert app.query_params["cells"] == window
+    clean(app.text_input(key="text").set_value("Why not?").run())
+    assert re.search("15 tokens.*has 5", app.warning[0].value)
+    assert sent(app, "mask_editor")["mask"] == values.written(values.cells(MaskChoice("none"), 5))
+
+
+def test_a_row_with_every_key_masked_is_refused() -> None:
+    mask = values.cells(MaskChoice("causal"), 15).copy()
+    mask[2] = False
+    app = try_page("masks", mask="by hand", cells=values.written(mask))
+    assert "`dog`" in app.error[0].value
+    assert sent(app, "mask_editor")["with_mask"] is None
+
+
+def test_a_long_sentence_is_computed_but_not_edited() -> None:
+    app = visit("masks", text=" ".join(["road"] * MOST_TOKENS))
+    assert f"has {MOST_TOKENS + 2} tokens" in words(app)
+    assert not all_sent(app, "mask_editor")
+    clean(app.text_input(key="text").set_value(" ".join(["road"] * (MOST_TOKENS - 2))).run())
+    assert len(sent(app, "mask_editor")["tokens"]) == MOST_TOKENS
+
+
+def test_sizes_end_at_the_length_of_the_sentence() -> None:
+    app = visit("masks", mask="prefix", mask_size="15")
+    app.text_input(key="text").set_value("Why not?").run()
+    assert app.number_input(key="mask_size").value == 5
+
+
+@pytest.mark.parametrize(("word", "problem"), [("very narrow", "tokens instead of 15"), ("", "tokens")])
+def test_a_replacement_of_another_length_is_refused(word: str, problem: str) -> None:
+    app = try_page("masks", replacement=word)
+    assert problem in app.warning[0].value
+
+
+def test_outputs_are_listed_with_their_distances() -> None:
+    shown = words(visit("masks"))
+    found = values.reach(OPENING.text, OPENING.text.replace("tired", "narrow"))
+    tokens = [each.text for each in compute.tokens(OPENING.text)]
+    assert f"| `{tokens[1]}` | {found.encoder.distance[1]:.3f} | = |" in shown
+    assert f"| `tired` → `narrow` | {found.encoder.distance[12]:.3f} |" in shown
+
+
+def test_a_link_chooses_the_language() -> None:
+    english, french = visit("masks", mask="window"), visit("masks", language="fr", mask="window")
+    assert not french.warning
+    assert sent(english, "mask_editor")["mask"] == sent(french, "mask_editor")["mask"]
+    assert french.title[0].value == "5 · Masques"

@@ -1,0 +1,201 @@
+"""A mask closes cells to exactly 0 in the model itself, and an edit reaches no output before it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from attnviz.app.lessons import compute
+from attnviz.app.lessons.masks import values as masks
+from attnviz.app.lessons.masks.values import MaskChoice
+from attnviz.capture import loading
+from attnviz.errors import AttnvizError, InvalidMask
+from attnviz.trace import Mask
+from attnviz.trained.translator.translator import source_of, target_of
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.transformer.masks import no_mask
+from tests.reference_bert import forward, tokenizer
+
+TIRED = "The dog did not cross the road as it was too tired."
+NARROW = TIRED.replace("tired", "narrow")
+PIECES = "The unbelievable tokenization was unhappier than the tokenization."
+
+square_masks = st.integers(1, 23).flatmap(lambda count: arrays.arrays(np.bool_, (count, count)))
+
+
+def drawn_by_hand(count: int, seed: int = 0) -> Mask:
+    """About half of the cells, and each token itself, so that no row is blind."""
+    return (np.random.default_rng(seed).random((count, count)) < 0.5) | np.eye(count, dtype=bool)
+
+
+@pytest.mark.parametrize("tokens", [1, 2, 7, 13])
+def test_each_kind_is_what_its_definition_says(tokens: int) -> None:
+    def by(rule: Any) -> list[list[bool]]:
+        return [[rule(i, j) for j in range(tokens)] for i in range(tokens)]
+
+    def cells(*choice: Any) -> Any:
+        return masks.cells(MaskChoice(*choice), tokens).tolist()
+
+    assert cells("none") == by(lambda _i, _j: True)
+    assert cells("causal") == by(lambda i, j: j <= i)
+    for size in range(tokens):
+        padded = masks.cells(MaskChoice("padding", size), tokens)
+        assert padded.shape == (tokens + size, tokens + size)
+        assert padded[:, :tokens].all()
+        assert not padded[:, tokens:].any()
+        assert cells("prefix", size) == by(lambda i, j, n=size: j < n or j <= i)
+        for after in range(3):
+            within = by(lambda i, j, n=size, m=after: i - n <= j <= i + m)
+            assert cells("window", size, after) == within
+
+
+def test_masked_padding_leaves_the_weights_of_the_sentence() -> None:
+    run = masks.masked_run(TIRED, MaskChoice("padding", 3), 1)
+    alone = masks.weights(compute.tokens(TIRED), None, 1)
+    assert [token.text for token in run.tokens[-3:]] == ["[PAD]"] * 3
+    assert run.after is not None
+    assert run.after[:, :15, :15] == pytest.approx(alone, abs=1e-6)
+    assert (run.after[:, :, 15:] == 0).all()
+    assert (run.before[:, :15, 15:] > 0).all()  # without the mask, [PAD] gets attention
+    assert tokenizer().pad_token_id == masks.PAD_ID
+
+
+@pytest.mark.parametrize("query", [0, 9, 14])
+def test_in_layer_1_the_causal_mask_renormalizes_the_row(query: int) -> None:
+    row = masks.renormalized(TIRED, 1, query)
+    assert row.after == pytest.approx(row.before / row.allowed, abs=1e-6)
+    assert row.key <= query
+
+
+@given(square_masks)
+def test_a_mask_as_text_is_read_back_as_it_was(mask: Mask) -> None:
+    text = masks.written(mask)
+    assert set(text) <= set("0123456789abcdef-")
+    assert np.array_equal(masks.read(text, len(mask)), mask)
+
+
+@given(mask=square_masks, tokens=st.integers(1, 40))
+def test_a_mask_for_another_sentence_is_refused(mask: Mask, tokens: int) -> None:
+    if tokens != len(mask):
+        with pytest.raises(InvalidMask, match=rf"drawn for {len(mask)} tokens.*has {tokens}"):
+            masks.read(masks.written(mask), tokens)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "rubbish", "8-c", "8-c-e-f", "8-c-g", "8-c-e0", "8-c-1", "8-c-²", "<b>-c-e", "8--c"]
+)
+def test_rubbish_is_no_mask(text: str) -> None:
+    with pytest.raises(InvalidMask, match="drawn"):
+        masks.read(text, 3)
+
+
+@given(st.text(), st.integers(1, 9))
+def test_any_text_is_a_mask_or_refused_with_a_sentence(text: str, tokens: int) -> None:
+    try:
+        mask = masks.read(text, tokens)
+    except InvalidMask:
+        return
+    assert mask.shape == (tokens, tokens)
+    assert set(masks.written(mask)) <= set("0123456789abcdef-")
+
+
+@pytest.mark.parametrize("text", [TIRED, PIECES])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_mask_drawn_by_hand_gives_the_weights_that_transformers_gives(text: str, seed: int) -> None:
+    mask = drawn_by_hand(len(compute.tokens(text)), seed)
+    expected = forward(text, mask).weights
+    for head in range(12):
+        weights = masks.weights(compute.tokens(text), mask, head)
+        assert weights == pytest.approx(expected[:, head], abs=1e-5)
+        assert (weights[:, ~mask] == 0).all()
+
+
+def test_in_the_first_layer_the_open_cells_share_what_the_closed_ones_had() -> None:
+    count = len(compute.tokens(TIRED))
+    mask = drawn_by_hand(count)
+    free, behind = (masks.weights(compute.tokens(TIRED), each, 0) for each in (None, mask))
+    left = np.where(mask, free[0], 0)
+    assert behind[0] == pytest.approx(left / left.sum(axis=-1, keepdims=True), abs=1e-6)
+    # Not so in the second: its queries and keys are others.
+    left = np.where(mask, free[1], 0)
+    assert np.abs(behind[1] - left / left.sum(axis=-1, keepdims=True)).max() > 0.01
+
+
+@pytest.mark.parametrize("text", [TIRED, PIECES, "Why not?"])
+def test_behind_a_causal_mask_an_edit_leaves_earlier_outputs_unchanged_to_the_bit(text: str) -> None:
+    for place, token in enumerate(compute.tokens(text)):
+        if token.special:
+            continue
+        edited = text[: token.start] + "?" + text[token.end :]
+        if len(compute.tokens(edited)) != len(compute.tokens(text)) or token.text == "?":
+            continue
+        found = masks.reach(text, edited)
+        first = int(found.edited.argmax())
+        assert first == place
+        assert found.decoder.unchanged[:first].all()
+        assert not found.decoder.unchanged[first:].any()
+        assert not found.encoder.unchanged.any()
+
+
+def test_how_far_an_output_moved_is_one_minus_the_cosine() -> None:
+    before = torch.tensor([[3.0, 4.0], [1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    after = torch.tensor([[3.0, 4.0], [0.0, 2.0], [-1.0, 0.0], [3.0, 0.0], [-0.0, 1.0]])
+    moved = masks.compare_outputs(before, after)
+    assert moved.distance == pytest.approx([0, 1, 2, 0, 0], abs=1e-15)
+    assert moved.unchanged.tolist() == [True, False, False, False, False]  # −0 is not 0 to the bit
+
+
+def test_one_token_is_replaced() -> None:
+    names = [token.text for token in compute.tokens(TIRED)]
+    edited = masks.replaced(TIRED, names.index("tired"), "narrow")
+    assert compute.tokens(edited)[12].text == "narrow"
+    assert masks.reach(TIRED, edited).edited.tolist() == [name == "tired" for name in names]
+
+
+def test_a_word_in_the_place_of_a_comma_does_not_run_into_its_neighbours() -> None:
+    edited = masks.replaced("The dog,tired", 3, "narrow")
+    assert " ".join(token.text for token in compute.tokens(edited)) == "[CLS] the dog narrow tired [SEP]"
+
+
+def test_a_piece_that_no_word_can_replace_is_named() -> None:
+    """Never "like: narrow", where that was typed."""
+    names = [token.text for token in compute.tokens(PIECES)]
+    with pytest.raises(AttnvizError, match=r"##pp is a piece of a word: replace a whole word\.$"):
+        masks.replaced(PIECES, names.index("##pp"), "narrow")
+
+
+@pytest.mark.parametrize("replacement", ["", "  ", "very very narrow", "unbelievably"])
+def test_a_replacement_that_changes_the_number_of_tokens_is_refused(replacement: str) -> None:
+    with pytest.raises(AttnvizError, match="tokens instead of 15"):
+        masks.replaced(TIRED, 12, replacement)
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_special_token_cannot_be_replaced(place: int) -> None:
+    with pytest.raises(AttnvizError, match="added by the tokenizer"):
+        masks.replaced(TIRED, place, "narrow")
+
+
+def test_sentences_of_different_lengths_cannot_be_compared() -> None:
+    with pytest.raises(AttnvizError, match="One text has 15 tokens, the other 5"):
+        masks.reach(TIRED, "Why not now")
+
+
+def test_what_is_learned_at_once_is_what_is_written_word_by_word() -> None:
+    found = masks.teacher_forced(TIRED)
+    assert found.read[:3] == ("[START]", "le", "chien")
+    assert found.targets == (*found.read[1:], "[END]")
+    assert found.at_once == pytest.approx(found.one_by_one, abs=1e-6)
+    assert found.difference < 1e-6
+    # Only under the causal mask: with all cells open the same pass would not give what writing gives.
+    translator = loading.load_translator("translator").translator
+    english = TIRED.lower().rstrip(".").split()
+    source, target = torch.tensor(source_of(english)), torch.tensor(target_of(found.targets[:-1]))
+    open_cells = no_mask(len(target), len(target))
+    unmasked = translator.model(source, target, target_mask=open_cells).probabilities
+    rows = unmasked[torch.arange(len(target)), FRENCH.ids(found.targets)].numpy()
+    assert np.abs(rows - found.one_by_one).max() > 0.01

@@ -1,0 +1,88 @@
+"""The lesson "Positional encodings" without a browser: pictures and tables show the computed values."""
+
+import numpy as np
+import pytest
+
+from attnviz.app.lessons.choosing import TokenSelection
+from attnviz.app.lessons.compute import tokens
+from attnviz.app.lessons.positions import values
+from tests.app.shown import charts, press, sent, visit, words
+
+TIRED = "The dog did not cross the road as it was too tired."
+IT = 9
+
+
+def test_the_matrix_and_its_waves() -> None:
+    app, found = visit("positions"), values.waves(len(tokens(TIRED)))
+    picture = sent(app, "encoding")
+    assert picture["vectors"] == [pytest.approx(row.tolist(), abs=1e-6) for row in found.encoding]
+    assert (picture["position"], picture["pair"]) == (IT, 4)
+    for line, column in zip(charts(app)["Waves of pair i = 4"]["lines"], (8, 9), strict=True):
+        by_position = dict(zip(line["x"], line["y"], strict=True))
+        expected = pytest.approx(found.encoding[:, column].tolist(), abs=1e-5)
+        assert [by_position[at] for at in range(len(found.encoding))] == expected
+    assert "19.9" in words(app)  # 2π · 10000^(8/64)
+
+
+def test_a_shift_rotates_the_pair() -> None:
+    app = visit("positions", shift="3", dimension_pair="0")
+    shown = charts(app)
+    _, before, after = shown["Pair i = 0 on the circle"]["lines"]
+    assert (before["x"][1], before["y"][1]) == pytest.approx((np.cos(9), np.sin(9)), abs=1e-5)
+    assert (after["x"][1], after["y"][1]) == pytest.approx((np.cos(12), np.sin(12)), abs=1e-5)
+    [products] = shown["PE · PE by distance"]["lines"]
+    assert products["y"] == pytest.approx(values.waves(15).by_distance.tolist(), rel=1e-5)
+
+
+def test_learned_positions() -> None:
+    found = values.learned()
+    [mean] = charts(visit("positions"))["Similarity of BERT's learned positions"]["lines"]
+    for name, numbers in (("low", found.low), ("y", found.mean), ("high", found.high)):
+        assert mean[name] == pytest.approx(numbers.tolist(), rel=1e-5, abs=1e-6)
+
+
+def test_rotary_positions() -> None:
+    app, found = visit("positions", encoding="rotary", key="13 tired"), values.rotary(TIRED, 3, 1, IT, 12)
+    lines = charts(app)["Score by distance"]["lines"]
+    assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in found.scores]
+    score = found.scores[0, values.REACH + 3]
+    assert words(app).count(f"{score:.4f}".replace("-", "−")) == len(values.STARTS)
+
+
+@pytest.mark.parametrize("heads", [1, 8, 12])
+def test_linear_biases(heads: int) -> None:
+    app, (slopes, biases) = visit("positions", encoding="alibi", slopes=str(heads)), values.alibi(heads)
+    lines = charts(app)["Bias by distance"]["lines"]
+    assert [line["y"] for line in lines] == [pytest.approx(row.tolist(), rel=1e-4) for row in biases]
+    assert ", ".join(f"{slope:.4g}" for slope in slopes) in words(app)
+
+
+def test_relative_bias() -> None:
+    [line] = charts(visit("positions", encoding="relative"))["Bucket by distance"]["lines"]
+    assert line["y"] == values.t5_buckets(np.array(line["x"], dtype=int)).tolist()
+
+
+def test_shuffled_words() -> None:
+    app, found = visit("positions", order="5"), values.shuffle(TIRED, 5)
+    rows = sent(app, "share_table")["rows"]
+    assert [int(row["place"]) - 1 for row in rows] == list(found.order)
+    expected = np.transpose([found.without.cosines, found.with_positions.cosines])
+    np.testing.assert_allclose([row["shares"] for row in rows], expected, atol=1e-6)
+    assert {row["written"][0] for row in rows} == {"= same"}
+    assert "= same" not in {row["written"][1] for row in rows}
+
+
+def test_the_button_counts_orders_and_starts_again() -> None:
+    app = visit("positions", order="998")
+    for order in (999, 1):
+        press(app, "Shuffle")
+        assert app.number_input(key="order").value == order
+
+
+def test_a_long_text_shows_the_chosen_token() -> None:
+    text = "The dog did not cross the road. " * 20
+    groups, order = TokenSelection(text, 0).groups, values.shuffle(text, 1).order
+    last = order[-2]
+    app = visit("positions", text=text, order="1", query=f"{last + 1} {groups[last].label}")
+    rows = sent(app, "share_table")["rows"]
+    assert [row["place"] for row in rows] == [str(token + 1) for token in (*order[:31], last)]

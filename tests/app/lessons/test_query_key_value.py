@@ -1,0 +1,63 @@
+"""The lesson "Queries, keys and values" without a browser: it shows the computed values."""
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.examples import OPENING
+from attnviz.app.lessons.query_key_value.values import MAX_ROWS, walk
+from attnviz.text import decimal
+from attnviz.trace import Floats
+from tests.app.shown import clean, sent, visit, words
+
+PAGE = "query_key_value"
+FORTY = " ".join(["dog"] * 38)  # and [CLS] and [SEP]
+
+
+def weights(app: AppTest) -> Floats:
+    """Return the grid of weights as [row, column]."""
+    grid = sent(app, "head_map")
+    found: Floats = np.array(grid["values"], np.float32).reshape(-1, grid["heads"])
+    return found
+
+
+def test_it_opens_with_it_in_head_4_2_and_its_numbers() -> None:
+    app, done, dog = visit(PAGE), walk(OPENING.text, 3, 1, 9), 2
+    message = sent(app, "steps")
+    assert (message["step"], message["total"], message["rest"]) == (1, 15, None)
+    assert message["tokens"][message["query"]]["label"] == "it"
+    dot, root, score = float(done.dot_products[dog]), 32**0.5, float(done.scores[dog])
+    step = "".join(
+        part if isinstance(part, str) else part["text"] for part in message["steps"][3]["sentence"]
+    )
+    assert step == f"Score of dog: {decimal(dot, 3)} ÷ {decimal(root, 3)} = {decimal(score)}."
+    assert {"text": "dog", "role": "key"} in message["steps"][3]["sentence"]
+    said = words(app)
+    assert f"| {decimal(float(done.model_scores[9, dog]))} |" in said
+    assert f"| {decimal(float(done.model_scores[dog, 9]))} |" in said
+    assert f"gets {decimal(float(done.model_weights[:, dog].sum()))}" in said
+
+
+def test_a_link_opens_any_step_of_any_token_and_the_controls_change_it() -> None:
+    app = visit(PAGE, step_of_six="5", layer="1", head="12", query="3 dog")
+    assert not app.warning
+    message = sent(app, "steps")
+    assert message["step"] == 5
+    assert message["tokens"][message["query"]]["label"] == "dog"
+    app.segmented_control(key="step_of_six").set_value("4").run()
+    assert sent(app, "steps")["step"] == 4
+    expected = walk(OPENING.text, 0, 11, 2).model_weights
+    np.testing.assert_allclose(weights(app), expected, atol=1e-5)
+    clean(app.segmented_control(key="convention").set_value("columns").run())
+    np.testing.assert_allclose(weights(app), expected.T, atol=1e-5)
+
+
+def test_of_a_long_text_the_rest_is_summed() -> None:
+    app = visit(PAGE, text=FORTY, query="5 dog")
+    message = sent(app, "steps")
+    assert (len(message["tokens"]), message["total"]) == (MAX_ROWS, 40)
+    done = walk(FORTY, 3, 1, 4)
+    others = [token for token in range(40) if token not in done.rows]
+    assert message["rest"]["count"] == len(others)
+    assert message["rest"]["weight"] == pytest.approx(float(done.weights[others].sum()), abs=1e-6)
+    np.testing.assert_allclose(weights(app).sum(axis=1), 1, atol=1e-4)

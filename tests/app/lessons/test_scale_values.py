@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attnviz
+from attnviz.app.lessons.scale import values
+
+SIZES = tuple(2**power for power in range(11))
+TEXT = "The dog did not cross the road as it was too tired."
+
+
+@pytest.mark.parametrize("seed", [0, 1, 8])
+def test_the_variance_of_q_k_is_d_within_5_standard_errors(seed: int) -> None:
+    measured, errors = values.variances(SIZES, 2000, seed)
+    assert errors == pytest.approx([values.standard_error(d, 2000) for d in SIZES])
+    assert (np.abs(measured - SIZES) < 5 * errors).all()
+    # The bound is one that a wrong theory would break: √d or d² are further away.
+    assert abs(measured[-1] - np.sqrt(1024)) > 5 * errors[-1]
+
+
+@pytest.mark.parametrize("d", [1, 2, 13])
+def test_the_standard_error_is_how_far_measurements_stray(d: int) -> None:
+    random = np.random.default_rng(5)
+    products = (random.standard_normal((4000, 53, d)) * random.standard_normal((4000, 53, d))).sum(axis=-1)
+    assert products.var(axis=1, ddof=1).std() == pytest.approx(values.standard_error(d, 53), rel=0.06)
+
+
+def test_one_entry_by_hand() -> None:
+    # q · k = 0 and ln 3; √1 = 1, so both softmaxes give 1/4 and 3/4.
+    row = values.compare(torch.tensor([1.0]), torch.tensor([[0.0], [float(np.log(3))]]))
+    assert row.dot_products == pytest.approx([0, 1.0986123])
+    for softmax in (row.plain, row.scaled):
+        assert softmax.weights == pytest.approx([0.25, 0.75])
+        assert softmax.entropy == pytest.approx(0.8112781)
+        # ∂w/∂s has four cells of ±3/16; the one key that is not 0 turns them into two of ±3/16 · ln 3.
+        assert softmax.gradient == pytest.approx(3 / 16 * np.log(3) * np.sqrt(2))
+
+
+@given(st.lists(st.floats(-6, 6), min_size=1, max_size=11))
+@settings(deadline=None, max_examples=60)
+def test_the_jacobian_is_the_derivative(scores: list[float]) -> None:
+    at = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    rows = [torch.autograd.grad(at.softmax(dim=-1)[number], at)[0] for number in range(len(scores))]
+    at = at.detach()
+    weights = at.softmax(dim=-1)
+    assert torch.allclose(values.jacobian(weights), torch.stack(rows), atol=1e-12)
+    step = 1e-5 * torch.eye(len(scores), dtype=torch.float64)
+    differences = ((at + step).softmax(dim=-1) - (at - step).softmax(dim=-1)).T / 2e-5
+    assert torch.allclose(values.jacobian(weights), differences, atol=1e-8)
+
+
+def test_many_rows_at_once_are_each_row_by_itself() -> None:
+    weights = torch.randn(3, 7, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
+    assert torch.equal(values.jacobian(weights)[2], values.jacobian(weights[2]))
+
+
+@pytest.mark.parametrize("scale", values.scales(7))
+def test_the_derivative_is_by_the_query(scale: float) -> None:
+    query, *others = torch.randn(6, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    query.requires_grad_()
+    keys = torch.stack(others)
+    weights = (keys @ query * scale).softmax(dim=-1)
+    rows = [torch.autograd.grad(weight, query, retain_graph=True)[0] for weight in weights]
+    assert torch.allclose(values.derivative(weights.detach(), keys, scale), torch.stack(rows), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 8])
+def test_only_without_the_scale_rows_decide_and_stop_learning(seed: int) -> None:
+    entropy, gradient = values.curves(SIZES, 8, 300, seed)
+    assert entropy.shape == gradient.shape == (3, 2, len(SIZES))
+    assert (np.diff(entropy, axis=0) >= 0).all()
+    assert (np.diff(gradient, axis=0) >= 0).all()
+    plain, scaled = entropy[1]
+    assert (np.diff(plain[1:]) < 0).all()
+    assert plain[-1] < 1e-3
+    assert np.abs(scaled - scaled.mean()).max() < 0.3
+    plain, scaled = gradient[1]
+    # The query of BERT's size learns more without the division, in half of the rows; then rows decide.
+    assert (plain[1:6] > scaled[1:6]).all()
+    assert (np.diff(plain[5:]) < 0).all()
+    assert (plain[7:] < scaled[7:]).all()
+    assert plain[-1] < 1e-2
+    assert scaled.min() > 0.25
+    assert scaled.max() < 0.4
+    # With one entry there is nothing to divide: √1 = 1.
+    assert (gradient[:, 0, 0] == gradient[:, 1, 0]).all()
+
+
+def test_a_larger_d_adds_entries_to_the_same_vectors() -> None:
+    query, *keys = torch.randn(6, 7, generator=torch.Generator().manual_seed(11)).numpy()
+    for d in (1, 3, 7):
+        row = values.row(d, 7, 5, 11)
+        assert row.dot_products == pytest.approx([query[:d] @ key[:d] for key in keys], abs=1e-5)
+
+
+def test_the_same_seed_draws_the_same_numbers() -> None:
+    first, again, other = (values.variances((2, 5), 31, seed)[0] for seed in (3, 3, 4))
+    assert first.tolist() == again.tolist()
+    assert first.tolist() != other.tolist()
+
+
+def test_the_real_row_is_that_of_transformers() -> None:
+    block = attnviz.trace(TEXT, model="minilm").block("encoder", layer=3)
+    found = values.in_bert(TEXT, 3, 1, 9)
+    products = block.query[1].astype(float) @ block.key[1].T.astype(float)
+    assert found.d_head == 32
+    assert found.variance == pytest.approx(products.var(), rel=1e-4)
+    assert found.query_variance == pytest.approx(block.query[1].var(axis=0).mean(), rel=1e-4)
+    assert found.key_variance == pytest.approx(block.key[1].var(axis=0).mean(), rel=1e-4)
+    centred = (block.query[1] - block.query[1].mean(0)) @ (block.key[1] - block.key[1].mean(0)).T
+    assert found.centred_variance == pytest.approx(centred.var(), rel=1e-4)
+    assert found.row.dot_products == pytest.approx(products[9], abs=1e-4)
+    assert found.row.scaled.weights == pytest.approx(block.weights[1, 9], abs=1e-5)
+    powers = np.exp(products[9] - products[9].max())
+    assert found.row.plain.weights == pytest.approx(powers / powers.sum(), abs=1e-5)

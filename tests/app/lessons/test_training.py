@@ -1,0 +1,87 @@
+"""A training in a process of its own, which ends with it: a small process stands in for the real one."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+
+import pytest
+
+from attnviz.app.lessons import training as compute
+from attnviz.app.lessons.training import Learned, Training, train
+from attnviz.app.server.jobs import Job
+from attnviz.errors import AttnvizError
+from attnviz.experiments.progress import Progress
+from attnviz.trained.snapshots import line
+from attnviz.trained.translator.probes import PROBES
+from tests.trained.made_up import of_translator
+
+TRAINING = Training("taught", 3, 500)
+FOREVER = "import time\nwhile True: time.sleep(0.05)"
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('{\"step\": 1}', flush=True)"
+
+
+class Started(subprocess.Popen[str]):
+    """The process that was started last."""
+
+    latest: "Started"
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[call-overload]  # as it was called
+        Started.latest = self
+
+
+@pytest.fixture(autouse=True)
+def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", Started)
+
+
+def play(monkeypatch: pytest.MonkeyPatch, *lines: str, then: str = "") -> Generator[Progress[Learned]]:
+    """Train with a process that says these lines, and then does something."""
+    code = "\n".join([*(f"print({line!r}, flush=True)" for line in lines), then])
+    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-c", code]))
+    steps = train(TRAINING)
+    assert isinstance(steps, Generator)
+    return steps
+
+
+def test_what_it_tells_is_passed_on_and_it_ends_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    early, late = of_translator(0, PROBES[:1]), of_translator(40, PROBES[:1])
+    lines = ["a warning", line(early), line(17), line(late)]
+    steps = list(play(monkeypatch, *lines))
+    assert steps[0] == Progress(0, 500, Learned(TRAINING, ()))
+    assert list(dict.fromkeys(step.done for step in steps)) == [0, 17, 40]
+    (between,) = {len(step.found.snapshots) for step in steps if step.done == 17}
+    assert between == 1
+    assert [told.measures for told in steps[-1].found.snapshots] == [early.measures, late.measures]
+    assert Started.latest.poll() == 0
+
+
+def test_a_fault_is_told_in_its_own_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AttnvizError, match=r"MemoryError: too small$"):
+        list(play(monkeypatch, "1", then="raise MemoryError('too small')"))
+
+
+@pytest.mark.parametrize("then", [FOREVER, f"{DEAF}\n{FOREVER}"])
+def test_when_it_is_stopped_the_process_has_ended(monkeypatch: pytest.MonkeyPatch, then: str) -> None:
+    monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
+    steps = play(monkeypatch, line(1), then=then)
+    assert next(step for step in steps if step.done)
+    next(steps)  # now and then, even if there is nothing new
+    assert Started.latest.poll() is None
+    steps.close()
+    assert Started.latest.poll() is not None
+
+
+def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    play(monkeypatch, then=FOREVER)
+    job = Job(lambda: train(TRAINING), unwatched_seconds=0.3, resumes=False)
+    job.start()
+    assert job.wait(30) == "paused"
+    assert Started.latest.poll() is not None
+
+
+def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "taught", "3", "500"]
+    then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
+    with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
+        list(play(monkeypatch, then=then))

@@ -1,0 +1,194 @@
+"""The page on learning without a browser: the stored steps, and a training that is only played."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.lessons import film
+from attnviz.app.lessons.training import Learned, Training
+from attnviz.app.lessons.watch_it_learn.page import title_of
+from attnviz.app.lessons.watch_it_learn.values import quarters, text_of
+from attnviz.app.server.jobs import Job, Jobs
+from attnviz.trained import snapshots
+from attnviz.trained.snapshots import line, stored
+from attnviz.trained.storyteller.tasks import WATCHED
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.probes import PROBES
+from tests.app.shown import buttons, charts, clean, press, sent, stop, try_page, until, visit, words
+from tests.trained.made_up import of_storyteller, of_translator
+
+PAGE = "watch_it_learn"
+pytestmark = pytest.mark.usefixtures("jobs")
+
+
+@pytest.fixture
+def played(play: Callable[..., None]) -> None:
+    before, after = (line(of_translator(step, PROBES[:1])) for step in (0, 50))
+    play(before, line(17), after)
+
+
+def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
+    """Press the button, and wait until the training has told all that it will."""
+    press(app, "Start training")
+    job = jobs.running("live training")
+    assert job
+    until(lambda: job.latest is not None and job.latest.done >= 50)
+    return job
+
+
+@pytest.mark.parametrize(("variant", "at"), [("taught", 0), ("taught", -1), ("candidates", 9)])
+def test_the_numbers_of_a_translators_step_are_told_in_words(variant: str, at: int) -> None:
+    kept = stored(variant).snapshots[at]
+    app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
+    assert not app.warning
+    told = words(app)
+    glance = kept.glances[0]
+    heading = f"Encoder 2-1 after {kept.step} steps"
+    assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
+    assert f"*il* **{glance.il / 10:.1f} %**, *elle* **{glance.elle / 10:.1f} %**" in told
+
+
+@pytest.mark.parametrize("size", ["storyteller", "storyteller-4-layers"])
+def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) -> None:
+    training = stored(size)
+    _, kept = quarters(training)
+    app = visit(PAGE, learner=title_of(size), training_step=str(kept.step))
+    assert not app.warning
+    scores = training.snapshots[-1].scores["prefix_matching"]
+    layer, head = divmod(int(scores.argmax()), scores.shape[1])
+    heading = f"Decoder {layer + 1}-{head + 1} after {kept.step} steps"
+    assert sent(app, "head_view")["heading"] == heading
+    again = len(WATCHED) // 2 + len(WATCHED) // 4
+    row = kept.glances[0].weights["decoder"][layer, head, again]
+    assert row.argmax() == again - len(WATCHED) // 2 + 1
+    assert sent(app, "head_view")["query"] == again
+
+
+def test_the_curves_are_the_stored_measures() -> None:
+    training = stored("taught")
+    step = training.steps[5]
+    shown = charts(visit(PAGE, training_step=str(step)))
+    chart = shown["What is learned when"]
+    assert chart["marked"] == step
+    names = ["exact", "pronoun", "referent", "other"]
+    for curve, name in zip(chart["lines"][:-1], names, strict=True):  # the last only makes room
+        assert curve["x"] == list(training.steps)
+        values = [100 * snapshot.measures[name] for snapshot in training.snapshots]
+        assert curve["y"] == pytest.approx(values, rel=1e-5)
+    losses = [snapshot.measures["loss"] for snapshot in training.snapshots]
+    assert shown["The loss on held-out sentences"]["lines"][0]["y"] == pytest.approx(losses, rel=1e-5)
+
+
+def test_the_curves_of_a_language_model_are_the_stored_measures() -> None:
+    kept = stored("storyteller").snapshots
+    shown = charts(visit(PAGE, learner=title_of("storyteller")))
+    copied, matching, back, _ = shown["What is learned when"]["lines"]
+    assert copied["x"] == [each.step for each in kept]
+    assert copied["y"] == pytest.approx([100 * each.measures["right"] for each in kept])
+    assert matching["y"] == pytest.approx([100 * each.scores["prefix_matching"].max() for each in kept])
+    assert back["y"] == pytest.approx([100 * each.scores["previous_word"].max() for each in kept])
+    again = shown["The loss on random words"]["lines"][1]
+    assert again["y"] == pytest.approx([each.measures["second_loss"] for each in kept])
+
+
+def test_every_sentence_and_every_head_can_be_watched() -> None:
+    app = visit(PAGE)
+    heads = app.selectbox(key="watched").options
+    assert len(heads) == len(set(heads)) == 16
+    for probe in PROBES:
+        clean(app.selectbox(key="probe").set_value(written(probe.source)).run())
+        assert text_of("taught", PROBES.index(probe)) in sent(app, "head_view")["caption"]
+    for head in (heads[0], heads[9], heads[-1]):
+        clean(app.selectbox(key="watched").set_value(head).run())
+        assert any(head in title.value for title in app.header)
+    clean(app.selectbox(key="learner").set_value(title_of("storyteller")).run())
+    assert len(app.selectbox(key="watched").options) == 8
+    clean(app.selectbox(key="learner").set_value(title_of("taught")).run())
+    assert app.selectbox(key="probe").value == written(PROBES[-1].source)
+
+
+def test_missing_steps_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(snapshots, "file_of", lambda variant: tmp_path / f"{variant}-steps.npz")
+    stored.cache_clear()
+    app = try_page(PAGE)
+    stored.cache_clear()
+    assert "taught-steps" in app.error[0].value
+
+
+@pytest.mark.usefixtures("played")
+def test_a_training_is_started_watched_and_stopped(jobs: Jobs) -> None:
+    app = visit(PAGE, learner=title_of("candidates"), live_seed="7", live_steps="100")
+    job = start(app, jobs)
+    assert job.latest is not None
+    assert job.latest.found.training == Training("candidates", 7, 100)
+    clean(app.run())
+    assert [curve["x"] for curve in charts(app)["What this training learned when"]["lines"]] == [
+        *([[0, 50]] * 4),
+        [0, 100],
+    ]
+    assert f"{title_of('candidates')}, seed 7 · 50 of 100 steps in" in app.get("progress")[0].proto.text
+    press(app, "Stop")
+    assert job.wait(10) == "paused"
+    app.run()
+    assert app.get("progress")[0].proto.text.startswith("Stopped")
+    assert "Train another one" in buttons(app)
+
+
+def test_a_language_model_is_trained_and_watched_by_the_visitors_of_another(
+    play: Callable[..., None], jobs: Jobs
+) -> None:
+    play(line(of_storyteller(0)), line(7), line(of_storyteller(50)))
+    app = visit(PAGE, learner=title_of("storyteller"), live_seed="7", live_steps="600")
+    job = start(app, jobs)
+    assert job.latest is not None
+    assert job.latest.found.training == Training("storyteller", 7, 600)
+    other = visit(PAGE)
+    for each in (app.run(), other):
+        clean(each)
+        assert len(charts(each)["What this training learned when"]["lines"]) == 4
+        assert "Language model of 2 layers, seed 7 · 50 of 600" in each.get("progress")[0].proto.text
+
+
+@pytest.mark.usefixtures("played")
+def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
+    job = start(visit(PAGE), jobs)
+    other = visit(PAGE)
+    assert "Another visitor is training" in other.info[0].value
+    assert not {"Start training", "Stop"} & set(buttons(other))
+    assert "50 of 2,000 steps" in other.get("progress")[0].proto.text
+    seen = dict(job._seen)
+    other.run()
+    assert job._seen == seen  # only who started it keeps it running
+    stop(jobs)
+    assert job.state == "paused"
+    other.run()
+    assert "Start training" in buttons(other)
+
+
+def test_a_fault_of_the_training_is_told(monkeypatch: pytest.MonkeyPatch, jobs: Jobs) -> None:
+    lines = ["print('x'); raise MemoryError('no **room**')"]
+    monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
+    app = visit(PAGE)
+    press(app, "Start training")
+    job = jobs.running("live training")
+    assert job is None or job.wait(10) == "refused"
+    app.run()
+    assert not app.exception
+    assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value
+
+
+def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = stored("taught").steps
+    app = visit(PAGE, training_step=str(steps[-2]))
+    press(app, "Play")
+    assert "Pause" in buttons(app)
+    assert app.select_slider(key="training_step").value == steps[-2]
+    monkeypatch.setattr(film, "_EVERY_SECONDS", 0)  # the next picture is due at once
+    clean(app.run())
+    assert app.select_slider(key="training_step").value == steps[-1]
+    assert "Play" in buttons(app)
+    press(app, "Play")
+    assert app.select_slider(key="training_step").value == steps[-1]

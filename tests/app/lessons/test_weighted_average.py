@@ -1,0 +1,85 @@
+"""The lesson "Attention as a weighted average" without a browser: it shows the computed values."""
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from attnviz.app.lessons.weighted_average import page, values
+from attnviz.text import decimal, percent
+from tests.app.shown import sent, visit, words
+
+TIRED = "The dog did not cross the road as it was too tired."
+LONG = " ".join(f"word {number % 7} and" for number in range(110))
+
+
+def opened(**parameters: str) -> AppTest:
+    app = visit("weighted_average", **parameters)
+    assert not app.warning
+    return app
+
+
+def weights(app: AppTest) -> list[float]:
+    return [part["weight"] for part in sent(app, "average")["parts"]]
+
+
+def test_the_page_opens_with_its_numbers() -> None:
+    found = values.average(TIRED, "Dot product", 1.0)
+    app = opened()
+    message = sent(app, "average")
+    assert message["query"] == 8
+    assert [word["label"] for word in message["words"]][7:9] == ["as", "it"]
+    assert weights(app) == pytest.approx(found.weights[8].tolist())
+    assert message["mixed"] == pytest.approx(found.output[8, :32].tolist())
+    row = values.trained_row(TIRED, 8)
+    shown = (found.weights[8, 1], row.weights[1], row.weights[1] / row.weights.sum())
+    assert f"| `dog` | {' | '.join(percent(each, 1) for each in shown)} |" in words(app)
+    for scoring in page.SCORES:
+        scores = values.average(TIRED, scoring, 1.0).scores[8]
+        other = max(score for place, score in enumerate(scores) if place != 8)
+        assert f"| {decimal(scores[8])} | {decimal(other)} |" in words(app)
+
+
+def test_temperatures_grow() -> None:
+    temperatures = [float(one.replace("∞", "inf")) for one in page.TEMPERATURES]
+    assert temperatures == sorted(temperatures)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "temperature"),
+    [("Dot product", "∞"), ("Scaled dot product", "0.01"), ("Cosine", "0"), ("Additive", "0.1")],
+)
+def test_score_and_temperature_come_with_the_link(scoring: str, temperature: str) -> None:
+    app = opened(scoring=scoring, softmax_temperature=temperature, query="3 dog")
+    found = values.average(TIRED, scoring, float(temperature.replace("∞", "inf")))
+    assert sent(app, "average")["query"] == 1
+    assert weights(app) == pytest.approx(found.weights[1].tolist(), abs=1e-6)
+    assert ("sum over all keys" in words(app)) == (temperature not in ("0", "∞"))
+
+
+@pytest.mark.parametrize("temperature", ["0.1", "30"])
+def test_the_worked_weight_can_be_checked_with_a_calculator(temperature: str) -> None:
+    said = words(opened(softmax_temperature=temperature)).replace("−", "-")
+    _, exponent, power, total, weight = re.findall(
+        r"^\| [^\n]*? \| (-?[\d.]+)(?: %)? \|$", said, re.MULTILINE
+    )[1:6]
+    assert 2.718281828 ** float(exponent) == pytest.approx(float(power), rel=0.02, abs=1e-4)
+    assert 100 * float(power) / float(total) == pytest.approx(float(weight), abs=0.06)
+
+
+@pytest.mark.parametrize("kind", page.SPLITS)
+def test_the_splits(kind: str) -> None:
+    found = re.findall(r"^\| `.*?` \| (\d+) \| (\d+)–(\d+) \|$", words(opened(split=kind)), re.MULTILINE)
+    shown = [tuple(map(int, each)) for each in found]
+    assert shown == [(piece.id, piece.start, piece.end) for piece in values.split(kind, TIRED).pieces]
+
+
+def test_a_long_text_is_summed_whole() -> None:
+    app = opened(text=LONG, softmax_temperature="30")
+    message = sent(app, "average")
+    assert re.fullmatch(r"\d+ more", message["parts"][-1]["label"])
+    assert len(weights(app)) <= 20
+    assert sum(weights(app)) == pytest.approx(1, abs=1e-5)
+    for at, mixed in enumerate(message["mixed"]):
+        total = sum(part["weight"] * part["vector"][at] for part in message["parts"])
+        assert total == pytest.approx(mixed, abs=1e-6)

@@ -1,0 +1,150 @@
+"""Scores against their formulas, the softmax and its limits, and what identical words are certain of."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from attnviz.app.lessons.weighted_average.values import (
+    Additive,
+    Score,
+    attention_without_parameters,
+    cosine,
+    dot_product,
+    scaled_dot_product,
+    softmax,
+)
+
+INFINITE = float("inf")
+
+seeds = st.integers(0, 2**31)
+sizes = st.integers(1, 13)
+
+
+def random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def every_score(d: int) -> list[Score]:
+    return [dot_product, scaled_dot_product, cosine, Additive.random(d, 11, seed=2).score]
+
+
+@given(seed=seeds, queries=sizes, keys=sizes)
+def test_each_score_equals_its_formula(seed: int, queries: int, keys: int) -> None:
+    query, key = random(queries, 7, seed=seed), random(keys, 7, seed=seed + 1)
+    additive = Additive.random(7, 5, seed)
+    w, u, v = (matrix.double().numpy() for matrix in additive)
+    q, k = query.double().numpy(), key.double().numpy()
+    formulas: list[tuple[Score, Callable[[int, int], float]]] = [
+        (dot_product, lambda i, j: sum(q[i] * k[j])),
+        (scaled_dot_product, lambda i, j: sum(q[i] * k[j]) / math.sqrt(7)),
+        (cosine, lambda i, j: sum(q[i] * k[j]) / math.sqrt(sum(q[i] ** 2) * sum(k[j] ** 2))),
+        (additive.score, lambda i, j: sum(v * np.tanh(w @ q[i] + u @ k[j]))),
+    ]
+    for score, formula in formulas:
+        expected = [[formula(i, j) for j in range(keys)] for i in range(queries)]
+        np.testing.assert_allclose(score(query, key).numpy(), expected, atol=1e-5)
+
+
+def test_a_vector_of_zeros_has_no_direction() -> None:
+    assert cosine(torch.zeros(1, 3), random(2, 3)).tolist() == [[0, 0]]
+
+
+# What identical words are certain of
+
+
+@given(seed=seeds, tokens=sizes)
+def test_by_cosine_no_token_scores_higher_than_the_word_itself(seed: int, tokens: int) -> None:
+    x = random(tokens, 7, seed=seed)
+    scores = cosine(x, x)
+    torch.testing.assert_close(scores.diagonal(), torch.ones(tokens))
+    assert (scores <= scores.diagonal().unsqueeze(1) + 1e-6).all()
+
+
+@given(seed=seeds, tokens=sizes)
+def test_by_dot_product_only_a_longer_vector_can_score_higher_than_the_word_itself(
+    seed: int, tokens: int
+) -> None:
+    x = random(tokens, 7, seed=seed)
+    lengths = x.norm(dim=-1)
+    for score in (dot_product, scaled_dot_product):
+        scores = score(x, x)
+        higher = scores > scores.diagonal().unsqueeze(1) + 1e-5
+        longer = lengths.unsqueeze(0) > lengths.unsqueeze(1)
+        assert (longer | ~higher).all()
+
+
+def test_by_dot_product_a_longer_vector_does_score_higher() -> None:
+    x = torch.tensor([[1.0, 0], [2, 1]])
+    assert dot_product(x, x).tolist() == [[1, 2], [2, 5]]
+    assert cosine(x, x)[0].argmax() == 0
+
+
+def test_by_additive_scoring_nothing_is_certain() -> None:
+    # With W = −U, the score of x with itself is vᵀ tanh(0) = 0, and any other can be higher.
+    matrix = random(5, 7)
+    additive = Additive(matrix, -matrix, torch.ones(5))
+    x = random(11, 7, seed=1)
+    scores = additive.score(x, x)
+    torch.testing.assert_close(scores.diagonal(), torch.zeros(11))
+    assert (scores.amax(dim=-1) > 0.1).any()
+
+
+def test_identical_words_are_treated_identically() -> None:
+    x = random(5, 7)
+    x[3] = x[1]
+    for score in every_score(7):
+        weights = attention_without_parameters(x, score).weights
+        torch.testing.assert_close(weights[1], weights[3])
+        torch.testing.assert_close(weights[:, 1], weights[:, 3])
+
+
+# The softmax
+
+
+@given(seed=seeds, tokens=sizes)
+def test_a_low_temperature_is_a_hard_lookup(seed: int, tokens: int) -> None:
+    scores = random(3, tokens, seed=seed)
+    two = scores.topk(min(2, tokens), dim=-1).values
+    assume(tokens == 1 or (two[:, 0] - two[:, 1]).min() > 0.01)
+    one_hot = torch.nn.functional.one_hot(scores.argmax(dim=-1), tokens).float()
+    torch.testing.assert_close(softmax(scores, 1e-4), one_hot, atol=1e-6, rtol=0)
+    assert torch.equal(softmax(scores, 0.0), one_hot)
+
+
+@given(seed=seeds, tokens=sizes)
+def test_a_high_temperature_is_the_plain_mean(seed: int, tokens: int) -> None:
+    x = random(tokens, 7, seed=seed)
+    even = torch.full((tokens, tokens), 1 / tokens)
+    torch.testing.assert_close(softmax(dot_product(x, x), 1e6), even, atol=1e-4, rtol=0)
+    steps = attention_without_parameters(x, dot_product, INFINITE)
+    torch.testing.assert_close(steps.weights, even)
+    torch.testing.assert_close(steps.output, x.mean(dim=0).expand(tokens, 7), atol=1e-6, rtol=0)
+
+
+def test_at_zero_equally_good_matches_share() -> None:
+    scores = torch.tensor([[1.0, 3, 2, 3, 3 - 1e-3]])
+    assert softmax(scores, 0.0).tolist() == [[0, 0.5, 0, 0.5, 0]]
+    almost = softmax(scores, 1e-4)
+    torch.testing.assert_close(almost, softmax(scores, 0.0), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("temperature", [-1.0, float("nan"), -INFINITE])
+def test_there_is_no_such_temperature(temperature: float) -> None:
+    with pytest.raises(ValueError, match="must be 0 or more"):
+        softmax(torch.zeros(1, 2), temperature)
+
+
+# One query
+
+
+def test_a_draw_is_repeatable_and_draws_differ() -> None:
+    first, again, other = (Additive.random(7, 5, seed) for seed in (3, 3, 4))
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(first, other, strict=True))
+    assert not torch.equal(first.query_matrix, first.key_matrix)

@@ -1,0 +1,165 @@
+"""The averages, recomputed by numpy from transformers' own table of words; and the ways to split a text."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from attnviz.app.lessons.weighted_average.values import (
+    ADDITIVE,
+    BYTES,
+    CHARACTERS,
+    HIDDEN,
+    SCORES,
+    SEED,
+    TRAINED_HEAD,
+    TRAINED_LAYER,
+    WORDS,
+    Additive,
+    average,
+    difference_alone,
+    exponentials,
+    split,
+    strongest_other,
+    trained_row,
+    utf8_bytes,
+    word_pieces,
+    words,
+)
+from tests import reference_bert
+
+TIRED = "The dog did not cross the road as it was too tired."
+IT, DOG, ROAD = 8, 1, 6
+SCORINGS = [*SCORES, ADDITIVE]
+
+
+@pytest.fixture(scope="module")
+def table() -> NDArray[np.float64]:
+    return reference_bert.word_vectors(TIRED)[1]
+
+
+def scores_of(x: NDArray[np.float64], scoring: str) -> NDArray[np.float64]:
+    lengths = np.sqrt((x**2).sum(axis=1))
+    if scoring == ADDITIVE:
+        w, u, v = (matrix.double().numpy() for matrix in Additive.random(x.shape[1], HIDDEN, SEED))
+        return np.array([[v @ np.tanh(w @ q + u @ k) for k in x] for q in x])
+    divisors = {
+        "Dot product": 1.0,
+        "Scaled dot product": np.sqrt(x.shape[1]),
+        "Cosine": lengths[:, None] * lengths,
+    }
+    return np.asarray(x @ x.T / divisors[scoring])
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 30.0])
+def test_every_number_equals_numpy(table: NDArray[np.float64], scoring: str, temperature: float) -> None:
+    found = average(TIRED, scoring, temperature)
+    scores = scores_of(table, scoring)
+    exponentials = np.exp(scores / temperature)
+    weights = exponentials / exponentials.sum(axis=1, keepdims=True)
+    mixed = weights @ table
+    np.testing.assert_allclose(found.vectors, table, atol=1e-7)
+    np.testing.assert_allclose(found.scores, scores, atol=1e-5)
+    np.testing.assert_allclose(found.weights, weights, atol=1e-5)
+    np.testing.assert_allclose(found.output, mixed, atol=1e-6)
+
+
+def test_one_query_is_its_row() -> None:
+    assert difference_alone(TIRED, ADDITIVE, 0.3, IT) < 1e-6
+
+
+def test_the_tokens_are_those_of_the_sentence() -> None:
+    labels = [group.label for group in average(TIRED, "Cosine", 1.0).tokens]
+    assert labels == [*TIRED.lower().removesuffix(".").split(), "."]
+
+
+def test_only_the_trained_head_prefers_the_dog() -> None:
+    row = average(TIRED, "Dot product", 1.0).weights[IT]
+    assert row.argmax() == IT
+    assert abs(row[DOG] - row[ROAD]) < 0.01
+    trained = trained_row(TIRED, IT).weights
+    assert trained[DOG] > 5 * trained[ROAD] > 0.5
+
+
+def test_the_trained_row_is_that_of_transformers() -> None:
+    expected = reference_bert.forward(TIRED).weights[TRAINED_LAYER, TRAINED_HEAD, 1 + IT]
+    row = trained_row(TIRED, IT)
+    np.testing.assert_allclose(row.weights, expected[1:-1], atol=1e-5)
+    assert row.special == pytest.approx(expected[0] + expected[-1], abs=1e-5)
+
+
+@pytest.mark.parametrize("temperature", [0.01, 1.0, 100.0])
+def test_power_divided_by_total_is_the_weight(temperature: float) -> None:
+    found = average(TIRED, "Dot product", temperature)
+    key = strongest_other(found.weights[IT], IT)
+    assert key != IT
+    worked = exponentials(found.scores[IT], key, temperature)
+    assert worked.power == pytest.approx(np.exp(worked.exponent))
+    assert worked.power / worked.total == pytest.approx(found.weights[IT, key], rel=1e-4)
+    assert strongest_other(np.ones(1, np.float32), 0) == 0
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+plain_words = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=17), min_size=1, max_size=7)
+
+
+@given(text=texts, kind=st.sampled_from([CHARACTERS, WORDS]))
+def test_a_text_is_cut_without_a_rest_and_the_ids_give_it_back(text: str, kind: str) -> None:
+    found = split(kind, text)
+    assert found.back == text
+    spellings = [piece.text for piece in found.pieces]
+    assert [text[piece.start : piece.end] for piece in found.pieces] == spellings
+    assert "".join(spellings) == text
+    vocabulary = sorted(set(spellings))
+    assert found.vocabulary == len(vocabulary)
+    assert [vocabulary[piece.id] for piece in found.pieces] == spellings
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The dog.", ["The", " ", "dog", "."]),
+        ("isn't", ["isn", "'", "t"]),
+        ("3 cafés,  été!?", ["3", " ", "cafés", ",", "  ", "été", "!", "?"]),
+        ("cafe\u0301", ["cafe\u0301"]),
+        ("नमस्ते", ["नमस्ते"]),
+        ("", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert [piece.text for piece in words(text).pieces] == expected
+
+
+@given(text=texts)
+def test_bytes_point_at_their_characters_and_give_the_text_back(text: str) -> None:
+    found = utf8_bytes(text)
+    assert found.back == split(BYTES, text).back == text
+    assert bytes(piece.id for piece in found.pieces) == text.encode()
+    assert all(piece.id in text[piece.start : piece.end].encode() for piece in found.pieces)
+
+
+@given(some=plain_words)
+def test_word_pieces_of_plain_words_give_the_text_back(some: list[str]) -> None:
+    text = " ".join(some)
+    found = word_pieces(text)
+    assert found.back == text
+    for piece in found.pieces[1:-1]:
+        assert text[piece.start : piece.end] == piece.text.removeprefix("##")
+
+
+def test_word_pieces_lose_capitals_only() -> None:
+    found = word_pieces(TIRED)
+    assert found.back == TIRED.lower()
+    assert [TIRED[piece.start : piece.end] for piece in found.pieces][:3] == ["", "The", "dog"]
+
+
+@pytest.mark.parametrize("text", [TIRED, "Unhappier tokenization isn't ÉTÉ.", "🙂 שלום"])
+def test_word_pieces_are_those_of_transformers(text: str) -> None:
+    theirs = reference_bert.tokenizer()
+    found = word_pieces(text)
+    ids = theirs(text)["input_ids"]
+    assert [piece.id for piece in found.pieces] == ids
+    assert [piece.text for piece in found.pieces] == theirs.convert_ids_to_tokens(ids)
+    assert found.vocabulary == len(theirs)

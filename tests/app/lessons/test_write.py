@@ -1,0 +1,91 @@
+"""The lesson "Writing" without a browser: what is written, and what the page shows of each word."""
+
+import numpy as np
+import pytest
+
+import attnviz
+from attnviz.app.lessons.document import document
+from attnviz.app.lessons.write import values
+from attnviz.app.lessons.write.page import PROMPTS
+from attnviz.capture.model import Prediction, Writing
+from attnviz.models.catalogue import STORYTELLER
+from attnviz.text import percent, scientific
+from attnviz.trained.storyteller.grammar import TOKEN_LIMIT
+from tests.app.shown import (
+    charts,
+    clean,
+    labels,
+    press,
+    sent,
+    visit,
+    words,
+)
+
+OPENING = PROMPTS["said_again"]
+FULL = "Mary was " * 47  # 95 tokens with [START]
+LABEL = document("write").label
+
+
+def expected(how: Writing) -> tuple[Prediction, ...]:
+    return attnviz.predictions(OPENING, STORYTELLER, writing=how)
+
+
+def test_a_word_has_its_probabilities_and_the_row_of_every_head() -> None:
+    app = visit("write", write="3", written_word="2", temperature="0.7", top_k="4", seed="5")
+    prediction = expected(Writing(3, 0.7, 4, 1.0, 5))[-3]
+    assert prediction.actual
+    shown = sent(app, "share_table")
+    assert [row["shares"] for row in shown["rows"]] == [
+        [each.probability, each.share] for each in prediction.candidates
+    ]
+    assert [row["label"] for row in shown["rows"] if row["mark"]] == [prediction.actual.text]
+    trace = attnviz.trace(OPENING, STORYTELLER, writing=Writing(3, 0.7, 4, 1.0, 5))
+    story = sent(app, "passage")
+    assert story["chosen"] == 1
+    assert story["typed"] + "".join(story["tokens"]) == f"{trace.text} …"
+    row = len(trace.blocks[0].query_tokens) - 3
+    heads = sent(app, "head_view")
+    assert labels(heads["query_tokens"]) == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3, 4)]
+    assert len(heads["key_tokens"]) == row + 1
+    weights = values.row_of_heads(trace, row)
+    assert weights.shape == (2, 4, row + 1)
+    assert weights[1, 2].tolist() == trace.blocks[1].weights[2, row, : row + 1].tolist()
+
+
+def test_one_more_word_to_the_end_and_again() -> None:
+    app = press(visit("write", write="2"), LABEL("one_more"))
+    assert (app.number_input(key="write").value, app.session_state["written_word"]) == (3, 3)
+    press(app, LABEL("to_the_end"))
+    end = clean(app).session_state["written_word"]
+    written = sent(app, "passage")["tokens"]
+    assert end == len(written) == attnviz.trace(OPENING, STORYTELLER, writing=Writing(100)).written + 1
+    assert app.number_input(key="write").value == end  # and not that many of another story
+    ended = expected(Writing(100))[-1].actual is not None
+    assert (written[-1].strip() == "[END]") == ended
+    on = {LABEL("one_more"), LABEL("to_the_end")}
+    assert all(each.disabled for each in app.button if each.label in on)
+    press(app, LABEL("again"))
+    assert sent(app, "passage")["tokens"] == [" …"]
+    assert LABEL("cache_title") not in charts(app)
+
+
+@pytest.mark.parametrize(("prompt", "written"), [(FULL, 1), (f"{FULL} sad", 0)])
+def test_no_more_is_written_than_the_model_can_read(prompt: str, written: int) -> None:
+    app = visit("write", prompt=prompt, write="100", temperature="10", seed="1")
+    assert f"at most {TOKEN_LIMIT} tokens" in words(app)
+    assert len(sent(app, "passage")["tokens"]) == written + 1
+
+
+def test_the_sections_show_the_computed_values() -> None:
+    app = visit("write", write="3")
+    trace = attnviz.trace(OPENING, STORYTELLER, writing=Writing(3))
+    found = values.read(tuple(token.id for token in trace.blocks[0].query_tokens))
+    shown = words(app)
+    assert f"| rows computed | {14 + 15 + 16} | {14 + 1 + 1} |" in shown
+    assert f"| of a weight | {scientific(found.weights_differ)} |" in shown
+    ways = (found.at_once, found.one_by_one, found.unmasked)
+    last = " | ".join(percent(float(way[-1]), 1) for way in ways).replace("\u00a0", " ")
+    assert f"`{trace.blocks[0].query_tokens[-1].text}` | {last} |" in shown
+    without, cached = charts(app)[LABEL("cache_title")]["lines"]
+    for line, counted in zip((without, cached), values.costs(14, 3), strict=True):
+        np.testing.assert_allclose(line["y"], np.array(counted) / 1000, atol=0.06)
