@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.app.state.choices import OPEN
+from attnviz.trace import Floats
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
@@ -124,6 +126,23 @@ def sent(app: AppTest, widget: str) -> dict[str, Any]:
     found = all_sent(app, widget)
     assert found, f"no widget {widget} on the page"
     return found[0]
+
+
+def stored(app: AppTest, key: str) -> dict[str, Floats]:
+    """The arrays that Python sent to the browser under this key; all are float32."""
+    for element in app.get("bidi_component"):
+        if element.proto.component_name == "attnviz.store":
+            data = element.proto.bytes
+            start = 4 + int.from_bytes(data[:4], "little")
+            header = json.loads(data[4:start])
+            if header["key"] == key:
+                return {
+                    each["name"]: np.frombuffer(
+                        data, np.float32, each["length"] // 4, start + each["offset"]
+                    ).reshape(each["shape"])
+                    for each in header["arrays"]
+                }
+    raise AssertionError(f"no arrays {key} on the page")
 
 
 def token_bars(app: AppTest) -> list[dict[str, Any]]:
