@@ -150,11 +150,17 @@ def token_bars(app: AppTest) -> list[dict[str, Any]]:
     return [table for table in all_sent(app, "share_table") if table["columns"] == [table["title"]]]
 
 
+def specs(app: AppTest) -> list[dict[str, Any]]:
+    """What Vega-Lite draws in each chart."""
+    return [json.loads(element.proto.spec) for element in app.get("vega_lite_chart")]
+
+
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
     """Each line chart on the page by its title: its lines with their numbers, in the order of drawing."""
     found = {}
-    for element in app.get("vega_lite_chart"):
-        spec = json.loads(element.proto.spec)
+    for spec in specs(app):
+        if spec["layer"][0]["mark"]["type"] == "rect":  # a heatmap
+            continue
         lines: list[dict[str, Any]] = []
         for layer in spec["layer"]:
             rows, mark = layer["data"]["values"], layer["mark"]["type"]

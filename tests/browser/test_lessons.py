@@ -35,6 +35,7 @@ from attnviz.text import head_name
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
+    box_of,
     eventually,
     everybody_can_use,
     first_visit,
@@ -276,11 +277,15 @@ def test_masks(page: Page, server: Server) -> None:
 def test_positions(page: Page, server: Server) -> None:
     main = first_visit(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
     names = labels(HOSTILE)
-    picture = page.get_by_role("slider", name="Read off")
-    picture.press("Home")
-    at = int(str(picture.get_attribute("aria-valuenow"))) - 1
-    number = f"{waves(len(names)).encoding[at // 64, at % 64]:.3f}".replace("-", "−")
-    expect(picture).to_have_attribute("aria-valuetext", re.compile(f"position {at // 64} .* = {number}$"))
+    box = box_of(page.locator('[aria-label^="Sinusoidal positions"]'))
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tooltip = page.locator("#vg-tooltip-element")
+    expect(tooltip).to_contain_text("/64)) = ")
+    [(row, column, number)] = re.findall(
+        r"position:?\s*(\d+).*dimension:?\s*(\d+).* = ([−\d.]+)", tooltip.inner_text(), re.DOTALL
+    )
+    cell = waves(len(names)).encoding[int(row), int(column)]
+    assert as_number(number) == pytest.approx(cell, abs=0.00050001)
     rows = page.get_by_role("table", name="Outputs in the new").locator("tbody tr")
     page.get_by_role("button", name="Shuffle").press("Enter")
     wait_idle(page)
