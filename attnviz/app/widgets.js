@@ -11,7 +11,6 @@ export { default as hinge } from "./components/hinge.js";
 export { default as mask_editor } from "./lessons/masks/mask_editor.js";
 export { default as passage } from "./explore/passage.js";
 export { default as patches } from "./models/images/patches.js";
-export { default as repeated_words } from "./lessons/induction/repeated_words.js";
 export { default as room_bar } from "./classroom/room_bar.js";
 export { default as share_table } from "./components/share_table.js";
 export { default as shares } from "./lessons/many_heads/shares.js";
