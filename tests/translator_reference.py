@@ -32,7 +32,7 @@ def move(name: str, head: int, query: int, source: int, target: int) -> Change:
     return change
 
 
-def silence(name: str, head: int, query: int | None = None) -> Change:
+def ablate(name: str, head: int, query: int | None = None) -> Change:
     """A head, or one of its rows, reads nothing."""
 
     def change(here: str, weights: Array) -> None:

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.trained.storyteller.copying import HeadScores, said_twice, scores_of
-from attnviz.trained.storyteller.figures import Figures, Heads, Silencing, with_role
+from attnviz.trained.storyteller.figures import AblatedHeads, Figures, Heads, with_role
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
 from attnviz.trained.storyteller.tasks import Item
@@ -47,16 +47,18 @@ def measure(storyteller: Storyteller) -> Figures:
     def all_right(edits: Edits = ()) -> dict[str, int]:
         return {task: right(storyteller, some, edits) for task, some in of_task.items()}
 
-    def silenced(heads: Heads) -> Silencing:
+    def ablated(heads: Heads) -> AblatedHeads:
         edits = tuple(Edit("decoder", layer - 1, head - 1) for layer, head in heads)
-        return Silencing(heads, all_right(edits), _rounded(head_scores(storyteller, edits).prefix_matching))
+        return AblatedHeads(
+            heads, all_right(edits), _rounded(head_scores(storyteller, edits).prefix_matching)
+        )
 
     scores = head_scores(storyteller)
     previous_word, prefix_matching = _rounded(scores.previous_word), _rounded(scores.prefix_matching)
     groups: dict[Heads, None] = {}  # in order, each once
     for heads in map(with_role, (previous_word, prefix_matching)):
         groups |= dict.fromkeys([*((head,) for head in heads), *([heads] if heads else [])])
-    return Figures(ITEMS, all_right(), previous_word, prefix_matching, tuple(map(silenced, groups)))
+    return Figures(ITEMS, all_right(), previous_word, prefix_matching, tuple(map(ablated, groups)))
 
 
 def _rounded(scores: Tensor) -> list[list[float]]:

@@ -22,11 +22,11 @@ from attnviz.trace import Floats, Kind, Mask, Token, Trace
 UNKNOWN = ("[UNK]", "<unk>")
 """What tokenizers call letters that their model does not know."""
 
-_MOST_QUOTED = 12
+_MAX_QUOTED = 12
 _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
-LEAST_LEFT = 0.1
+MIN_KEPT = 0.1
 """Of a row of which less than this goes to what is shown, pictures show that hardly anything is left of it.
 
 Rescaling would make its weights more than ten times as large as the model's.
@@ -256,7 +256,7 @@ class DisplayTokens:
 
     def _quoted(self, label: str, positions: Sequence[int]) -> str:
         typed = visible_text(self._typed(positions))
-        return f"{label} {typed if len(typed) <= _MOST_QUOTED else f'{typed[:_MOST_QUOTED]}…'}".rstrip()
+        return f"{label} {typed if len(typed) <= _MAX_QUOTED else f'{typed[:_MAX_QUOTED]}…'}".rstrip()
 
     def _goes_on(self, position: int) -> bool:
         """True if the token is inside of a word that tokens before it have begun."""
@@ -372,14 +372,12 @@ def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | No
 
 def aside(left: float, hidden: str) -> str:
     """What is said of a row of which hardly anything is left: "97.3 % of this row went to [CLS]"; else ""."""
-    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < LEAST_LEFT else ""
+    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_KEPT else ""
 
 
 def faint_rows(hidden: str) -> str:
     """What a picture says of its faint rows, behind what else it says; "" where nothing is hidden."""
-    return (
-        f"; faint, with *: more than {percent(1 - LEAST_LEFT)} of the row went to {hidden}" if hidden else ""
-    )
+    return f"; faint, with *: more than {percent(1 - MIN_KEPT)} of the row went to {hidden}" if hidden else ""
 
 
 def faint(weights: Floats, left: Floats) -> Floats:
@@ -391,7 +389,7 @@ def faint(weights: Floats, left: Floats) -> Floats:
         weights: [..., shown query, shown key], rescaled.
         left: [..., shown query], as `left_share` returns it.
     """
-    few = left < LEAST_LEFT
+    few = left < MIN_KEPT
     return weights * np.where(few, left, np.float32(1))[..., None] if few.any() else weights
 
 

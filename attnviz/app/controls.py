@@ -71,7 +71,7 @@ def left_empty(*boxes: Text) -> bool:
 
     So it is at the page's own address, and when the Back button has returned there.
     """
-    named = not boxes[0].stands and any(link.named(box) for box in boxes)
+    named = not boxes[0].is_set and any(link.named(box) for box in boxes)
     emptied = link.page() or True
     return not any(box.get("") for box in boxes) and not named and memory.get(_emptied(*boxes)) != emptied
 
@@ -145,8 +145,8 @@ def offer_asked_model() -> None:
 
     A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
     """
-    name = " ".join(" ".join(link.asked(choices.MODEL)).split())
-    if not name or link.given().get(choices.MODEL.name) in (None, [name]):
+    name = " ".join(" ".join(link.requested(choices.MODEL)).split())
+    if not name or link.values().get(choices.MODEL.name) in (None, [name]):
         return
     if any(each.name == name and each.sees for each in lookup.usable()):
         st.page_link(
@@ -188,11 +188,11 @@ def head(
     """
     memory.keep_picked()
     numbers = []
-    for column, box, label, most, first in zip(
+    for column, box, label, maximum, first in zip(
         st.columns(2, wrap=False), boxes, labels, (layers, heads), opening, strict=True
     ):
         with column:
-            numbers.append(box.draw(label, most, first, on_change=changed))
+            numbers.append(box.draw(label, maximum, first, on_change=changed))
     return numbers[0] - 1, numbers[1] - 1
 
 

@@ -112,7 +112,7 @@ def draw_copy_link(always: list[str] | None = None) -> None:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
     here = of_page(link.page())
     nothing: tuple[list[str], ...] = ([], [""], ["false"])
-    given = {name: values for name, values in link.given().items() if values not in nothing}
+    given = {name: values for name, values in link.values().items() if values not in nothing}
     if always is None:
         always = [name for name in given if here[name].always]
     copy_link("link", given, always, link.never_copied())

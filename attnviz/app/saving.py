@@ -16,7 +16,7 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, isolated
 from attnviz.trace import Trace
 
-_MOST = 60  # characters of a model's name that a file's name has room for
+_MAX_NAME_LENGTH = 60  # characters of a model's name that a file's name has room for
 _BEGIN = 32  # characters of a sentence in a file's name
 _TYPES = {"csv": "text/csv", "npz": "application/zip", "html": "text/html"}
 
@@ -42,7 +42,7 @@ def file_name_of(model: str) -> str:
     Of a long name the end is kept, where a folder has its own name.
     """
     kept = re.sub(r"[^A-Za-z0-9_]+", "-", model)
-    return f"attnviz-{kept[-_MOST:].strip('-') or 'model'}"
+    return f"attnviz-{kept[-_MAX_NAME_LENGTH:].strip('-') or 'model'}"
 
 
 def with_sentence(name: str) -> str:

@@ -29,7 +29,7 @@ TOLERANCE = 1e-5
 _MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """How far two ways to compute one thing may be apart, as a share of its largest number."""
 
-_MOST_QUOTED = 200  # characters of an error of torch that ours repeats
+_MAX_QUOTED = 200  # characters of an error of torch that ours repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -150,7 +150,7 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
         raise ModelNotSupported(
             f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
-            f"{str(error).strip()[:_MOST_QUOTED]}"
+            f"{str(error).strip()[:_MAX_QUOTED]}"
         ) from error
 
 

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from attnviz.capture.translator import TranslatorModel
     from attnviz.trained.storyteller.storyteller import Storyteller
 
-MOST_MODELS = 8
+MAX_MODELS = 8
 """How many loaded models are kept; the one that was not used for longest goes first.
 
 All that come with attnviz find room: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept where
-they would together take more than `limits.most_bytes`.
+they would together take more than `limits.max_bytes`.
 """
 
 gate = importing.gate
@@ -248,10 +248,10 @@ def in_memory(entry: catalogue.Entry) -> Model | None:
 
 def _make_room() -> None:
     """Drop the models that were not used for longest, until those that are left are few and small enough."""
-    while len(_models) > MOST_MODELS or (
+    while len(_models) > MAX_MODELS or (
         len(_models) > 1
         and sum(limits.in_memory(entry.parameters or 0, entry.dtype) for entry, _ in _models.values())
-        > limits.most_bytes()
+        > limits.max_bytes()
     ):
         _models.popitem(last=False)
 

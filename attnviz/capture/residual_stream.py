@@ -17,7 +17,7 @@ from attnviz.analysis.norms import FrozenNorm
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import run
-from attnviz.capture.model import MOST_NUMBERS, Model, ModelInput
+from attnviz.capture.model import MAX_NUMBERS, Model, ModelInput
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
@@ -30,7 +30,7 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 TOLERANCE = 1e-5
 """How far what is put together may be from the model's own, as a share of its largest number (at least 1)."""
 
-_MOST_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
+_MAX_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
 _NO_LOGITS = (
     "This model has no logits here, or computes them by more than one matrix, so they are no sum of the same "
     "parts. Its output is."
@@ -128,14 +128,14 @@ def decomposition(
     tokens, width = heard.blocks[0].query_tokens, heard.output.shape[-1]
     checked_place(place, len(tokens))
     numbers = width * sum(block.weights[:, 0].size for block in heard.blocks)
-    if numbers > MOST_NUMBERS:
+    if numbers > MAX_NUMBERS:
         raise AttnvizError(
-            f"This output has parts with {numbers:,} numbers; {MOST_NUMBERS:,} may be. Shorten the text."
+            f"This output has parts with {numbers:,} numbers; {MAX_NUMBERS:,} may be. Shorten the text."
         )
     parts, output = decompose(heard.stream(place), place), owned(heard.output[place])
     whole = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
     residual = float(np.abs(whole - output).max())
-    if not residual <= _MOST_RESIDUAL * max(1.0, float(np.abs(output).max())):
+    if not residual <= _MAX_RESIDUAL * max(1.0, float(np.abs(output).max())):
         raise ModelNotSupported(
             f"The parts of an output of {quoted(model.name)}, added, are off by {residual:.1g}. {_NOT_EXACT}"
         )

@@ -91,7 +91,7 @@ def _rows(model: str, found: Neighbours) -> Iterator[tuple[float, str, str, floa
 def _skipped(found: Neighbours) -> Iterator[str]:
     if found.skipped:
         yield f"Skipped: {plural(found.skipped, 'line')}."
-        yield from (f"  {each.text} {each.why}" for each in found.reasons[: output.MOST_NAMED])
+        yield from (f"  {each.text} {each.why}" for each in found.reasons[: output.MAX_LISTED])
 
 
 def _label(model: str, text: str, place: int) -> str:

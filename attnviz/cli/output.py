@@ -22,7 +22,7 @@ from attnviz.experiments.sentences import SkippedSentence
 
 _WIDTH = 100  # characters of a line
 
-MOST_NAMED = 3
+MAX_LISTED = 3
 """How many of the sentences that could not be read are named."""
 
 TableFile = Annotated[
@@ -167,9 +167,9 @@ def left_out(unread: Sequence[SkippedSentence], total: int | None = None) -> Ite
     total = len(unread) if total is None else total
     if total:
         yield f"Left out: {text.plural(total, 'more sentence')}."
-        yield from (f"  {each.text} {each.why}" for each in unread[:MOST_NAMED])
-    if total > MOST_NAMED:
-        yield f"  … and {total - MOST_NAMED:,} more."
+        yield from (f"  {each.text} {each.why}" for each in unread[:MAX_LISTED])
+    if total > MAX_LISTED:
+        yield f"  … and {total - MAX_LISTED:,} more."
 
 
 def written(out: Path) -> str:

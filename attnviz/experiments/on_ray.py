@@ -20,7 +20,7 @@ HERE = "local"
 # Set to 0, nothing listens to other machines; Ray's name for it says for whom it was made.
 _DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _REPORTS = "RAY_USAGE_STATS_ENABLED"
-_PATIENCE_SECONDS = 5.0
+_TIMEOUT_SECONDS = 5.0
 _START_SECONDS = 120.0  # each actor imports torch, on a busy machine next to others
 _AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
 _MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
@@ -139,7 +139,7 @@ def _begin(ray: ModuleType, workers: int, address: str) -> None:
 def _check_reachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), _PATIENCE_SECONDS).close()
+        socket.create_connection((host, int(port)), _TIMEOUT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         raise AttnvizError(
             f"There is no Ray at {address} ({error}). Start it there with “ray start --head”, and give "

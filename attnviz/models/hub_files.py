@@ -14,7 +14,7 @@ from typing import Any
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
 from attnviz.models import weights
 
-PATIENCE_SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
 """How long the hub may take to answer before it counts as out of reach."""
 
 Came = Callable[[int], None]
@@ -48,7 +48,7 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
 
     with in_our_words(name):
         api = HfApi(endpoint=endpoint(), library_name=_WHO_ASKS)
-        found = api.model_info(repository, revision=revision, files_metadata=True, timeout=PATIENCE_SECONDS)
+        found = api.model_info(repository, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS)
     return str(found.sha), {file.rfilename: file.size or 0 for file in found.siblings or ()}
 
 
@@ -76,7 +76,7 @@ def fetched(repository: str, file: str, revision: str, name: str, came: Came | N
             cache_dir=constants.HF_HUB_CACHE,
             endpoint=endpoint(),
             library_name=_WHO_ASKS,
-            etag_timeout=PATIENCE_SECONDS,
+            etag_timeout=TIMEOUT_SECONDS,
             tqdm_class=_bar(came),
         )
     return Path(found)
@@ -124,7 +124,7 @@ def _read_part(url: str, begin: int, end: int) -> bytes:
         "Accept-Encoding": "identity",
     }
     part = b""
-    with get_session().stream("GET", url, headers=headers, timeout=PATIENCE_SECONDS) as answer:
+    with get_session().stream("GET", url, headers=headers, timeout=TIMEOUT_SECONDS) as answer:
         hf_raise_for_status(answer)
         if answer.status_code != _A_PART:
             raise OSError("the hub does not send parts of files")

@@ -15,15 +15,16 @@ def test_the_strongest_keys_in_their_order() -> None:
     assert [name for name, _ in told.keys] == ["dog", "the (token 4)", "the (token 1)"]
     np.testing.assert_allclose([weight for _, weight in told.keys], [0.66, 0.12, 0.1], rtol=1e-6)
     assert told.text == "saw attends to dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
-    assert looks(weights, 4, GROUPS, most=1).text == "<b> attends to dog 66 %"
+    assert looks(weights, 4, GROUPS, maximum=1).text == "<b> attends to dog 66 %"
     assert (
-        looks(weights, 0, GROUPS, least=0.11).text == "the (token 1) attends to dog 66 %, the (token 4) 12 %"
+        looks(weights, 0, GROUPS, minimum=0.11).text
+        == "the (token 1) attends to dog 66 %, the (token 4) 12 %"
     )
 
 
 def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something() -> None:
     def offered(*row: float) -> list[int]:
-        return to_guess_from(np.array(row, np.float32), groups, most=3)
+        return to_guess_from(np.array(row, np.float32), groups, maximum=3)
 
     groups = shown("the cat and the dog saw it .").groups
     assert offered(0.3, 0.1, 0.25, 0.2, 0.04, 0.05, 0.03, 0.03) == [0, 1, 2]

@@ -76,7 +76,7 @@ def test_markup_stays_text() -> None:
     [
         ("", "ab", "Write their question, too."),
         ("x" * 2000, "ab", "at most 400 characters. This one has 2,000: shorten it."),
-        ("Who?", "", "2 to 6 options, with semicolons between them. This one has none."),
+        ("Who?", "", "2 to 6 options, separated by semicolons. This one has none."),
         ("Who?", "a", "This one has 1."),
         ("Who?", "abcdefg", "This one has 7."),
         ("Who?", ["a", "b", " a"], "“a” stands 2 times"),

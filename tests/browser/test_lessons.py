@@ -436,8 +436,8 @@ def test_cause(page: Page, server: Server) -> None:
     expect(page.get_by_text("il became elle")).to_be_visible()
     assert_asked(page, edits=f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     for button, *edits in (
-        ("Silence the row of it", f"encoder 2-1 {it + 1}"),
-        ("Silence the whole head", "encoder 2-1"),
+        ("Switch off the row of it", f"encoder 2-1 {it + 1}"),
+        ("Switch off the whole head", "encoder 2-1"),
         ("Let it go back",),
     ):
         picture.get_by_role("button", name=button).click()
@@ -487,9 +487,9 @@ def test_induction(page: Page, server: Server) -> None:
     picture.get_by_role("button", name="thanked", exact=True).press("Enter")
     assert_asked(page, said_again="4 thanked")
     name = head_name(*measured().previous_word_heads[0])
-    head = picture.get_by_role("button", name=f"Silence head {name}")
+    head = picture.get_by_role("button", name=f"Ablate head {name}")
     head.press("Enter")
-    assert_asked(page, silenced=name)
+    assert_asked(page, ablated=name)
     expect(head).to_have_attribute("aria-pressed", "true")
     expect(head).to_be_focused()
     expect(picture.locator("path.closed")).to_have_count(1)

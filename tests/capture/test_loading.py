@@ -80,7 +80,7 @@ def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
         loading.load(name)
     assert opened == list("abcdefghi")
     assert [name for name in "abcdefghij" if loading.ready(name)] == list("acdefghi")
-    assert len(loading._models) == loading.MOST_MODELS
+    assert len(loading._models) == loading.MAX_MODELS
 
 
 def test_models_together_take_no_more_than_one_may(

@@ -237,7 +237,7 @@ def test_what_there_is_no_output_of_is_said(minilm: Model, folder_of: FolderOf) 
 
 
 def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.capture.residual_stream.MOST_NUMBERS", 6 * 12 * 15 * 384 - 1)
+    monkeypatch.setattr("attnviz.capture.residual_stream.MAX_NUMBERS", 6 * 12 * 15 * 384 - 1)
     with pytest.raises(AttnvizError, match=r"parts with 414,720 numbers; 414,719 may be\. Shorten the text"):
         decomposition(minilm, TIRED, IT)
 

@@ -1,4 +1,4 @@
-"""What silencing moves: against numbers worked by hand, and against the model run one head at a time."""
+"""What ablating moves: against numbers worked by hand, and against the model run one head at a time."""
 
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def test_what_is_expected_worked_by_hand() -> None:
 def last(steps: list[Progress[Ablation]]) -> Ablation:
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
     for step in steps:
-        assert step.done == len(step.found.silenced) == len(step.found.moved.turned)
+        assert step.done == len(step.found.ablated) == len(step.found.moved.turned)
     return steps[-1].found
 
 
@@ -69,15 +69,15 @@ def test_every_head_of_minilm_alone() -> None:
     steps = list(ablate("minilm", ModelInput(TIRED)))
     found = last(steps)
     assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
-    assert found.silenced == heads_of("minilm")
+    assert found.ablated == heads_of("minilm")
     before = torch.tensor(loading.load("minilm").outcomes(ModelInput(TIRED), [()]).states[0])
     for number in (37, 71):
         states = torch.tensor(
-            loading.load("minilm").outcomes(ModelInput(TIRED), [[found.silenced[number]]]).states[0]
+            loading.load("minilm").outcomes(ModelInput(TIRED), [[found.ablated[number]]]).states[0]
         )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
         np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
-    assert found.silenced[37] == Edit("encoder", 3, 1)
+    assert found.ablated[37] == Edit("encoder", 3, 1)
     assert found.moved.expected is None
     assert found.moved.source is None
 
@@ -90,7 +90,7 @@ def translator_alone() -> Ablation:
 
 def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
     found = translator_alone
-    assert [str(edit) for edit in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
+    assert [str(edit) for edit in found.ablated[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
     assert found.moved.source is not None
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
     assert found.moved.expected is not None

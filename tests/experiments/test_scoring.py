@@ -180,7 +180,7 @@ def test_the_figures_are_those_of_every_sentence_alone(monkeypatch: pytest.Monke
 
 def test_of_many_bad_lines_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "MAX_REASONS", 3)
-    monkeypatch.setattr(readable, "MOST_CHARACTERS", 9)
+    monkeypatch.setattr(readable, "MAX_CHARACTERS", 9)
     *_, last = measure(RULES[:1], Corpus.from_text("A dog.\n" + "0123456789\n" * 5), "minilm")
     found = last.found["previous token"]
     assert (found.examples, found.skipped, len(found.reasons)) == (1, 5, 3)

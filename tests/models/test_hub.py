@@ -261,7 +261,7 @@ def test_a_failure_is_not_remembered(there: FakeHub) -> None:
 
 
 def test_a_slow_hub_counts_as_out_of_reach(there: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_files, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(hub_files, "TIMEOUT_SECONDS", 0.05)
     there.slow = 0.3
     refused(ModelNotReachable, "cannot be reached", "Check the network")
 

@@ -15,8 +15,8 @@ from attnviz.trained.translator.translator import source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from training import distances
-from training.distances import LONGEST_LEARNED, SENTENCES, to_learn_from, to_measure
-from training.lengthening import MOST
+from training.distances import MAX_TRAINED_CLAUSES, SENTENCES, to_learn_from, to_measure
+from training.lengthening import MAX_CLAUSES
 
 
 def test_nothing_is_learned_that_is_measured() -> None:
@@ -29,8 +29,8 @@ def test_nothing_is_learned_that_is_measured() -> None:
 def test_every_number_of_clauses_is_learned_from_equally_often() -> None:
     pairs = to_learn_from(2000, seed=0)
     people = [sum(word in NOUN and NOUN[word].kind == "person" for word in pair.source) for pair in pairs]
-    counts = np.bincount(people, minlength=LONGEST_LEARNED + 1)
-    assert len(counts) == LONGEST_LEARNED + 1
+    counts = np.bincount(people, minlength=MAX_TRAINED_CLAUSES + 1)
+    assert len(counts) == MAX_TRAINED_CLAUSES + 1
     assert counts.min() > 0.8 * counts.max()
 
 
@@ -46,7 +46,9 @@ def test_the_same_sentences_are_measured_at_every_length() -> None:
 
 def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
     measured = {
-        sentence.pair.source for inserted in range(MOST + 1) for sentence in to_measure(SENTENCES, inserted)
+        sentence.pair.source
+        for inserted in range(MAX_CLAUSES + 1)
+        for sentence in to_measure(SENTENCES, inserted)
     }
     tuned_on = distances.to_tune_on()
     assert len(tuned_on) > 100
@@ -58,7 +60,7 @@ def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
 def test_all_are_trained_and_measured_and_the_results_are_read_as_they_were_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, small in (("SENTENCES", 4), ("MOST", 1), ("SEEDS", (0, 1))):
+    for name, small in (("SENTENCES", 4), ("MAX_CLAUSES", 1), ("SEEDS", (0, 1))):
         monkeypatch.setattr(distances, name, small)
     few = distances.to_tune_on()[:4]
     monkeypatch.setattr(distances, "to_tune_on", lambda: few)
@@ -96,10 +98,10 @@ def test_a_measure_counts_what_is_right() -> None:
     assert (found.exact, found.pronoun) == (exact, pronoun)
 
 
-@pytest.mark.parametrize("inserted", [0, pytest.param(LONGEST_LEARNED, marks=pytest.mark.everything)])
+@pytest.mark.parametrize("inserted", [0, pytest.param(MAX_TRAINED_CLAUSES, marks=pytest.mark.everything)])
 def test_the_stored_results_are_those_of_the_kept_weights(inserted: int) -> None:
     stored = distance.read()
-    assert (stored.sentences, stored.longest_learned) == (SENTENCES, LONGEST_LEARNED)
+    assert (stored.sentences, stored.max_trained_clauses) == (SENTENCES, MAX_TRAINED_CLAUSES)
     sentences = to_measure(SENTENCES, inserted)
     words = np.mean([sentence.words_apart for sentence in sentences])
     assert stored.words[inserted] == pytest.approx(words)
@@ -121,4 +123,4 @@ def test_every_network_was_tuned_and_trained_alike() -> None:
         runs = [(run.learning_rate, run.seed, run.steps) for run in found.runs if run.name == name]
         expected = [(rate, seed, steps) for rate in distances.LEARNING_RATES for seed in distances.SEEDS]
         assert sorted(runs) == sorted(expected)
-    assert {len(run.points) for run in found.runs} == {len(found.words)} == {MOST + 1}
+    assert {len(run.points) for run in found.runs} == {len(found.words)} == {MAX_CLAUSES + 1}

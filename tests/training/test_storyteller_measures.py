@@ -32,15 +32,15 @@ def test_the_stored_figures_are_the_weights_own(name: str) -> None:
     assert [training.seed for training in stored() if training.variant == name] == [0, 1, 2]
     found, told = measures.measure(storyteller(name)), stored()[Training(name, 0)]
     assert (told.items, told.right) == (found.items, found.right)
-    assert [(each.heads, each.right) for each in told.silenced] == [
-        (each.heads, each.right) for each in found.silenced
+    assert [(each.heads, each.right) for each in told.ablated] == [
+        (each.heads, each.right) for each in found.ablated
     ]
     for one, other in [
         (told.previous_word, found.previous_word),
         (told.prefix_matching, found.prefix_matching),
         *(
             (one.prefix_matching, other.prefix_matching)
-            for one, other in zip(told.silenced, found.silenced, strict=True)
+            for one, other in zip(told.ablated, found.ablated, strict=True)
         ),
     ]:
         np.testing.assert_allclose(one, other, atol=2e-4)
@@ -55,7 +55,7 @@ def test_what_is_silenced_is_each_head_of_a_role_and_all_of_them(name: str) -> N
             for heads in (*((head,) for head in role), role)
             if heads
         ]
-        assert [each.heads for each in found.silenced] == [*dict.fromkeys(expected)]
+        assert [each.heads for each in found.ablated] == [*dict.fromkeys(expected)]
 
 
 def test_a_role_begins_at_its_score_and_the_clearest_head_is_first() -> None:

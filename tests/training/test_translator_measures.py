@@ -81,10 +81,10 @@ def test_the_stored_figures_are_what_the_variants_are_shipped_for() -> None:
         assert (run["layer"], run["head"]) == (2, 1)
         assert min(run[role]["found"] for role in ("subject", "object")) >= 0.98
         assert max(run[role]["other"] for role in ("subject", "object")) <= 0.05
-    assert 0.4 <= shipped["taught"]["silenced"]["pronoun"] <= 0.6
+    assert 0.4 <= shipped["taught"]["ablated"]["pronoun"] <= 0.6
     assert shipped["taught"]["moved"]["changed"] >= 0.97
-    assert min(shipped["taught"][what]["rest"] for what in ("silenced", "moved")) >= 0.99
-    assert max(shipped["decorative"][what]["changed"] for what in ("silenced", "moved")) <= 0.02
+    assert min(shipped["taught"][what]["rest"] for what in ("ablated", "moved")) >= 0.99
+    assert max(shipped["decorative"][what]["changed"] for what in ("ablated", "moved")) <= 0.02
 
 
 def test_a_sentence_is_familiar_that_was_learned_from_but_for_a_noun() -> None:

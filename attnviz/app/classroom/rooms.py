@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from attnviz.app.home import PAGES
-from attnviz.app.question import LONGEST, checked
+from attnviz.app.question import MAX_LENGTH, checked
 from attnviz.app.state.choices import TABLE
 from attnviz.errors import AttnvizError, InvalidQuestion
 
@@ -308,7 +308,7 @@ class Room:
             raise Refused(str(error)) from None
         if right is not None and (not isinstance(right, int) or not 0 <= right < len(options)):
             raise Refused(UNCLEAR)
-        if not isinstance(sentence, str) or len(sentence) > LONGEST:
+        if not isinstance(sentence, str) or len(sentence) > MAX_LENGTH:
             raise Refused(UNCLEAR)
         self.results = self.all_results()
         self.rounds += 1

@@ -82,7 +82,7 @@ def _hears(listeners: Mapping[str, Callable[..., None] | None], key: str, on: st
     """
 
     def call() -> None:
-        told = memory.said(key, on.removeprefix("on_"))
+        told = memory.received(key, on.removeprefix("on_"))
         if told is None:  # the widget went from the page while this was on its way
             return
         for name, listener in listeners.items():

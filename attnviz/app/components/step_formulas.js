@@ -6,7 +6,7 @@ import {
   fewestDigits,
   fixed,
   inBrackets,
-  MOST_DIGITS,
+  MAX_DIGITS,
   multiplication,
   number,
   percent,
@@ -84,7 +84,7 @@ const FORMULAS = {
     const place = steps.array(cell.name).shape.length > 1 && !ofToken ? [`Row ${cell.row + 1}, column ${cell.column + 1} of `] : [`Number ${cell.column + 1} of `];
     return {
       title: [...place, symbolOf(about), ...(ofToken ? [", the vector of ", owner(steps, cell)] : [])],
-      line: [formula(symbolOf(about), " = ", number("result", value, fixed(value, MOST_DIGITS), "outcome"))],
+      line: [formula(symbolOf(about), " = ", number("result", value, fixed(value, MAX_DIGITS), "outcome"))],
       notes: [[ofToken ? steps.data.origin : "Learned in training."]],
     };
   },

@@ -163,14 +163,14 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     # Heads of another model mean nothing here; what a link asks for does.
     whose = view.model.name if known is None else known
     moved = memory.get(_WHOSE, whose) != whose
-    unasked = not memory.has(_WHOSE) and not (link.asked(LAYER) or link.asked(HEAD))
+    unasked = not memory.has(_WHOSE) and not (link.requested(LAYER) or link.requested(HEAD))
     memory.put(_WHOSE, whose)
     if known is None and (moved or unasked):
         opening = clearest()
         open_heads(opening[0], [opening[1]])
     elif moved or (LAYER.get(1) or 1) > layers or (HEAD.get(1) or 1) > heads:
         open_heads(begin[0], [begin[1]])
-    if ALSO.stands:
+    if ALSO.is_set:
         ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
     # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
     # whoever opens the link gets this head, whatever text it was found in.

@@ -123,19 +123,19 @@ def cause() -> str:
     found = _experiment(
         _TRANSLATOR, english.OPENING, _MOVED.kind, _MOVED.layer, _MOVED.head, _IT, (str(_MOVED),)
     )
-    silenced = _effects(_TRANSLATOR, english.OPENING)
-    assert silenced is not None  # noqa: S101 - its French has a pronoun
-    by_size = np.argsort(-np.abs(silenced.rows), axis=None)[:2]
-    most = [
-        f"that of *{silenced.words[query]}* in {head_name(layer, head)}, {points}"
-        for layer, head, query in zip(*map(list, np.unravel_index(by_size, silenced.rows.shape)), strict=True)
-        if (points := signed_percent(float(silenced.rows[layer, head, query]))) != signed_percent(0)
+    ablated = _effects(_TRANSLATOR, english.OPENING)
+    assert ablated is not None  # noqa: S101 - its French has a pronoun
+    by_size = np.argsort(-np.abs(ablated.rows), axis=None)[:2]
+    largest = [
+        f"that of *{ablated.words[query]}* in {head_name(layer, head)}, {points}"
+        for layer, head, query in zip(*map(list, np.unravel_index(by_size, ablated.rows.shape)), strict=True)
+        if (points := signed_percent(float(ablated.rows[layer, head, query]))) != signed_percent(0)
     ]
     return (
         f"That of *{found.queries[_IT]}* in encoder head {head_name(_MOVED.layer, _MOVED.head)}, from "
         f"*{found.keys[_DOG]}* to *{found.keys[_ROAD]}*: then it writes "
-        f"*{grammar.written(found.words_now)}* Is there another? Of the encoder's {silenced.rows.size} rows, "
-        f"silenced one by one, what changes *{silenced.written}* most is: {'; and '.join(most)}."
+        f"*{grammar.written(found.words_now)}* Is there another? Of the encoder's {ablated.rows.size} rows, "
+        f"ablated one by one, what changes *{ablated.written}* most is: {'; and '.join(largest)}."
     )
 
 
@@ -170,13 +170,13 @@ def write() -> str:
 def induction() -> str:
     """How much is copied without the induction heads, and without as many others."""
     roles = measured()
-    silenced = [head_name(*head) for head in roles.induction_heads]
+    ablated = [head_name(*head) for head in roles.induction_heads]
     taken = {*roles.induction_heads, *roles.previous_word_heads}
     free = np.ndindex(roles.prefix_matching.shape)
-    others = [head_name(*head) for head in free if head not in taken][: len(silenced)]
+    others = [head_name(*head) for head in free if head not in taken][: len(ablated)]
     return (
-        f"Of the words said again it copies {percent(roles.right)}. Without {joined(silenced)}: "
-        f"{percent(measured(tuple(silenced)).right)}; without {joined(others)} instead: "
+        f"Of the words said again it copies {percent(roles.right)}. Without {joined(ablated)}: "
+        f"{percent(measured(tuple(ablated)).right)}; without {joined(others)} instead: "
         f"{percent(measured(tuple(others)).right)}."
     )
 

@@ -110,7 +110,7 @@ def examples(
         opening: what stands in the box at first.
         more: draws what else writes into it.
     """
-    typed = link.said(box) or opening
+    typed = link.current(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
     picked = f"{box.name} was picked"
 

@@ -66,7 +66,7 @@ def outside_note(outside: str | None) -> None:
 
 def typed() -> str:
     """Return the text of the box for the English sentence: of known words or not."""
-    return link.said(ENGLISH) or OPENING
+    return link.current(ENGLISH) or OPENING
 
 
 _NOUNS = {

@@ -217,7 +217,7 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
 
 
 def _places() -> Places:
-    projected = link.said(TEACHER).lower() == "true"
+    projected = link.current(TEACHER).lower() == "true"
     if projected:
         with st.container(key="slide-question"):
             question, controls = st.container(), st.container()

@@ -34,7 +34,7 @@ class HeldOut:
         pronoun: how often the right one of *il* and *elle* is the more probable one.
         exact: how many whole translations are right, by what is new in the sentence.
         subject, object: how often that head does look there, where the noun is the one or the other.
-        silenced, silenced_rest: if its row of "it" is silenced: how often the pronoun is still right, and the
+        ablated, ablated_rest: if its row of "it" is ablated: how often the pronoun is still right, and the
             rest of the translation.
         moved, moved_rest: if what the row gives to the noun that is meant goes to the other one: how often
             the pronoun becomes the other one, and how often the rest is still right.
@@ -51,8 +51,8 @@ class HeldOut:
     exact: Mapping[str, float]
     subject: float
     object: float
-    silenced: float
-    silenced_rest: float
+    ablated: float
+    ablated_rest: float
     moved: float
     moved_rest: float
     sentences: int
@@ -83,8 +83,8 @@ def held_out() -> tuple[HeldOut, ...]:
                 exact=run["exact"],
                 subject=run["subject"]["found"],
                 object=run["object"]["found"],
-                silenced=run["silenced"]["pronoun"],
-                silenced_rest=run["silenced"]["rest"],
+                ablated=run["ablated"]["pronoun"],
+                ablated_rest=run["ablated"]["rest"],
                 moved=run["moved"]["changed"],
                 moved_rest=run["moved"]["rest"],
                 **run["familiarity"],

@@ -89,7 +89,7 @@ def how_to_run_a_server() -> None:
     st.markdown(
         "Catalogue names, folders and Hugging Face ids, with commas between them. What stands before `=` is "
         "what visitors read; without it, a folder goes by its last part. One model may take "
-        f"{in_bytes(limits.most_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
+        f"{in_bytes(limits.max_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
         "among the models on this page."
     )
 

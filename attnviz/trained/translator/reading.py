@@ -27,7 +27,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     Raises:
         EmptyText: there are no words.
         UnreadableText: half a surrogate pair, which stands for no character.
-        TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MOST_CHARACTERS`.
+        TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MAX_CHARACTERS`.
         UnknownWords: there are words that the model has never seen; all of them are named.
     """
     return (*_known(text, ENGLISH, _english), Token(END, ENGLISH.ids([END])[0], 0, 0, None, special=True))

@@ -188,7 +188,7 @@ def test_what_is_too_long_side_by_side_is_told(monkeypatch: pytest.MonkeyPatch) 
 def test_twins_are_left_out_where_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     app = visit("compare", compare="Two models")
     assert len(row_of_buttons(app, "pairs alike").options) == 6
-    monkeypatch.setattr(compared, "MOST_STEPS", 72 * 8 * 13 * 15 - 1)
+    monkeypatch.setattr(compared, "MAX_STEPS", 72 * 8 * 13 * 15 - 1)
     app.run()
     clean(app)
     assert "pairs alike" not in [pills.key for pills in app.pills]

@@ -51,7 +51,7 @@ def listed(app: AppTest) -> list[str]:
 def test_a_second_head_is_silenced_instead_or_too() -> None:
     for how, left in (("too", ["encoder 3-1", "encoder 4-2"]), ("instead", ["encoder 4-2"])):
         app = visit("intervene", FOLDED, text=TIRED, edits="encoder 3-1", layer="4", head="2")
-        assert edits_of(press(app, f"Silence head 4-2 {how}")) == left
+        assert edits_of(press(app, f"Ablate head 4-2 {how}")) == left
 
 
 def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers) -> None:
@@ -72,7 +72,7 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     median = angles(float(np.median(alone[:, 9])))
     told = words(app)
     assert f"the output of `it` turns by **{degrees[9]:.1f}°**" in told
-    assert f"Median of 72 heads, each silenced alone: **{median:.1f}°**" in told
+    assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in told
     assert f"Mean over all tokens but the special ones: {degrees[1:-1].mean():.1f}°" in told
     assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in told
     assert "`it` attends to `dog` **66 %**, `road` **12 %**" in told
@@ -89,9 +89,9 @@ def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Numbers) 
 def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_did() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=whole).label == "Silence head 4-2"
+    assert app.button(key=whole).label == "Ablate head 4-2"
     app.button(key=whole).click().run()
-    assert app.button(key=whole).label == "Undo: silence head 4-2"
+    assert app.button(key=whole).label == "Undo: ablate head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
     assert re.search(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\* \(", words(app))
     # A silent head has one picture, which has all the room.
@@ -105,7 +105,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     assert "With these 2 changes" in told
     assert "Head 4-2 is silent; in head 4-2, `it` attends to `road` alone." in told
     assert "with the changes at `road` **100 %**" in told
-    app.button(key=whole).click().run()  # a head that is silenced last is silent altogether
+    app.button(key=whole).click().run()  # a head that is ablated last is silent altogether
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2"]
@@ -161,7 +161,7 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     told = words(app)
     assert f"before: `{FRENCH}`" in told
     assert f"with the changes: `{edited}`" in told
-    assert "Median of 8 heads, each silenced alone" in told  # the encoder's
+    assert "Median of 8 heads, each ablated alone" in told  # the encoder's
     assert "Head encoder 2-1: **number 1 of 8**" in told
     assert app.selectbox(key="asked").value == "10 car"
     rows = expected_rows(app)
@@ -223,7 +223,7 @@ def test_an_encoder_decoder_shows_both_texts(opened: Callable[[str], str]) -> No
 
 def test_what_cannot_be_pointed_is_said(opened: Callable[[str], str]) -> None:
     app = try_page("intervene", model=opened("mpnet"), text=SENTENCE, edits="encoder 1-2 3 >5")
-    assert "can be silenced, but not pointed elsewhere" in app.error[0].value
+    assert "can be ablated, but not pointed elsewhere" in app.error[0].value
     assert edits_of(app) == ["encoder 1-2 3 >5"]
     assert not any("look at" in button.label for button in app.button)
     clean(app.multiselect(key="edits").set_value(["encoder 1-2 3"]).run())

@@ -45,7 +45,7 @@ def test_the_opening_picture_and_the_table_of_all_translators() -> None:
     (untold,) = [run for run in held_out() if run.shipped and run.variant == "untold"]
     assert f"nobody built this one:** *{untold.title}*" in told
     told = told.split("nobody built this one:", 1)[1]
-    assert all(percent(share) in told for share in (untold.found, untold.silenced, untold.moved))
+    assert all(percent(share) in told for share in (untold.found, untold.ablated, untold.moved))
     assert "**not needed**" in told
     clean(press(app, "Drag the arrow of its head"))
     assert app.selectbox(key="translator").value == catalogue.entry("translator-untold").title
@@ -116,7 +116,7 @@ def test_a_link_may_show_another_arrow_than_it_changes_and_what_is_not_changed_i
         MOVED: "The row still sums to 100 %. Nothing else is touched: none of the other 12 rows",
         "encoder 2-1": "Nothing else is touched: none of the other 15 heads, and no number",
         f"encoder 2-1 12, cross 1-2, {MOVED}": (
-            "the row of `tired` in this head, silenced; the whole cross-attention head 1-2, silenced."
+            "the row of `tired` in this head, ablated; the whole cross-attention head 1-2, ablated."
         ),
         f"decoder 1-2 10 10>2, encoder 2-1 12 2>7, encoder 2-1, {MOVED}, encoder 2-1 9": (
             "to any word. Also changed: the arrow of `car` in decoder head 1-2, from `car` to `le`. Nothing"

@@ -7,7 +7,7 @@ import pytest
 from attnviz.app.lessons.cause import compute
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.trained.translator.translator import Translator
-from tests.translator_reference import Array, Change, move, nothing, reference, silence
+from tests.translator_reference import Array, Change, ablate, move, nothing, reference
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
@@ -26,10 +26,10 @@ def run(edit: str, place: tuple[str, int, int, int] = ("encoder", 1, 0, IT)) -> 
     [
         ("", nothing),
         ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
-        ("encoder 2-1", silence(TAUGHT, 0)),
+        ("encoder 2-1 9", ablate(TAUGHT, 0, IT)),
+        ("encoder 2-1", ablate(TAUGHT, 0)),
         ("encoder 1-3 12 12>1", move("encoder.layers.0.attention", 2, 11, 11, 0)),
-        ("decoder 1-2", silence("decoder.layers.0.attention", 1)),
+        ("decoder 1-2", ablate("decoder.layers.0.attention", 1)),
         ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
     ],
 )
@@ -47,7 +47,7 @@ def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) ->
 def test_in_the_decorative_translator_the_arrow_looks_the_same_and_does_nothing() -> None:
     for edit, change in (
         ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
+        ("encoder 2-1 9", ablate(TAUGHT, 0, IT)),
     ):
         found = compute.experiment("translator-decorative", SENTENCE, "encoder", 1, 0, IT, [edit])
         assert found.row_before[DOG] > 0.95
@@ -85,17 +85,17 @@ def test_effects_are_those_of_silence_by_hand() -> None:
     assert found.probability == pytest.approx(before, abs=1e-5)
     assert found.rows.shape == (2, 4, 13)
     for layer, head, query in ((1, 0, IT), (1, 0, 11), (0, 3, IT), (0, 0, 0), (1, 2, 12)):
-        change = silence(f"encoder.layers.{layer}.attention", head, query)
-        by_silence = by_hand.choice(ENGLISH, french, change)[0] - before
-        assert found.rows[layer, head, query] == pytest.approx(by_silence, abs=1e-5)
+        change = ablate(f"encoder.layers.{layer}.attention", head, query)
+        by_ablation = by_hand.choice(ENGLISH, french, change)[0] - before
+        assert found.rows[layer, head, query] == pytest.approx(by_ablation, abs=1e-5)
     for numbers, name in (
         (found.encoder[1], TAUGHT),
         (found.decoder[0], "decoder.layers.0.attention"),
         (found.cross[0], "decoder.layers.0.cross_attention"),
     ):
         for head in range(4):
-            by_silence = by_hand.choice(ENGLISH, french, silence(name, head))[0] - before
-            assert numbers[head] == pytest.approx(by_silence, abs=1e-5)
+            by_ablation = by_hand.choice(ENGLISH, french, ablate(name, head))[0] - before
+            assert numbers[head] == pytest.approx(by_ablation, abs=1e-5)
 
 
 def test_a_sentence_is_translated_once_whatever_row_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

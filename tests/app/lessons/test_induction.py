@@ -49,7 +49,7 @@ def test_own_words_and_another_of_them() -> None:
 
 def test_copying_with_and_without_the_heads_is_in_sight() -> None:
     names = [head_name(*head) for head in measured().previous_word_heads]
-    told = text(visit("induction", silenced=names, open=[]))
+    told = text(visit("induction", ablated=names, open=[]))
     whole, induction = measured(), tuple(head_name(*head) for head in measured().induction_heads)
     assert f"| all heads | **{shown(whole.right, 1)}** |" in told
     assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
@@ -76,8 +76,8 @@ def test_the_paths_are_cut_one_by_one() -> None:
 def test_four_layers_have_other_heads() -> None:
     roles = measured(model="storyteller-4-layers")
     back = head_name(*roles.previous_word_heads[0])
-    app = visit("induction", size="4 layers", silenced=[back, "9-9"])
-    assert app.multiselect(key="silenced").value == [back]
+    app = visit("induction", size="4 layers", ablated=[back, "9-9"])
+    assert app.multiselect(key="ablated").value == [back]
     message = sent(app, "repeated_words")
     assert {head["name"] for head in message["heads"]} == {
         head_name(*head) for head in (*roles.previous_word_heads, *roles.induction_heads)

@@ -130,7 +130,7 @@ FIGURES = {
     "seed": "0",
     "subject": {"found": 0.93},
     "object": {"found": 0.88},
-    "silenced": {"pronoun": 0.5, "rest": 1},
+    "ablated": {"pronoun": 0.5, "rest": 1},
     "moved": {"changed": 1, "rest": 1},
     "familiarity": {"sentences": 600, "but_for_a_noun": 312},
 }

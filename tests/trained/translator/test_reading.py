@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords, UnreadableText
-from attnviz.readable import MOST_CHARACTERS
+from attnviz.readable import MAX_CHARACTERS
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import sentence, written
 from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
@@ -81,7 +81,7 @@ def test_too_many_characters_are_not_even_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(reading, "_pieces", None)
     for read in (tokens, french):
         with pytest.raises(TextTooLong, match=r"20,001 characters; attnviz reads at most 20,000\."):
-            read("x" * (MOST_CHARACTERS + 1))
+            read("x" * (MAX_CHARACTERS + 1))
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "zebra " * 2_000, "the dog " * 5_000, "'" * 10_000])

@@ -117,11 +117,11 @@ def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
             )
 
 
-def _choose_other(entry: Entry, compared: Comparison, most_alike: Head | None) -> Head:
+def _choose_other(entry: Entry, compared: Comparison, nearest: Head | None) -> Head:
     """Draw the choice of the second model's head; it follows what is most alike, if it is to."""
-    if most_alike is not None:
-        AGAINST_LAYER.set(most_alike[0] + 1)
-        AGAINST_HEAD.set(most_alike[1] + 1)
+    if nearest is not None:
+        AGAINST_LAYER.set(nearest[0] + 1)
+        AGAINST_HEAD.set(nearest[1] + 1)
     return controls.head(
         entry.layers_of(compared.second.kind),
         entry.heads,

@@ -29,7 +29,7 @@ def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) 
     with telling:
         place = words.place(chosen)
     if not chosen.edits:
-        telling.markdown("Nothing is changed yet. **Silence a head**, and the model is run again without it.")
+        telling.markdown("Nothing is changed yet. **Ablate a head**, and the model is run again without it.")
         with figure:
             picture.draw(chosen)
         return place
@@ -64,7 +64,7 @@ def limits() -> None:
     """Say it."""
     st.markdown(
         """
-- **That a head which moves little is useless.** Others may do the same, or stand in for it: silence two that
+- **That a head which moves little is useless.** Others may do the same, or stand in for it: ablate two that
   matter little alone, and the two together may matter much. In another sentence, the head may decide.
 - **What the model would be without the head.** The layers behind it now read other vectors than those that
   they learned from, and part of what moves can come from that alone. Putting the head's average output in

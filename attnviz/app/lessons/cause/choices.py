@@ -102,10 +102,10 @@ class ArrowSelection:
         place = Place(edit.kind, edit.layer, edit.head, edit.query or 0)
         head = "this head" if place.head_name == self.place.head_name else place.head_in_words
         if edit.query is None:
-            return f"the whole {head}, silenced"
+            return f"the whole {head}, ablated"
         reader = named(edit.query, _readers(self.model, self.text, edit.kind))
         if edit.source is None or edit.target is None:
-            return f"the row of {reader} in {head}, silenced"
+            return f"the row of {reader} in {head}, ablated"
         keys = _readers(self.model, self.text, "decoder" if edit.kind == "decoder" else "encoder")
         ends = f"from {named(edit.source, keys)} to {named(edit.target, keys)}"
         return f"the arrow of {reader} in {head}, {ends}"
@@ -145,7 +145,7 @@ def choose_changes() -> tuple[str, ...]:
         placeholder="Nothing is changed",
         on_change=_typed,
         help="“encoder 2-1 9 2>7”: in layer 2, head 1 of the encoder, what word 9 gives to word 2 goes to "
-        "word 7. Without “2>7”, the row of word 9 is silenced; without “9” too, the whole head.",
+        "word 7. Without “2>7”, the row of word 9 is ablated; without “9” too, the whole head.",
     )
     return tuple(map(str.strip, typed))
 
@@ -157,7 +157,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     said, and nothing is.
     """
     asked = _asked(text, model, edits)
-    if asked and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):
+    if asked and not CAUSE_HEAD.is_set and not link.requested(CAUSE_HEAD):
         go_to(asked[0].kind, asked[0].layer, asked[0].head, asked[0].query)
     head_to_show, word_to_show = memory.forget(_GO_TO) or (None, None)
     if head_to_show:
@@ -171,7 +171,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
     made = tuple(str(edit) for edit in asked)
     here = [edit for edit in asked if _is_here(edit, place)]
     found = _experiment(model, text, place, made)
-    # The last one made, unless the row or the whole head is silenced: then no move matters.
+    # The last one made, unless the row or the whole head is ablated: then no move matters.
     shown = min(reversed(here), key=_reach, default=None)
     return ArrowSelection(text, model, place, made, _interference(shown) if shown else NOTHING, found)
 
@@ -267,12 +267,12 @@ def _is_here(edit: Edit, place: Place) -> bool:
 
 
 def _reach(edit: Edit) -> int:
-    """0 where a head is silenced, 1 where a row is, 2 where a weight moves."""
+    """0 where a head is ablated, 1 where a row is, 2 where a weight moves."""
     return 0 if edit.query is None else 1 if edit.source is None else 2
 
 
 def _moot(edit: Edit, edits: Sequence[Edit]) -> bool:
-    """Whether the same row is silenced anyway, by a change that reaches further."""
+    """Whether the same row is ablated anyway, by a change that reaches further."""
     place = Place(edit.kind, edit.layer, edit.head, edit.query or 0)
     return any(_is_here(other, place) and _reach(other) < _reach(edit) for other in edits)
 

@@ -65,14 +65,14 @@ class Experiment:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """What happens to the pronoun if something is silenced: one run of the model for every number.
+    """What happens to the pronoun if something is ablated: one run of the model for every number.
 
     Attributes:
         written: the pronoun that the unchanged model writes.
         probability: of that pronoun, unchanged.
         words: the tokens that the encoder reads.
         weights: [layer, head, query, key], the encoder's, unchanged.
-        rows: [layer, head, query], by how much the probability changes if one row of the encoder is silenced.
+        rows: [layer, head, query], by how much the probability changes if one row of the encoder is ablated.
         encoder, decoder, cross: [layer, head], the same for whole heads.
         read: [layer, head, key], the weights of cross-attention where the pronoun is chosen, unchanged.
     """
@@ -205,7 +205,7 @@ def shared(
 
 
 def effects(model: str, text: str) -> Effects | None:
-    """Silence every row of the encoder and every head of the model, one at a time; None without a pronoun.
+    """Ablate every row of the encoder and every head of the model, one at a time; None without a pronoun.
 
     Args:
         model: a translator's name in the catalogue.

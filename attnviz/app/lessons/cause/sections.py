@@ -39,7 +39,7 @@ def question(chosen: ArrowSelection) -> None:
     gender = chosen.experiment.gender
     other = other_noun(chosen)
     if other is None or gender is None:
-        _question_of_silence(chosen)
+        _question_of_ablation(chosen)
         return
     move: Interference = {"change": "move", "source": chosen.strongest, "target": other}
     found = run(chosen, chosen.model, (written(chosen.place, move),))
@@ -55,7 +55,7 @@ def question(chosen: ArrowSelection) -> None:
     )
 
 
-def _question_of_silence(chosen: ArrowSelection) -> None:
+def _question_of_ablation(chosen: ArrowSelection) -> None:
     head: Interference = {"change": "head", "source": None, "target": None}
     found = run(chosen, chosen.model, (written(chosen.place, head),))
     guess(
@@ -127,7 +127,7 @@ def text(chosen: ArrowSelection) -> None:
     )
     st.markdown(
         f"To {chosen.reader} the head hands over this sum: the :green[value] of every word, times its "
-        ":violet[weight]. **Dragging** gives one word's weight to another. **Silencing** makes them all 0. "
+        ":violet[weight]. **Dragging** gives one word's weight to another. **Ablating** makes them all 0. "
         "Everything after that is computed again, by the same model."
     )
 
@@ -138,7 +138,7 @@ CODE = (
 )
 
 _LIMITS = """
-- **That the arrow is the only way.** If silencing it changes nothing, another head may step in. If it changes
+- **That the arrow is the only way.** If ablating it changes nothing, another head may step in. If it changes
   the pronoun, other rows may be needed as well.
 - **What the model does when left alone.** While it learned, no row was silent, and none was moved by hand.
 - **That one word alone was read.** After the first layer, the vector at a word is a mixture of its whole
@@ -290,7 +290,7 @@ def _late_adjective(found: compute.Experiment) -> int | None:
 
 
 def _fallback(found: compute.Experiment) -> str:
-    """What silencing shows."""
+    """What ablating shows."""
     assert found.gender  # noqa: S101 - asked before
     (il_before, elle_before), (il, elle) = found.gender.before, found.gender.now
     turned = (il > elle) != (il_before > elle_before)

@@ -37,7 +37,7 @@ _ABOVE_CHANCE = 0.75
 
 
 def tried(chosen: ArrowSelection) -> None:
-    """Draw what silencing any row of any encoder head does, beside what the rows look at."""
+    """Draw what ablating any row of any encoder head does, beside what the rows look at."""
     found = _effects(chosen.model, chosen.text)
     if found is None:
         st.markdown("This translation has no *il* or *elle* to decide, so there is nothing to try.")
@@ -45,7 +45,7 @@ def tried(chosen: ArrowSelection) -> None:
     st.markdown(
         "Left, the **weights**: how much each word looks at "
         f"{named(_watched(chosen, found), found.words)}, in every encoder head. Right, the **effects**: with "
-        f"that one row silenced, how much more or less probable is `{found.written}`? Strong on the left and "
+        f"that one row ablated, how much more or less probable is `{found.written}`? Strong on the left and "
         "empty on the right is a picture without an effect. Click a cell, and its arrow stands above."
     )
     with st.container(border=True):
@@ -118,7 +118,7 @@ def _in_numbers(training: HeldOut) -> str:
         verdict = (
             "The picture is as good, but it is **not the cause**: the decoder takes the gender elsewhere."
         )
-    elif training.silenced > _ABOVE_CHANCE:
+    elif training.ablated > _ABOVE_CHANCE:
         verdict = (
             "The picture is as good, but the arrow is **not needed**: without it, the gender comes another "
             "way. Nor is it without effect: an arrow that points to the wrong noun can mislead."
@@ -126,8 +126,8 @@ def _in_numbers(training: HeldOut) -> str:
     else:
         verdict = "So here the arrow **is a cause** of the pronoun, and not in one sentence only."
     return (
-        f"Head {training.head} finds the noun in {percent(training.found)}. With the row of *it* silenced, "
-        f"the pronoun is right in {percent(training.silenced)}; with the arrow moved to the other noun, it "
+        f"Head {training.head} finds the noun in {percent(training.found)}. With the row of *it* ablated, "
+        f"the pronoun is right in {percent(training.ablated)}; with the arrow moved to the other noun, it "
         f"turns in {percent(training.moved)}. {verdict}"
     )
 
@@ -150,9 +150,9 @@ def many() -> None:
         "The one that this page runs stands first.]"
     )
     st.markdown(
-        "Where the head alone decides, it finds the noun in nearly all sentences; silenced, it leaves the "
+        "Where the head alone decides, it finds the noun in nearly all sentences; ablated, it leaves the "
         "pronoun to a guess, which is right in about **half**; moved, it turns the pronoun in nearly all. "
-        "Where silence leaves more than half right, the gender comes another way, too."
+        "Where ablation leaves more than half right, the gender comes another way, too."
     )
     _nobody_built(runs)
 
@@ -195,7 +195,7 @@ _HEADS = (
     "Translator",
     "Head",
     "It finds the noun (worse reading)",
-    "Silenced: pronoun right",
+    "Ablated: pronoun right",
     "… and the rest",
     "Moved: pronoun turns",
     "… and the rest is right",
@@ -209,8 +209,8 @@ def _table(runs: Sequence[HeldOut]) -> str:
     for training in runs:
         shares = (
             training.found,
-            training.silenced,
-            training.silenced_rest,
+            training.ablated,
+            training.ablated_rest,
             training.moved,
             training.moved_rest,
         )
@@ -260,7 +260,7 @@ def _draw(name: str, chosen: ArrowSelection, found: compute.Effects) -> None:
         changes=found.rows.reshape(layers * heads, -1).T,
         whole=found.encoder.ravel(),
         looks_title=f"looks at “{found.words[key]}”",
-        changes_title=f"silenced, changes “{found.written}” by",
+        changes_title=f"ablated, changes “{found.written}” by",
         head=chosen.place.layer * heads + chosen.place.head if in_encoder else None,
         word=chosen.place.query,
         on_pick=pick,
@@ -276,17 +276,17 @@ def _watched(chosen: ArrowSelection, found: compute.Effects) -> int:
 
 
 def _strongest(found: compute.Effects) -> str:
-    """The row whose silence changes the pronoun most, in Markdown."""
+    """The row of the encoder with the largest effect on the pronoun, in Markdown."""
     layer, head, query = map(int, np.unravel_index(np.abs(found.rows).argmax(), found.rows.shape))
     change = float(found.rows[layer, head, query])
     if abs(change) < _WORTH_TELLING:
         return (
-            "**No row of the encoder matters much by itself**: where one is silenced, others may stand in "
+            "**No row of the encoder matters much by itself**: where one is ablated, others may stand in "
             "for it."
         )
     after = found.probability + change
     return (
-        f"The strongest effect: with {named(query, found.words)} silenced in {head_name(layer, head)}, "
+        f"The strongest effect: with {named(query, found.words)} ablated in {head_name(layer, head)}, "
         f"`{found.written}` goes from {percent(found.probability)} to **{percent(after)}**."
     )
 
@@ -305,7 +305,7 @@ def _pictures_only(chosen: ArrowSelection, found: compute.Effects) -> str:
 
 
 def _decoder(found: compute.Effects) -> str:
-    """What silencing whole heads of the decoder does, in Markdown."""
+    """What ablating whole heads of the decoder does, in Markdown."""
     changes = {"decoder": found.decoder, "cross": found.cross}
     listed = [
         f"{kind} {head_name(layer, head)} ({signed_percent(float(change))})"
@@ -314,8 +314,8 @@ def _decoder(found: compute.Effects) -> str:
         if abs(change) >= _WORTH_TELLING
     ]
     if not listed:
-        return "No head of the decoder, silenced whole, changes it much: there, one may stand in for another."
-    return f"Of the decoder's heads, silenced whole, these change it: {', '.join(listed)}."
+        return "No head of the decoder, ablated whole, changes it much: there, one may stand in for another."
+    return f"Of the decoder's heads, ablated whole, these change it: {', '.join(listed)}."
 
 
 def effects(
@@ -339,8 +339,8 @@ def effects(
         words: the rows.
         heads: the columns: "1-1", "1-2" …
         looks: the weights, 0 to 1, [word, head].
-        changes: by how much a probability changes if that word's row is silenced, −1 to 1, [word, head].
-        whole: the same if the whole head is silenced, [head].
+        changes: by how much a probability changes if that word's row is ablated, −1 to 1, [word, head].
+        whole: the same if the whole head is ablated, [head].
         looks_title, changes_title: what the tables are called.
         head, word: the cell to mark, from 0; head None: it is not in the tables.
         on_pick: called with the head and the word, from 0, of a cell that was clicked.

@@ -94,7 +94,7 @@ def draw() -> None:
         with page.picture:
             _picture(page, reading)
         totals = reading.weights.sum(axis=0)
-        page.explain(**reading.named, least=float(totals.min()), most=float(totals.max()))
+        page.explain(**reading.named, minimum=float(totals.min()), maximum=float(totals.max()))
         _predict(page, reading)
         page.further(
             page.section("trained", _trained).with_choices(TRAINED_HEAD),

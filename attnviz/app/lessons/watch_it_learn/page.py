@@ -166,8 +166,8 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
 
 def _explain(page: LessonPage, shown: ShownTraining) -> None:
     if shown.is_storyteller:
-        some, most = values.quarters(shown.training)
-        page.explain(storyteller=True, from_step=f"{some.step:,}", to_step=f"{most.step:,}")
+        quarter, three_quarters = values.quarters(shown.training)
+        page.explain(storyteller=True, from_step=f"{quarter.step:,}", to_step=f"{three_quarters.step:,}")
         return
     variant = VARIANTS[shown.variant]
     page.explain(storyteller=False, title=variant.title, description=variant.description)
@@ -177,10 +177,10 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
     """Ask how long it takes to learn."""
     training = shown.training
     if shown.is_storyteller:
-        some, most = values.quarters(training)
-        correct = most.step - some.step
+        quarter, three_quarters = values.quarters(training)
+        correct = three_quarters.step - quarter.step
         options = {correct, *(training.steps[-1] // part for part in (8, 4, 2))}
-        measured = [(each.step, each.measures["right"]) for each in (some, most)]
+        measured = [(each.step, each.measures["right"]) for each in (quarter, three_quarters)]
     else:
         good = values.first_good(training)
         rest = [step for step in training.steps if step != good.step]

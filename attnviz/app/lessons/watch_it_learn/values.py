@@ -85,10 +85,10 @@ def curves(variant: str) -> tuple[Style, ...]:
 
 def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
     """Return the first snapshots of a storyteller that copy at least a quarter and three quarters."""
-    some, most = (
-        next(each for each in training.snapshots if each.measures["right"] >= least) for least in QUARTERS
+    quarter, three_quarters = (
+        next(each for each in training.snapshots if each.measures["right"] >= minimum) for minimum in QUARTERS
     )
-    return some, most
+    return quarter, three_quarters
 
 
 def first_good(training: Stored) -> Snapshot:

@@ -174,8 +174,8 @@ def _write(words: int) -> None:
 
 def _write_all(written: Story, how: Writing) -> None:
     """Write to the end of the text."""
-    whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.most)))
-    _write(min(whole.trace.written + 1, WRITE.most))
+    whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.maximum)))
+    _write(min(whole.trace.written + 1, WRITE.maximum))
 
 
 def _text(page: LessonPage, drawn: Story) -> None:
