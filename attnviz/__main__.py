@@ -59,7 +59,7 @@ class Commands(TyperGroup):
             raise _refused(f"{error.filename or 'What is printed here'}: {error.strerror}.") from error
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         sys.stdout.write(f"attnviz {attnviz.__version__}\n")
         raise typer.Exit
@@ -70,7 +70,7 @@ def before(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - the callback prints it
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """What every command begins with."""

@@ -193,9 +193,9 @@ def it_in_french() -> str:
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
 
 
-def taught_until() -> str:
+def guided_until() -> str:
     """The share of its training."""
-    return f"the first {VARIANTS['training-wheels'].taught_until:.0%}"
+    return f"the first {VARIANTS['training-wheels'].guided_until:.0%}"
 
 
 @cache
@@ -211,7 +211,7 @@ def _finds(run: dict[str, Any]) -> float:
 
 def head_that_decides() -> str:
     """Of the translators whose arrow was taught, with every seed."""
-    runs = (*_measured("taught"), *_measured("training-wheels"))
+    runs = (*_measured("guided"), *_measured("training-wheels"))
     ablated = [run["ablated"]["pronoun"] for run in runs]
     return (
         f"{len(runs)} trainings: finds in at least {percent(min(map(_finds, runs)))}, right in "
@@ -243,10 +243,10 @@ def translators_measured_again() -> str:
     return f"{sum(same)} of {len(same)} translators as written down"
 
 
-def untold_trained_again() -> str:
+def unguided_trained_again() -> str:
     """Those whose weights are not kept, from scratch: where a processor rounds otherwise, other weights."""
-    seeds = [int(run["seed"]) for run in _measured("untold") if not run["shipped"]]
-    again = [asdict(measure(translators.trained(Settings.of("untold", seed)))) for seed in seeds]
+    seeds = [int(run["seed"]) for run in _measured("unguided") if not run["shipped"]]
+    again = [asdict(measure(translators.trained(Settings.of("unguided", seed)))) for seed in seeds]
     found = sum(_finds(run) > 0.5 for run in again)
     right = percent(min(run["pronoun"] for run in again))
     return (

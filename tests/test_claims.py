@@ -24,10 +24,10 @@ def test_lost_words_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_drift_is_told_and_ends_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert claims.main(["taught-until", "time-of-learning"]) == 0
-    monkeypatch.setattr(claims, "taught_until", lambda: "the first 21%")
-    assert claims.main(["taught-until"]) == 1
-    assert capsys.readouterr().out.endswith("taught-until: written down is “the first 20%”\n")
+    assert claims.main(["guided-until", "time-of-learning"]) == 0
+    monkeypatch.setattr(claims, "guided_until", lambda: "the first 21%")
+    assert claims.main(["guided-until"]) == 1
+    assert capsys.readouterr().out.endswith("guided-until: written down is “the first 20%”\n")
     with pytest.raises(SystemExit, match="There is no claim nonsense"):
         claims.main(["nonsense"])
 

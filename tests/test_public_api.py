@@ -66,7 +66,7 @@ def test_the_names_are_all_there() -> None:
         "translator",
         "translator-training-wheels",
         "translator-candidates",
-        "translator-untold",
+        "translator-unguided",
         "translator-decorative",
         "storyteller",
         "storyteller-4-layers",

@@ -58,7 +58,7 @@ _TUNED_ON = 40  # sentences that are looked for, for each number of clauses
 def settings(learning_rate: float, seed: int) -> Settings:
     """Return what a training follows from; no network is taught where to attend to."""
     return Settings(
-        variant="untold",
+        variant="unguided",
         seed=seed,
         steps=3000,
         batch=32,

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from attnviz.interventions.edit import Edit, Edits
-from attnviz.trained.storyteller.copying import HeadScores, said_twice, scores_of
+from attnviz.trained.storyteller.copying import HeadScores, scores_of, words_twice
 from attnviz.trained.storyteller.figures import AblatedHeads, Figures, Heads, with_role
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
@@ -27,17 +27,17 @@ def right(storyteller: Storyteller, some: Sequence[Item], edits: Edits = ()) -> 
     ids = [torch.tensor(VOCABULARY.ids(item.words)) for item in some]
     padded = pad_sequence(ids, batch_first=True, padding_value=VOCABULARY.ids([PAD])[0])
     logits = storyteller.steps(padded, [edits] * len(some) if edits else ()).logits
-    said = 0
+    spoken = 0
     for item, of_text, read in zip(some, logits, ids, strict=True):
         choices = VOCABULARY.ids(item.choices or VOCABULARY.words)
         likeliest = choices[int(of_text[len(read) - 1, choices].argmax())]
-        said += VOCABULARY.word(likeliest) == item.right
-    return said
+        spoken += VOCABULARY.word(likeliest) == item.right
+    return spoken
 
 
 def head_scores(storyteller: Storyteller, edits: Edits = (), texts: int = ITEMS, seed: int = 1) -> HeadScores:
     """The scores of all heads, or of those of a model with these edits."""
-    return scores_of(storyteller.steps(said_twice(texts, seed), [edits] * texts if edits else ()))
+    return scores_of(storyteller.steps(words_twice(texts, seed), [edits] * texts if edits else ()))
 
 
 def measure(storyteller: Storyteller) -> Figures:

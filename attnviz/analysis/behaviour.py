@@ -97,11 +97,11 @@ def behaviours(
         np.array([index for index, group in enumerate(shown.all_groups) if not group.special], dtype=np.intp)
         for shown in (queries, keys)
     ]
-    looking, looked_at = (
+    of_queries, of_keys = (
         np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
         for shown, indices in zip((queries, keys), ordinary, strict=True)
     )
-    apart = looking[:, None] != looked_at
+    apart = of_queries[:, None] != of_keys
     special = [index for index, group in enumerate(keys.all_groups) if group.special]
     layout = Layout(
         queries=ordinary[0],

@@ -103,12 +103,12 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
 
 def _counts(block: Block) -> Mask:
     """[query, key]: True where a link says something about the text."""
-    looks, looked_at = (
+    of_queries, of_keys = (
         np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
     )
     if block.kind == "decoder":
-        looked_at[0] = False
-    counts: Mask = looks[:, None] & looked_at
+        of_keys[0] = False
+    counts: Mask = of_queries[:, None] & of_keys
     if block.kind != "cross":
         np.fill_diagonal(counts, val=False)
     return counts

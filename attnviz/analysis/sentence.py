@@ -83,7 +83,7 @@ def names_something(group: DisplayToken) -> bool:
     return whole and word not in _SMALL_WORDS
 
 
-def looks(
+def strongest_keys(
     weights: Floats,
     query: int,
     queries: Sequence[DisplayToken],

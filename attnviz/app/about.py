@@ -38,7 +38,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
     )
 
 
-def what_a_weight_says() -> None:
+def meaning_of_a_weight() -> None:
     """What a visitor should not conclude."""
     st.header("What a weight says, and what it does not", anchor=False)
     cited_markdown(

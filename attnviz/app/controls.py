@@ -27,7 +27,7 @@ PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "thei
 ONE_CHANGED = "the same sentence with one word changed"
 """What stands in an empty box for a second sentence."""
 
-_LONGEST_ASKED = 200  # characters of a model's name in a link that a button repeats
+_MAX_NAME_LENGTH = 200  # characters of a model's name in a link that a button repeats
 _SHOWN_IN_A_BOX, _SHOWN_BELOW = 70, 600  # characters of a sentence
 _WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
@@ -140,7 +140,7 @@ def reading_model(*, offer_own: bool = True) -> Entry:
     return lookup.on_this_machine(model(entries, offer_own=offer_own))
 
 
-def offer_asked_model() -> None:
+def offer_requested_model() -> None:
     """Draw a way to the model that a link asked for and that does not read here.
 
     A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
@@ -155,7 +155,7 @@ def offer_asked_model() -> None:
             icon=":material/image:",
             query_params={choices.MODEL.name: name},
         )
-    elif allowed.may_open() and name not in allowed.names() and len(name) <= _LONGEST_ASKED:
+    elif allowed.may_open() and name not in allowed.names() and len(name) <= _MAX_NAME_LENGTH:
         st.page_link(
             "pages/models.py",
             label=f"Open {markdown.code(name)} on this server …",

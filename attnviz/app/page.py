@@ -56,7 +56,7 @@ class Frame:
         with self.notices:
             if told := link.notices():
                 st.warning("\n\n".join(told), icon=":material/link_off:")
-                controls.offer_asked_model()
+                controls.offer_requested_model()
         link.drop_unused(undrawn=self.drop_undrawn and not failed)
 
     def part(self, draw: Callable[[], None]) -> None:

@@ -209,7 +209,7 @@ def _withdraw(name: str) -> None:
     reveal(revealed() - {name})
 
 
-def ask_below(own: Question | None) -> None:
+def draw_below(own: Question | None) -> None:
     """Ask a teacher's question, if there is one, on a page that asks nothing itself."""
     if own:
         with st.container(border=True, key="question"):

@@ -51,7 +51,7 @@ def with_sentence(name: str) -> str:
     return "-".join(filter(None, (name, _beginning(text))))
 
 
-def picture_file(what: str, title: str = "", about: str = "", left_out: str = "") -> dict[str, str]:
+def picture_file(what: str, title: str = "", about: str = "", omitted: str = "") -> dict[str, str]:
     """How the file of a picture is called, and what it says above and below the picture.
 
     Args:
@@ -59,7 +59,7 @@ def picture_file(what: str, title: str = "", about: str = "", left_out: str = ""
         title: its heading; "": the page's.
         about: what is seen, in parts with " · " between them; "": the sentence, the model and the head that
             the page is about.
-        left_out: what of these is not seen.
+        omitted: what of these is not seen.
     """
     text, model, head = _subject()
     kept = re.sub(r"\W+", "-", what).strip("-")
@@ -68,7 +68,7 @@ def picture_file(what: str, title: str = "", about: str = "", left_out: str = ""
         return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
     name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
-    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", left_out)
+    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
     return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
 
 

@@ -48,7 +48,7 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
     if network.config.is_encoder_decoder:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():
-        stack.register_forward_hook(partial(_tell_states, name))
+        stack.register_forward_hook(partial(_record_states, name))
     if custom_attention.has(network.config.model_type):
         for layer in layers:
             if layer.mixer is not None:
@@ -274,7 +274,7 @@ def intervening(
         yield
 
 
-def _tell_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returned: Any) -> None:
+def _record_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returned: Any) -> None:
     last = _last_states.get()
     if last is not None:
         last[name] = returned.last_hidden_state

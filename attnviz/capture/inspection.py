@@ -201,7 +201,7 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
         records: of two tokens or more.
     """
     names = {id(module): name for name, module in network.named_modules()}
-    single: Kind = "decoder" if all(map(_looks_backwards, records)) else "encoder"
+    single: Kind = "decoder" if all(map(_is_causal, records)) else "encoder"
     counted: Counter[Kind] = Counter()
     found: list[tuple[Kind, int]] = []
     for record in records:
@@ -321,7 +321,7 @@ def _kind_by_name(module: str) -> Kind:
     return "decoder" if "decoder" in parts else "encoder"
 
 
-def _looks_backwards(record: Record) -> bool:
+def _is_causal(record: Record) -> bool:
     if record.mask is None:
         return False
     shape = (record.query.shape[2], record.key.shape[2])

@@ -33,7 +33,7 @@ they would together take more than `limits.max_bytes`.
 gate = importing.gate
 """Hold this around any first import of torch or transformers; see `importing.gate`."""
 
-Tell = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 """What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
 
 _IN_MEMORY = " in memory: "  # no folder and no id has such a name
@@ -45,7 +45,7 @@ _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
 _lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
 
-def _tell_nobody(doing: str, done: float) -> None:
+def _ignore_progress(doing: str, done: float) -> None:
     """Ignore the progress."""
 
 
@@ -82,7 +82,7 @@ def opened(entry: catalogue.Entry) -> Model:
     return model
 
 
-def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
+def open_model(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Download, load and list a model that a visitor requested.
 
     Args:
@@ -222,7 +222,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
+def downloaded(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Return the entry of a model, with its files on this machine; download them if needed."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):

@@ -64,7 +64,7 @@ def find(
             f"The sentence has {plural(len(block.query_tokens), 'token')}. Choose one of them, from 1."
         )
     wanted = neighbours.vector_of(block, number, vector, token - 1)
-    share = map if ray is None else on_ray.share(ray, address or on_ray.HERE)
+    share = map if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
     steps = neighbours.search(lines, entry.name, (layer, number), vector, wanted, count, text, share)
     with output.progress(log=True) as tell:
         for step in steps:

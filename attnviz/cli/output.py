@@ -16,7 +16,7 @@ from attnviz import text
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import Cells, csv_text
 from attnviz.atomic_file import atomic_file
-from attnviz.capture.loading import Tell
+from attnviz.capture.loading import OnProgress
 from attnviz.errors import AttnvizError
 from attnviz.experiments.sentences import SkippedSentence
 
@@ -159,7 +159,7 @@ def wrapped(paragraph: str, indent: str = "") -> list[str]:
     return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
-def left_out(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
+def omitted(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
     """How many sentences could not be read, and the first of them; a line for each.
 
     `total` is how many there are, if `unread` names only some.
@@ -191,7 +191,7 @@ def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = st
 
 
 @contextmanager
-def progress(*, log: bool = False) -> Iterator[Tell]:
+def progress(*, log: bool = False) -> Iterator[OnProgress]:
     """Gives a function that is told what is being done, and how much of it is done, 0 to 1.
 
     It shows that on standard error. In a terminal it draws a bar, which is wiped away in the end. Elsewhere

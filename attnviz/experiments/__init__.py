@@ -180,7 +180,7 @@ def occlusion(
     """
     given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
-        return ablation.words_left_out(name, given, place, way)
+        return ablation.occlude_words(name, given, place, way)
 
 
 def score_heads(

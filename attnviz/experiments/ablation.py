@@ -104,7 +104,7 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
         yield Progress(done, len(heads), Ablation(heads[:done], _joined(parts)))
 
 
-def words_left_out(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
+def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
     """One token's output without each of the words in turn: a scale for what ablating a head does to it.
 
     Args:

@@ -66,7 +66,7 @@ class Corpus:
     @classmethod
     def from_text(cls, text: str, name: str = "the text", maximum: int | None = None) -> Corpus:
         """A pasted text. Arguments and errors as for `from_bytes`."""
-        return cls._looked_at(text, name, maximum)
+        return cls._checked(text, name, maximum)
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str, maximum: int | None = None) -> Corpus:
@@ -81,7 +81,7 @@ class Corpus:
             AttnvizError: it has too many lines.
         """
         refuse_other_files(content, name, MAX_MEGABYTES)
-        return cls._looked_at(content, name, maximum)
+        return cls._checked(content, name, maximum)
 
     @classmethod
     def from_file(cls, file: Path) -> Corpus:
@@ -92,10 +92,10 @@ class Corpus:
             OSError: it cannot be read.
         """
         refuse_other_files(file, file.name)
-        return cls._looked_at(file, file.name, None)
+        return cls._checked(file, file.name, None)
 
     @classmethod
-    def _looked_at(cls, source: Source, name: str, maximum: int | None) -> Corpus:
+    def _checked(cls, source: Source, name: str, maximum: int | None) -> Corpus:
         lines = filled = damaged = 0
         for line in lines_of(source):
             lines += 1

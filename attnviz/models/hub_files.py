@@ -21,7 +21,7 @@ Came = Callable[[int], None]
 """Told how many bytes of a file have come; what it raises ends the download."""
 
 _LOG_IN = "log in on this machine with “hf auth login”"
-_WHO_ASKS = "attnviz"
+_LIBRARY_NAME = "attnviz"
 _FIRST_BYTES = 100_000  # of a weights file, asked for at once: most headers are shorter
 _A_PART = 206  # HTTP's status for an answer with a part of a file
 
@@ -47,7 +47,7 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
     from huggingface_hub import HfApi
 
     with in_our_words(name):
-        api = HfApi(endpoint=endpoint(), library_name=_WHO_ASKS)
+        api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
         found = api.model_info(repository, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS)
     return str(found.sha), {file.rfilename: file.size or 0 for file in found.siblings or ()}
 
@@ -75,7 +75,7 @@ def fetched(repository: str, file: str, revision: str, name: str, came: Came | N
             revision=revision,
             cache_dir=constants.HF_HUB_CACHE,
             endpoint=endpoint(),
-            library_name=_WHO_ASKS,
+            library_name=_LIBRARY_NAME,
             etag_timeout=TIMEOUT_SECONDS,
             tqdm_class=_bar(came),
         )
@@ -119,7 +119,7 @@ def _read_part(url: str, begin: int, end: int) -> bytes:
     from huggingface_hub.utils._headers import build_hf_headers
 
     headers = {
-        **build_hf_headers(library_name=_WHO_ASKS),
+        **build_hf_headers(library_name=_LIBRARY_NAME),
         "Range": f"bytes={begin}-{end - 1}",
         "Accept-Encoding": "identity",
     }

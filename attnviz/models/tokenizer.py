@@ -89,7 +89,7 @@ class TokenizedText:
 
 
 @contextmanager
-def _panics_told() -> Iterator[None]:
+def _panics_as_errors() -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # a panic in Rust is no `Exception`
@@ -151,7 +151,7 @@ class TextTokenizer:
         return self._reads
 
     def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding | Encoded | RemoteEncoding:
-        with _panics_told():
+        with _panics_as_errors():
             return self._tokenizer.encode(*texts)
 
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
@@ -294,7 +294,7 @@ class TextTokenizer:
         return text or spelling
 
     def _decoded(self, ids: Sequence[int]) -> str:
-        with _panics_told():
+        with _panics_as_errors():
             return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _placed(

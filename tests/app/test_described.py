@@ -10,9 +10,9 @@ from attnviz.models import catalogue
 from attnviz.trained.translator.variants import VARIANTS
 from tests.app.shown import APP, FOLDED, clean, visit, words
 
-TAUGHT, MISLEADING = catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative"
+GUIDED, MISLEADING = catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative"
 SENTENCE = "The dog crossed the road as it was too tired."
-READ = {"text": SENTENCE, "model": TAUGHT}
+READ = {"text": SENTENCE, "model": GUIDED}
 OTHER = {"other": SENTENCE.replace("tired", "narrow")}
 
 # By which link each page shows one.
@@ -22,7 +22,7 @@ SHOWN: dict[str, Mapping[str, str]] = {
     "compare": {**READ, **OTHER},
     "intervene": READ,
     "find": READ,
-    "score_heads": {"model": TAUGHT},
+    "score_heads": {"model": GUIDED},
     "cross_attention": {"open": "trained"},
     "translate": {},
     "cause": {},
@@ -57,15 +57,15 @@ def test_every_page_shows_one_or_none() -> None:
 def test_a_page_that_shows_a_translator_says_what_it_was_told(page: str) -> None:
     app = visit(page, FOLDED | dict(SHOWN[page]))
     where_it_is_chosen = "\n".join(menu.help for menu in app.selectbox)
-    assert "taught" in told(app) | told_in(where_it_is_chosen)
+    assert "guided" in told(app) | told_in(where_it_is_chosen)
 
 
 def test_of_two_models_each_is_described_as_long_as_it_is_compared() -> None:
     app = visit("compare", READ, compare="Two models", against=MISLEADING)
-    assert told(app) == {"taught", "decorative"}
+    assert told(app) == {"guided", "decorative"}
     app.text_input(key="text").set_value(SENTENCE)
     clean(app.segmented_control(key="compare").set_value("Two sentences").run())
-    assert told(app) == {"taught"}
+    assert told(app) == {"guided"}
 
 
 def told(app: AppTest) -> set[str]:

@@ -13,7 +13,7 @@ from attnviz.app.models import lookup
 from attnviz.capture.model import ModelInput
 from attnviz.text import percent
 from attnviz.trace import Kind, Trace
-from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 from tests.app.shown import clean, labels, row_of_buttons, sent, try_page, visit, warnings, words
 from tests.head_table import read_head_table
 
@@ -78,7 +78,7 @@ def test_another_model_opens_its_own_head() -> None:
     app = visit("explore", also=["11"])
     clean(app.selectbox(key="model").set_value(MODEL).run())
     head = sent(app, "head_view")
-    assert (head["layer"], head["heads"]) == (TAUGHT_LAYER + 1, [TAUGHT_HEAD + 1])
+    assert (head["layer"], head["heads"]) == (GUIDED_LAYER + 1, [GUIDED_HEAD + 1])
     assert query_of(app) == "it"
     app.segmented_control(key="kind").set_value("cross").run()
     clean(app.selectbox(key="model").set_value("minilm").run())
@@ -149,10 +149,10 @@ def test_a_guess_opens_the_encoder_and_its_weights_judge_it() -> None:
     clean(app.pills(key="guess narrow").set_value("road").run())
     assert app.segmented_control(key="kind").value == "encoder"
     head = sent(app, "head_view")
-    assert (head["layer"], head["heads"]) == (TAUGHT_LAYER + 1, [TAUGHT_HEAD + 1])
-    block = attnviz.trace(NARROW, model=MODEL).block("encoder", TAUGHT_LAYER)
+    assert (head["layer"], head["heads"]) == (GUIDED_LAYER + 1, [GUIDED_HEAD + 1])
+    block = attnviz.trace(NARROW, model=MODEL).block("encoder", GUIDED_LAYER)
     tokens = [token.text for token in block.key_tokens]
-    weight = block.weights[TAUGHT_HEAD, tokens.index("it"), tokens.index("road")]
+    weight = block.weights[GUIDED_HEAD, tokens.index("it"), tokens.index("road")]
     assert f"road {percent(float(weight))}" in words(app)
 
 

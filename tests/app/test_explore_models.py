@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM
 
 import attnviz
 from attnviz.app import traces
-from attnviz.app.examples import TOLD
+from attnviz.app.examples import STORIES
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
@@ -134,7 +134,7 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
 @pytest.mark.parametrize("model", SIZES)
 def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(model: str) -> None:
     app = visit("explore", model=model)
-    for example in TOLD:
+    for example in STORIES:
         clean(row_of_buttons(app, "example").set_value(example.name).run())
         assert not warnings(app)
         [*_, last] = attnviz.predictions(example.text, model)
@@ -143,11 +143,11 @@ def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(m
 
 
 def test_what_the_storyteller_writes_stands_behind_what_was_typed() -> None:
-    app = visit("explore", model="storyteller", text=TOLD[0].text, write="4")
+    app = visit("explore", model="storyteller", text=STORIES[0].text, write="4")
     passage = sent(app, "passage")
-    written = loading.trace("storyteller", ModelInput(TOLD[0].text, writing=Writing(4))).text
+    written = loading.trace("storyteller", ModelInput(STORIES[0].text, writing=Writing(4))).text
     assert passage["typed"] + "".join(passage["tokens"]) == written
-    assert written.startswith(f"{TOLD[0].text} were ")
+    assert written.startswith(f"{STORIES[0].text} were ")
 
 
 def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Open) -> None:

@@ -77,6 +77,6 @@ def test_what_streamlit_would_rewrite_is_parted_by_a_sign_that_shows_as_nothing(
     assert "\u2060" in plain(text)
 
 
-@pytest.mark.parametrize("text", ["python -m training.steps --taught", "a - b", "1 < 2", "12:30"])
+@pytest.mark.parametrize("text", ["python -m training.steps --guided", "a - b", "1 < 2", "12:30"])
 def test_what_nobody_rewrites_can_be_copied(text: str) -> None:
     assert plain(text).replace("\\", "") == text

@@ -16,7 +16,7 @@ from attnviz.app.models import own
 from attnviz.app.server import warm_up
 from attnviz.app.server.jobs import Jobs
 from attnviz.capture import loading
-from attnviz.capture.loading import Tell
+from attnviz.capture.loading import OnProgress
 from attnviz.errors import UnknownModel
 from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Entry
@@ -112,7 +112,7 @@ class Slow:
         self.names: list[str] = []
         self.go = threading.Event()
 
-    def __call__(self, name: str, tell: Tell) -> None:
+    def __call__(self, name: str, tell: OnProgress) -> None:
         self.names.append(name)
         while not self.go.wait(0.005):
             tell("Loading the weights", 0.4)
@@ -172,7 +172,7 @@ def test_why_a_model_could_not_be_opened_is_told(saved: Path, monkeypatch: pytes
         ("mamba", "state-space"),
         ("nothing", "has no config"),
         ("not there", "There is no folder"),
-        ("word " * 400, "1,999 characters, more than the 1,000"),
+        ("word " * 400, "1,999 characters; at most 1,000"),
     ],
 )
 def test_what_cannot_be_opened_is_refused_with_a_sentence_and_nothing_typed_is_lost(

@@ -56,9 +56,9 @@ def test_a_picture_s_file_tells_model_head_and_sentence_and_what_is_left_out(
     [
         (
             "translate",
-            {"translator": "Translator: not told anything"},
+            {"translator": "Translator: no attention loss"},
             "translation",
-            "“The dog did not cross the road as it was too tired.” · Translator: not told anything",
+            "“The dog did not cross the road as it was too tired.” · Translator: no attention loss",
         ),
     ],
 )

@@ -46,7 +46,7 @@ from tests.browser.visit import (
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-WRITTEN = STORIES["said_again"]
+WRITTEN = STORIES["repeated_word"]
 HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
 LAYER, HEAD = 3, 1  # from 0
 
@@ -479,13 +479,13 @@ def test_write(page: Page, server: Server) -> None:
 
 
 def test_induction(page: Page, server: Server) -> None:
-    lesson(page, server, "induction", said_again="3 basket")
+    lesson(page, server, "induction", repeated_word="3 basket")
     picture = page.locator(".root.repeated-words")
     chosen = picture.get_by_role("button", name="basket", exact=True)
     expect(chosen).to_have_attribute("aria-pressed", "true")
     chosen.press("ArrowDown")
     picture.get_by_role("button", name="thanked", exact=True).press("Enter")
-    assert_asked(page, said_again="4 thanked")
+    assert_asked(page, repeated_word="4 thanked")
     name = head_name(*measured().previous_word_heads[0])
     head = picture.get_by_role("button", name=f"Ablate head {name}")
     head.press("Enter")

@@ -166,12 +166,12 @@ def test_a_translators_tokens_and_the_opening_picture_need_no_large_library() ->
 
 
 def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = catalogue.Trained(tmp_path / "untold.safetensors")
-    entry = replace(catalogue.entry("translator-untold"), origin=missing)
-    monkeypatch.setitem(catalogue._ENTRIES, "translator-untold", entry)
+    missing = catalogue.Trained(tmp_path / "unguided.safetensors")
+    entry = replace(catalogue.entry("translator-unguided"), origin=missing)
+    monkeypatch.setitem(catalogue._ENTRIES, "translator-unguided", entry)
     monkeypatch.setattr(loading, "_models", type(loading._models)())
     with pytest.raises(ModelFilesDamaged, match="is missing") as caught:
-        loading.load("translator-untold")
+        loading.load("translator-unguided")
     assert str(missing.file) in str(caught.value)
 
 

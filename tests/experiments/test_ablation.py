@@ -17,8 +17,8 @@ from attnviz.experiments.ablation import (
     angles,
     heads_of,
     moved,
+    occlude_words,
     turned,
-    words_left_out,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -113,7 +113,7 @@ def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
 
 
 def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
-    found = words_left_out("minilm", TIRED, 9)
+    found = occlude_words("minilm", TIRED, 9)
     assert found.replaced_by == "[MASK]"
     before, after = [
         torch.tensor(loading.load("minilm").outcomes(ModelInput(text), [()]).states[0, 9]).double()
@@ -123,7 +123,7 @@ def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
         float(1 - torch.cosine_similarity(before, after, dim=0)), abs=1e-6
     )
     model = str(tiny("gpt2", tmp_path / "gpt2"))
-    found = words_left_out(model, SENTENCE, 1)
+    found = occlude_words(model, SENTENCE, 1)
     assert found.replaced_by is None
     assert (found.turned[:2] > 1e-3).all()
     np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it

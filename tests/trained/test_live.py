@@ -15,7 +15,7 @@ STARTED = """
 import time
 from attnviz.trained import live
 live.watch = lambda variant, seed, steps: (print(variant, seed, steps, flush=True), {}) and []
-live.main("taught", 7, 60)
+live.main("guided", 7, 60)
 """
 
 
@@ -62,7 +62,7 @@ def test_it_ends_when_its_input_is_closed() -> None:
     with start("time.sleep(60)") as process:
         assert process.stdout
         assert process.stdin
-        assert process.stdout.readline() == "taught 7 60\n"
+        assert process.stdout.readline() == "guided 7 60\n"
         assert process.poll() is None
         process.stdin.close()
         assert process.wait(60) == 0  # on a busy machine, starting takes long

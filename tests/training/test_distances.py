@@ -93,8 +93,8 @@ def test_a_measure_counts_what_is_right() -> None:
             [logits] = model(source, target).logits
         chosen = "il" if logits[pair.pronoun.target, il] > logits[pair.pronoun.target, elle] else "elle"
         pronoun += chosen == pair.target[pair.pronoun.target]
-        said = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
-        exact += said == [*pair.target, END]
+        spoken = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
+        exact += spoken == [*pair.target, END]
     assert (found.exact, found.pronoun) == (exact, pronoun)
 
 

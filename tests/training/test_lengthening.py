@@ -46,7 +46,7 @@ def test_a_sentence_with_two_clauses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("person", "said", "past", "present"),
+    ("person", "spoken", "past", "present"),
     [
         ("man", "tired", "et l'homme était fatigué", "et l'homme est fatigué"),
         ("uncle", "old", "et l'oncle était vieux", "et l'oncle est vieux"),
@@ -56,8 +56,8 @@ def test_a_sentence_with_two_clauses() -> None:
         ("girl", "eat", "et la fille voulait manger", "et la fille veut manger"),
     ],
 )
-def test_french_agrees(person: str, said: str, past: str, present: str) -> None:
-    clause = Clause(NOUN[person], PREDICATE[said])
+def test_french_agrees(person: str, spoken: str, past: str, present: str) -> None:
+    clause = Clause(NOUN[person], PREDICATE[spoken])
     assert [" ".join(clause.french(tense)).replace("' ", "'") for tense in ("past", "present")] == [
         past,
         present,

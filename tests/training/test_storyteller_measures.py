@@ -15,7 +15,7 @@ from attnviz.trained.storyteller.figures import ROLE, Training, stored, with_rol
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
-from attnviz.trained.storyteller.tasks import SAID_TWICE, Item
+from attnviz.trained.storyteller.tasks import NUM_REPEATED, Item
 from tests.trained.storyteller.both import SMALL_FIRST
 from training import storyteller_measures as measures
 
@@ -80,7 +80,7 @@ def test_it_does_what_it_is_shipped_for(name: str) -> None:
 def test_scores_worked_by_hand() -> None:
     """A head that sees the word before, and one that sees what followed: in place of the model's weights."""
     network = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
-    n = SAID_TWICE
+    n = NUM_REPEATED
     tokens = 1 + 2 * n
     again = range(1 + n, tokens)
     edits = tuple(

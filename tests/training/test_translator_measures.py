@@ -60,7 +60,7 @@ def test_an_intervention_is_measured_on_each_sentence_with_its_own_edit(
 
 @pytest.mark.parametrize(
     "variant",
-    [pytest.param(name, marks=() if name == "taught" else pytest.mark.everything) for name in VARIANTS],
+    [pytest.param(name, marks=() if name == "guided" else pytest.mark.everything) for name in VARIANTS],
 )
 def test_the_stored_figures_are_those_of_the_shipped_translators(variant: str) -> None:
     found = asdict(measure(Translator.load(VARIANTS[variant].file), sentences=100, pairs=60))
@@ -76,14 +76,14 @@ def test_the_stored_figures_are_what_the_variants_are_shipped_for() -> None:
     for run in shipped.values():
         assert min(run["exact"].values()) >= 0.95
         assert run["pronoun"] >= 0.97
-    for variant in ("taught", "decorative"):
+    for variant in ("guided", "decorative"):
         run = shipped[variant]
         assert (run["layer"], run["head"]) == (2, 1)
         assert min(run[role]["found"] for role in ("subject", "object")) >= 0.98
         assert max(run[role]["other"] for role in ("subject", "object")) <= 0.05
-    assert 0.4 <= shipped["taught"]["ablated"]["pronoun"] <= 0.6
-    assert shipped["taught"]["moved"]["changed"] >= 0.97
-    assert min(shipped["taught"][what]["rest"] for what in ("ablated", "moved")) >= 0.99
+    assert 0.4 <= shipped["guided"]["ablated"]["pronoun"] <= 0.6
+    assert shipped["guided"]["moved"]["changed"] >= 0.97
+    assert min(shipped["guided"][what]["rest"] for what in ("ablated", "moved")) >= 0.99
     assert max(shipped["decorative"][what]["changed"] for what in ("ablated", "moved")) <= 0.02
 
 
@@ -97,14 +97,14 @@ def test_a_sentence_is_familiar_that_was_learned_from_but_for_a_noun() -> None:
 @pytest.mark.everything
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_how_familiar_the_sentences_are_is_written_down(seed: int) -> None:
-    found = asdict(familiarity(splits.training(Settings.of("taught").sentences, seed)))
+    found = asdict(familiarity(splits.training(Settings.of("guided").sentences, seed)))
     runs = [run for run in _stored() if run["seed"] == str(seed)]
     assert runs
     assert all(run["familiarity"] == found for run in runs)
 
 
 def test_at_least_three_trainings_of_the_taught_one_are_reported() -> None:
-    runs = [run for run in _stored() if run["variant"] == "taught"]
+    runs = [run for run in _stored() if run["variant"] == "guided"]
     assert len({run["seed"] for run in runs}) >= 3
     assert sum(run["shipped"] is True for run in runs) == 1
 

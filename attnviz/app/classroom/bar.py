@@ -87,7 +87,7 @@ class Bar:
     drawn: bool = False
 
     def draw(self) -> None:
-        """Tell the bar what the page shows."""
+        """OnProgress the bar what the page shows."""
         self.drawn = True
         _draw(self.place, self.page)
 

@@ -252,7 +252,7 @@ def _open(name: str) -> None:
 def _begin(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
     """The token to begin with."""
     if view.kind == "encoder":
-        return _asked_about(groups, example, lookup.mask_token(view.model))
+        return _token_in_question(groups, example, lookup.mask_token(view.model))
     if traces.trace(view.model, view.given).target is None:
         return _last_typed(view, groups)
     return _chooses_pronoun(groups)
@@ -265,7 +265,7 @@ def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 
 
-def _asked_about(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
+def _token_in_question(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
     """What is masked, or the example's word, or a pronoun, or the last token that is a word."""
     # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
     labels = [group.label.split(" → ")[0] for group in groups]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
 from attnviz.analysis.picture import Scale
-from attnviz.analysis.sentence import looks, moves, name_of
+from attnviz.analysis.sentence import moves, name_of, strongest_keys
 from attnviz.analysis.stages import window
 from attnviz.app import markdown, traces
 from attnviz.app.components.head_view import head_view
@@ -69,7 +69,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         ]
         return f"{where} {name} is highest with {_listed(view, found)}{end}"
     if view.changed is None:
-        listed = looks(numbers, query, queries, keys, maximum=_MAX_LISTED).keys
+        listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED).keys
         return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
         return f"{name} stands in one of the two sentences only."

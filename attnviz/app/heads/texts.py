@@ -66,7 +66,7 @@ def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     return Corpus.from_text(text, "the pasted text", max_lines)
 
 
-def tell_unread(lines: int, named: Sequence[str]) -> None:
+def show_skipped(lines: int, named: Sequence[str]) -> None:
     """Draw how many lines could not be read, and behind a click why: `named`, in Markdown."""
     if not lines:
         return

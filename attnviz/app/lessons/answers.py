@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons import choosing, compute, english
@@ -85,7 +85,7 @@ def _it_to_dog(*, closed: bool) -> tuple[tuple[str, float], ...]:
     query, key = labels.index("it"), labels.index("dog")
     mask = np.ones((len(groups), len(groups)), dtype=bool)
     mask[query, key] = not closed
-    return looks(masks.weights(compute.tokens(_TEXT), mask, _HEAD)[_LAYER], query, groups).keys
+    return strongest_keys(masks.weights(compute.tokens(_TEXT), mask, _HEAD)[_LAYER], query, groups).keys
 
 
 def closed_cell() -> str:
@@ -94,7 +94,7 @@ def closed_cell() -> str:
     return f"To the others: in head {_NAME}, *it* looks at {before}; with the cell closed, at {after}."
 
 
-def positions_left_out() -> str:
+def without_positions() -> str:
     """What becomes of an output in another order, without positions."""
     found = _shuffled(_ORDERED, 1)
     return (
@@ -108,11 +108,11 @@ def translation() -> str:
     """Which row chooses the pronoun, and what it reads."""
     found = _translate(_TRANSLATOR, english.NARROW)
     choice = found.pronouns[0]
-    row = found.trace.block("cross", 0).weights[variants.TAUGHT_CROSS_HEAD, choice.step]
+    row = found.trace.block("cross", 0).weights[variants.GUIDED_CROSS_HEAD, choice.step]
     read = int(row.argmax())
     return (
         f"The row that has just read *{found.target[choice.step].text}*: its cross-attention head "
-        f"{variants.TAUGHT_CROSS_HEAD + 1} reads *{found.source[read].text}* ({percent(float(row[read]))}), "
+        f"{variants.GUIDED_CROSS_HEAD + 1} reads *{found.source[read].text}* ({percent(float(row[read]))}), "
         f"and it writes *{found.words[choice.step]}*, with *il* {percent(choice.il, 1)} and *elle* "
         f"{percent(choice.elle, 1)}."
     )
@@ -145,7 +145,7 @@ def many_heads() -> str:
     query = [group.label for group in groups].index("it")
     found = _shares(_TEXT, _LAYER, query, catalogue.entry(MODEL).heads)
     head = int(found.shares.argmax())
-    looked_at = markdown.shares(looks(found.weights[head : head + 1], 0, groups).keys)
+    looked_at = markdown.shares(strongest_keys(found.weights[head : head + 1], 0, groups).keys)
     return (
         f"For *it* in layer {_LAYER + 1} it is head {head + 1}, with {percent(float(found.shares[head]))} of "
         f"what the layer's attention adds; it looks at {looked_at}. For another word it can be another head."

@@ -65,7 +65,7 @@ Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")
 
 
-_HEARD: ContextVar[list[Question]] = ContextVar("what is asked where nothing is drawn")
+_RECORDED: ContextVar[list[Question]] = ContextVar("what is asked where nothing is drawn")
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ def guess(
             name it itself.
     """
     of_page = Question(question, options, right, because, of_sentence=of_sentence)
-    if (heard := _HEARD.get(None)) is not None:
-        heard.append(of_page)
+    if (recorded := _RECORDED.get(None)) is not None:
+        recorded.append(of_page)
         return
     with st.container(border=True, key="question"):
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -166,13 +166,13 @@ def asked(
     question: Callable[Arguments, None], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Question | None:
     """What a page's section asks of a sentence, drawn nowhere; None where it asks nothing."""
-    heard: list[Question] = []
-    before = _HEARD.set(heard)
+    recorded: list[Question] = []
+    before = _RECORDED.set(recorded)
     try:
         question(*args, **kwargs)
     finally:
-        _HEARD.reset(before)
-    return heard[0] if heard else None
+        _RECORDED.reset(before)
+    return recorded[0] if recorded else None
 
 
 def the_code(*functions: tuple[str, ...]) -> None:

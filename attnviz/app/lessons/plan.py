@@ -21,7 +21,7 @@ _EXPECTED = {
     "scale": answers.scale,
     "many_heads": answers.many_heads,
     "masks": answers.closed_cell,
-    "positions": answers.positions_left_out,
+    "positions": answers.without_positions,
     "translate": answers.translation,
     "cause": answers.cause,
     "write": answers.write,

@@ -116,7 +116,7 @@ class Number(Choice[int]):
         maximum: int | None = None,
         default: int | None = None,
         *,
-        left_out: bool = True,
+        omit_default: bool = True,
         **look: Any,
     ) -> int:
         """Draw the box.
@@ -126,17 +126,17 @@ class Number(Choice[int]):
             maximum: the largest number; None: that of the table.
             default: what it begins with, and becomes when it is left empty or, unless it is capped, is larger
                 than there is; None: that of the table.
-            left_out: whether a link leaves the default out, as it does for all else.
+            omit_default: whether a link leaves the default out, as it does for all else.
             look: for `st.number_input`.
         """
         maximum = self.maximum if maximum is None else maximum
         default = min(self.default if default is None else default, maximum)
-        if not left_out and not self.is_set:
+        if not omit_default and not self.is_set:
             self.set(default)
         if self.capped and (self.get(default) or default) > maximum:
             self.set(maximum)
         self.mend(default, lambda value: self.minimum <= value <= maximum)
-        first = default if left_out else None
+        first = default if omit_default else None
         drawn = st.number_input(
             label, self.minimum, maximum, first, key=self.name, bind="query-params", **look
         )

@@ -42,10 +42,10 @@ LANGUAGE = OneOf(name="language", pages=LESSONS, carried=True)
 OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))
 
 # A question of the teacher's own.
-_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _IMAGES
-ASK = Text(name="ask", pages=_ASKED_ON)
-OPTIONS = Text(name="options", pages=_ASKED_ON)
-RIGHT = OneOf(name="right", pages=_ASKED_ON)
+_QUESTION_PAGES = LESSONS | _EXPLORE | _TOOLS | _IMAGES
+ASK = Text(name="ask", pages=_QUESTION_PAGES)
+OPTIONS = Text(name="options", pages=_QUESTION_PAGES)
+RIGHT = OneOf(name="right", pages=_QUESTION_PAGES)
 
 # What reads, and what is read.
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
@@ -106,7 +106,7 @@ AGAINST_HEAD = Number(name="against_head", pages=_COMPARE)
 ROWS = OneOf(name="rows", pages=_COMPARE)
 EDITS = Several(name="edits", pages=_INTERVENE | _CAUSE, always=True)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
-ASKED_AT = Token(name="asked", pages=_INTERVENE)
+EXPECTED_AT = Token(name="asked", pages=_INTERVENE)
 RANKED_BY = OneOf(name="by", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
 PATCHED_INTO = OneOf(name="into", pages=_INTERVENE)
@@ -155,8 +155,8 @@ LEARNING_VIEW = OneOf(name="learning_view", pages=_WATCH)
 LIVE_SEED = Number(name="live_seed", pages=_WATCH, minimum=0, maximum=9999)
 LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
 WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
-REPEATED = Text(name="said_twice", pages=_INDUCTION)
-REPEATED_WORD = OneOf(name="said_again", pages=_INDUCTION)
+REPEATED = Text(name="words_twice", pages=_INDUCTION)
+REPEATED_WORD = OneOf(name="repeated_word", pages=_INDUCTION)
 ABLATED = Several(name="ablated", pages=_INDUCTION)
 
 TABLE: tuple[Choice[object], ...] = tuple(

@@ -135,7 +135,7 @@ def chant(dice: Random) -> Words:
     return [CHANT, *words * times]
 
 
-def said_twice(dice: Random, count: int) -> Words:
+def words_twice(dice: Random, count: int) -> Words:
     """So many different random words twice, to be tested with."""
     return [CHANT, *dice.sample(ANY_WORD, count) * 2]
 

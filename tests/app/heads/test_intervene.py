@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.ablation import Numbers, ablate, angles
-from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 from tests.app.shown import FOLDED, all_sent, clean, finished, press, sent, token_bars, try_page, visit, words
 from tests.capture.tiny import SENTENCE
 
@@ -176,7 +176,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
     app = finished(app)
     clean(app)
     assert app.selectbox(key="model").value == "translator"
-    head = f"{TAUGHT_LAYER + 1}-{TAUGHT_HEAD + 1}"
+    head = f"{GUIDED_LAYER + 1}-{GUIDED_HEAD + 1}"
     assert edits_of(app) == [f"encoder {head}"]
     text = str(app.text_input(key="text").value)
     before, after = (
@@ -187,7 +187,7 @@ def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
     told = words(app)
     assert f"before: `{' '.join(before)}`" in told
     assert f"with the changes: `{' '.join(after)}`" in told
-    assert sent(app, "head_map")["selected"] == [TAUGHT_LAYER + 1, TAUGHT_HEAD + 1]
+    assert sent(app, "head_map")["selected"] == [GUIDED_LAYER + 1, GUIDED_HEAD + 1]
     assert "see words change" not in [button.key for button in app.button]
 
 

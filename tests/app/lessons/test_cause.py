@@ -42,14 +42,14 @@ def test_the_opening_picture_and_the_table_of_all_translators() -> None:
     ]
     assert len(rows) == len(held_out())
     # A good picture that nobody built.
-    (untold,) = [run for run in held_out() if run.shipped and run.variant == "untold"]
-    assert f"nobody built this one:** *{untold.title}*" in told
+    (unguided,) = [run for run in held_out() if run.shipped and run.variant == "unguided"]
+    assert f"nobody built this one:** *{unguided.title}*" in told
     told = told.split("nobody built this one:", 1)[1]
-    assert all(percent(share) in told for share in (untold.found, untold.ablated, untold.moved))
+    assert all(percent(share) in told for share in (unguided.found, unguided.ablated, unguided.moved))
     assert "**not needed**" in told
     clean(press(app, "Drag the arrow of its head"))
-    assert app.selectbox(key="translator").value == catalogue.entry("translator-untold").title
-    assert app.selectbox(key="cause_head").value == f"encoder {untold.head}"
+    assert app.selectbox(key="translator").value == catalogue.entry("translator-unguided").title
+    assert app.selectbox(key="cause_head").value == f"encoder {unguided.head}"
     assert strongest(app) == "dog"
 
 
@@ -140,10 +140,10 @@ def test_the_adjective_has_an_arrow_of_its_own() -> None:
 
 def test_an_adjective_is_late_only_where_gender_is_all_that_changed() -> None:
     found = compute.experiment("translator", SENTENCE, "encoder", 1, 0, 8, [MOVED])
-    assert sections._late_adjective(found) == found.queries.index("tired")
+    assert sections._later_adjective(found) == found.queries.index("tired")
     at = found.words_now.index("elle")
     other = (*found.words_now[:at], "la", "route", *found.words_now[at + 1 :])
-    assert sections._late_adjective(replace(found, words_now=other)) is None
+    assert sections._later_adjective(replace(found, words_now=other)) is None
 
 
 def test_rubbish_in_the_link_is_named_and_the_page_works() -> None:

@@ -13,7 +13,7 @@ MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
 ENGLISH = SENTENCE.lower().strip(".").split(" ")
 IT, DOG, ROAD = 8, 1, 6
-TAUGHT = "encoder.layers.1.attention"
+GUIDED = "encoder.layers.1.attention"
 
 
 def run(edit: str, place: tuple[str, int, int, int] = ("encoder", 1, 0, IT)) -> compute.Experiment:
@@ -25,9 +25,9 @@ def run(edit: str, place: tuple[str, int, int, int] = ("encoder", 1, 0, IT)) -> 
     ("edit", "change"),
     [
         ("", nothing),
-        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", ablate(TAUGHT, 0, IT)),
-        ("encoder 2-1", ablate(TAUGHT, 0)),
+        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
+        ("encoder 2-1", ablate(GUIDED, 0)),
         ("encoder 1-3 12 12>1", move("encoder.layers.0.attention", 2, 11, 11, 0)),
         ("decoder 1-2", ablate("decoder.layers.0.attention", 1)),
         ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
@@ -46,8 +46,8 @@ def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) ->
 
 def test_in_the_decorative_translator_the_arrow_looks_the_same_and_does_nothing() -> None:
     for edit, change in (
-        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", ablate(TAUGHT, 0, IT)),
+        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
     ):
         found = compute.experiment("translator-decorative", SENTENCE, "encoder", 1, 0, IT, [edit])
         assert found.row_before[DOG] > 0.95
@@ -89,7 +89,7 @@ def test_effects_are_those_of_silence_by_hand() -> None:
         by_ablation = by_hand.choice(ENGLISH, french, change)[0] - before
         assert found.rows[layer, head, query] == pytest.approx(by_ablation, abs=1e-5)
     for numbers, name in (
-        (found.encoder[1], TAUGHT),
+        (found.encoder[1], GUIDED),
         (found.decoder[0], "decoder.layers.0.attention"),
         (found.cross[0], "decoder.layers.0.cross_attention"),
     ):
@@ -124,7 +124,7 @@ def test_a_weight_that_two_words_share_is_the_change_by_hand(step: int) -> None:
     share = step / 20
 
     def share_it(here: str, weights: Array) -> None:
-        if here == TAUGHT:
+        if here == GUIDED:
             weights[0, IT, ROAD] += share * weights[0, IT, DOG]
             weights[0, IT, DOG] *= 1 - share
 

@@ -38,7 +38,7 @@ def test_the_picture_has_the_measured_heads_and_the_stripe() -> None:
 
 
 def test_own_words_and_another_of_them() -> None:
-    app = visit("induction", said_twice="Lamp key  map pen TOY rope", said_again="2 key")
+    app = visit("induction", words_twice="Lamp key  map pen TOY rope", repeated_word="2 key")
     message, found = sent(app, "repeated_words"), repeated(WORDS)
     assert (tuple(message["words"]), message["place"]) == (WORDS, 1)
     assert sent(app, "head_view")["query"] == 1 + len(WORDS) + 1
@@ -87,4 +87,4 @@ def test_four_layers_have_other_heads() -> None:
 
 def test_other_words_are_drawn() -> None:
     app = press(visit("induction"), LABEL("other_words"))
-    assert clean(app).session_state["said_twice"] == random_words(4)
+    assert clean(app).session_state["words_twice"] == random_words(4)

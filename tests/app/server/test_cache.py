@@ -160,7 +160,7 @@ def test_why_a_model_cannot_be_used_is_told_until_somebody_opens_it(tmp_path: Pa
     with pytest.raises(UnknownModel):
         lookup.entry(model)
     tiny("bert", tmp_path / "bert")
-    assert isinstance(lookup.looked_up(model), UnknownModel)  # to find the reason may have cost minutes
+    assert isinstance(lookup.entry_or_error(model), UnknownModel)  # to find the reason may have cost minutes
     loading.load(model)
     assert lookup.entry(model).name == model
 

@@ -140,7 +140,7 @@ def test_unknown_french() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "spoken"),
     [
         ("the road did not cross the dog as it was too tired", "a road cross"),
         ("the dog crossed the bottle", "cross a bottle"),
@@ -162,5 +162,5 @@ def test_unknown_french() -> None:
         ("", "built like this"),
     ],
 )
-def test_what_the_grammar_does_not_make_is_outside(text: str, said: str) -> None:
-    assert said in (outside(text.split()) or "")
+def test_what_the_grammar_does_not_make_is_outside(text: str, spoken: str) -> None:
+    assert spoken in (outside(text.split()) or "")

@@ -48,8 +48,8 @@ def combinations_in(pair: Pair, split: str) -> list[tuple[str, ...]]:
         return [*descriptions(pair)]
     if split == "pair":
         return list(combinations(nouns(pair), 2))
-    said = [word for word in pair.source if word in PREDICATE]
-    return [(*two, word) for two in combinations(nouns(pair), 2) for word in said]
+    spoken = [word for word in pair.source if word in PREDICATE]
+    return [(*two, word) for two in combinations(nouns(pair), 2) for word in spoken]
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -88,7 +88,7 @@ def test_every_noun_is_learned_with_every_sort_of_word(training: list[Pair]) -> 
     other = Counter(
         pair.source[pair.pronoun.other] for pair in training if pair.pronoun and pair.pronoun.other
     )
-    said = {each for pair in training for each in descriptions(pair)}
+    spoken = {each for pair in training for each in descriptions(pair)}
     for noun in NOUNS:
         word = noun.english
         assert seen[word] >= 30, word
@@ -96,12 +96,12 @@ def test_every_noun_is_learned_with_every_sort_of_word(training: list[Pair]) -> 
             assert meant[word] >= 20, word
             assert other[word] >= 20, word
         possible = [each.english for each in ADJECTIVES if noun.kind in each.kinds]
-        assert sum((word, each) in said for each in possible) >= 0.6 * len(possible), word
+        assert sum((word, each) in spoken for each in possible) >= 0.6 * len(possible), word
 
 
 def test_every_adjective_and_wish_is_learned(training: list[Pair]) -> None:
-    said = Counter(predicate for pair in training for _, predicate in descriptions(pair))
-    assert min(said[predicate] for predicate in PREDICATE) >= 25
+    spoken = Counter(predicate for pair in training for _, predicate in descriptions(pair))
+    assert min(spoken[predicate] for predicate in PREDICATE) >= 25
 
 
 def test_the_opening_sentences_are_held_out() -> None:
@@ -112,9 +112,9 @@ def test_the_opening_sentences_are_held_out() -> None:
 def test_the_shares_are_the_ones_that_are_stated() -> None:
     words = [noun.english for noun in NOUNS]
     pairs = [is_held_out("pair", two) for two in combinations(sorted(words), 2)]
-    said = [is_held_out("description", (noun, each)) for noun in words for each in PREDICATE]
+    spoken = [is_held_out("description", (noun, each)) for noun in words for each in PREDICATE]
     assert sum(pairs) / len(pairs) == pytest.approx(0.08, abs=0.01)
-    assert sum(said) / len(said) == pytest.approx(0.08, abs=0.01)
+    assert sum(spoken) / len(spoken) == pytest.approx(0.08, abs=0.01)
 
 
 def test_the_sentences_are_the_ones_that_the_shipped_weights_learned_from() -> None:

@@ -113,10 +113,10 @@ def test_each_term_is_the_surprise_about_where_its_head_looks(
 
 
 def test_the_terms_add_up(steps: EncoderDecoderSteps, pairs: list[Pair]) -> None:
-    taught = VARIANTS["taught"]
-    expected = taught.referent * wanted(steps, pairs, "referent")
-    expected = expected + taught.alignment * wanted(steps, pairs, "alignment")
-    torch.testing.assert_close(attention_loss(steps, Exercises.of(pairs), taught), expected)
+    guided = VARIANTS["guided"]
+    expected = guided.referent * wanted(steps, pairs, "referent")
+    expected = expected + guided.alignment * wanted(steps, pairs, "alignment")
+    torch.testing.assert_close(attention_loss(steps, Exercises.of(pairs), guided), expected)
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
@@ -126,4 +126,4 @@ def test_who_is_told_nothing_feels_nothing(
     without_it = Exercises.of([pair for pair in pairs if pair.pronoun is None])
     assert attention_loss(steps, without_it, variant) == 0
     with_it = attention_loss(steps, Exercises.of(pairs), variant)
-    assert (with_it == 0) == (variant.name == "untold")
+    assert (with_it == 0) == (variant.name == "unguided")

@@ -42,7 +42,7 @@ def translator() -> Translator:
     model = build(SIZES, seed=5)
     for parameter in model.decoder.parameters():
         parameter.data *= 3
-    return Translator(model, SIZES, {"variant": "taught", "seed": "5"})
+    return Translator(model, SIZES, {"variant": "guided", "seed": "5"})
 
 
 def always_saying(word: str) -> EncoderDecoder:
@@ -172,14 +172,14 @@ def test_training_on_does_not_change_a_translator() -> None:
 
 @pytest.fixture(scope="module")
 def file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("weights") / "taught.safetensors"
+    file = tmp_path_factory.mktemp("weights") / "guided.safetensors"
     translator.save(file)
     return file
 
 
 def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None:
     read = Translator.load(file)
-    assert (read.sizes, read.about) == (SIZES, {"variant": "taught", "seed": "5"})
+    assert (read.sizes, read.about) == (SIZES, {"variant": "guided", "seed": "5"})
     assert not read.model.training
     for name, parameter in read.model.state_dict().items():
         assert parameter.dtype == torch.float32
@@ -197,22 +197,22 @@ def test_the_same_model_gives_the_same_bytes_in_any_process(file: Path, tmp_path
 REMEDY = "Install attnviz again."
 
 
-def refused(file: Path, said: str) -> None:
-    with pytest.raises(ModelFilesDamaged, match=said) as caught:
+def refused(file: Path, spoken: str) -> None:
+    with pytest.raises(ModelFilesDamaged, match=spoken) as caught:
         Translator.load(file)
     assert str(file) in str(caught.value)
     assert REMEDY in str(caught.value)
 
 
 def test_a_missing_file_is_named_with_the_remedy(tmp_path: Path) -> None:
-    refused(tmp_path / "taught.safetensors", "is missing")
+    refused(tmp_path / "guided.safetensors", "is missing")
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"{}", b"not weights at all", b"\xff" * 64, save({"weight": torch.zeros(3)})]
 )
 def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
-    file = tmp_path / "taught.safetensors"
+    file = tmp_path / "guided.safetensors"
     file.write_bytes(content)
     refused(file, "cannot be read")
 
@@ -226,13 +226,13 @@ def test_one_changed_bit_is_noticed(
     in_the_header = data.draw(st.booleans())
     place = data.draw(st.integers(0, 3000 if in_the_header else len(content) - 1))
     content[place] ^= 1 << data.draw(st.integers(0, 7))
-    damaged = tmp_path_factory.mktemp("damaged") / "taught.safetensors"
+    damaged = tmp_path_factory.mktemp("damaged") / "guided.safetensors"
     damaged.write_bytes(content)
     refused(damaged, "is damaged|cannot be read")
 
 
 def test_half_a_file_is_refused(file: Path, tmp_path: Path) -> None:
-    half = tmp_path / "taught.safetensors"
+    half = tmp_path / "guided.safetensors"
     half.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
     refused(half, "cannot be read")
 
@@ -240,7 +240,7 @@ def test_half_a_file_is_refused(file: Path, tmp_path: Path) -> None:
 def test_weights_of_another_network_are_refused(
     translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "taught.safetensors"
+    file = tmp_path / "guided.safetensors"
     with monkeypatch.context() as patch:
         patch.setattr(translator, "sizes", replace(SIZES, encoder_layers=3))
         translator.save(file)

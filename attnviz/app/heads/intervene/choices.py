@@ -176,10 +176,10 @@ def _edits(
             label_visibility="collapsed",
         )
     with telling:
-        return _told(made, entry, given)
+        return _described(made, entry, given)
 
 
-def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
+def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Say what the changes do; return those that can be made."""
     found: dict[str, Edit] = {}
     problems = []

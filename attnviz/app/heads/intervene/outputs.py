@@ -49,7 +49,7 @@ def every_token(chosen: Intervention, found: Effect) -> None:
     columns = st.columns(len(texts), gap="medium")
     for at, (column, (name, groups)) in enumerate(zip(columns, texts, strict=True)):
         moved = _of_text(found, at)
-        marked = chosen.query if _looks(chosen, at) else None
+        marked = chosen.query if _attends(chosen, at) else None
         with column:
             _bars(f"moved {at}", name, groups, moved, marked, longest)
             st.markdown(_mean(groups, moved))
@@ -86,10 +86,10 @@ def _of_text(found: Effect, at: int) -> Numbers:
 
 
 def _of_token(chosen: Intervention, found: Effect) -> float:
-    return float(_of_text(found, 0 if _looks(chosen, 0) else 1)[chosen.query])
+    return float(_of_text(found, 0 if _attends(chosen, 0) else 1)[chosen.query])
 
 
-def _looks(chosen: Intervention, at: int) -> bool:
+def _attends(chosen: Intervention, at: int) -> bool:
     """Whether the token that is looked at is of this text."""
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 

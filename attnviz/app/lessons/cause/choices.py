@@ -85,7 +85,7 @@ class ArrowSelection:
     @property
     def elsewhere(self) -> tuple[str, ...]:
         """What is changed in other rows."""
-        return tuple(edit for edit in self.edits if not _is_here(Edit.parse(edit), self.place))
+        return tuple(edit for edit in self.edits if not _is_at(Edit.parse(edit), self.place))
 
     @property
     def also(self) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def choose(text: str, model: str, edits: tuple[str, ...]) -> ArrowSelection:
         query = _choose_word(_readers(model, text, kind), kind, word_to_show)
     place = Place(kind, layer, head, query)
     made = tuple(str(edit) for edit in asked)
-    here = [edit for edit in asked if _is_here(edit, place)]
+    here = [edit for edit in asked if _is_at(edit, place)]
     found = _experiment(model, text, place, made)
     # The last one made, unless the row or the whole head is ablated: then no move matters.
     shown = min(reversed(here), key=_reach, default=None)
@@ -260,7 +260,7 @@ def undo() -> None:
     EDITS.set([])
 
 
-def _is_here(edit: Edit, place: Place) -> bool:
+def _is_at(edit: Edit, place: Place) -> bool:
     """Whether an edit changes this row."""
     same_head = (edit.kind, edit.layer, edit.head) == (place.kind, place.layer, place.head)
     return same_head and edit.query in (None, place.query)
@@ -274,7 +274,7 @@ def _reach(edit: Edit) -> int:
 def _moot(edit: Edit, edits: Sequence[Edit]) -> bool:
     """Whether the same row is ablated anyway, by a change that reaches further."""
     place = Place(edit.kind, edit.layer, edit.head, edit.query or 0)
-    return any(_is_here(other, place) and _reach(other) < _reach(edit) for other in edits)
+    return any(_is_at(other, place) and _reach(other) < _reach(edit) for other in edits)
 
 
 def _interference(edit: Edit) -> Interference:

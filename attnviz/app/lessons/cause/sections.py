@@ -31,7 +31,7 @@ from attnviz.trained.translator.variants import VARIANTS
 
 SAME, OTHERWISE = "the same as before", "something else altogether"
 _LISTED = 3  # weights named in a sentence
-_WORTH_TELLING = 0.05  # smaller weights are left out of a sentence
+_MIN_SHOWN = 0.05  # smaller weights are left out of a sentence
 
 
 def question(chosen: ArrowSelection) -> None:
@@ -165,7 +165,7 @@ def in_words(chosen: ArrowSelection, found: compute.Experiment) -> str:
     listed = [
         f"{named(key, found.keys)} **{percent(float(row[key]))}**"
         for nth, key in enumerate(strongest)
-        if row[key] >= _WORTH_TELLING or (nth == 0 and row[key] > 0)
+        if row[key] >= _MIN_SHOWN or (nth == 0 and row[key] > 0)
     ]
     now = "now " if chosen.edits else ""
     looks = f"looks at {', '.join(listed)}" if listed else "reads nothing"
@@ -249,7 +249,7 @@ def _verdict(chosen: ArrowSelection, found: compute.Experiment) -> str:
 
 def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
     """Lead to the adjective's arrow, where the pronoun turned and the adjective did not."""
-    late = _late_adjective(found)
+    late = _later_adjective(found)
     if late is None or chosen.place.kind != "encoder":
         return
     adjective = named(late, found.queries)
@@ -273,7 +273,7 @@ def _next_arrow(chosen: ArrowSelection, found: compute.Experiment) -> None:
         )
 
 
-def _late_adjective(found: compute.Experiment) -> int | None:
+def _later_adjective(found: compute.Experiment) -> int | None:
     """The English adjective whose French one kept its gender when the pronoun changed its; None: no such."""
     assert found.gender  # noqa: S101 - asked before
     step = found.gender.step

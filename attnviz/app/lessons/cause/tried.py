@@ -23,13 +23,13 @@ from attnviz.trace import Floats
 
 _effects = translated(compute.effects)
 
-BESIDE = {catalogue.TRANSLATOR: "taught", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
+BESIDE = {catalogue.TRANSLATOR: "guided", f"{catalogue.TRANSLATOR}-decorative": "decorative"}
 """The two translators that are compared, by their names in the catalogue: which variants they are."""
 
-UNTOLD = "untold"
+UNGUIDED = "unguided"
 """The variant that was told nothing: what it does, nobody built."""
 
-_WORTH_TELLING = 0.05  # smaller effects are left out of a sentence
+_MIN_SHOWN = 0.05  # smaller effects are left out of a sentence
 _STRONG, _EMPTY = 0.9, 0.01  # a weight that one cannot overlook, and an effect that is none
 _SHOWS_IT = "Chooses this translator at the top: the whole page then shows it, with nothing changed yet."
 _HARDLY_ANY = 0.1  # of many sentences
@@ -159,10 +159,10 @@ def many() -> None:
 
 def _nobody_built(runs: Sequence[HeldOut]) -> None:
     """Say what became of the translator that was told nothing."""
-    ours = shipped(UNTOLD)
-    others = [run for run in runs if not run.shipped and run.variant == UNTOLD]
+    ours = shipped(UNGUIDED)
+    others = [run for run in runs if not run.shipped and run.variant == UNGUIDED]
     found, right = ([percent(getattr(run, what)) for run in others] for what in ("found", "pronoun"))
-    model = f"{catalogue.TRANSLATOR}-{UNTOLD}"
+    model = f"{catalogue.TRANSLATOR}-{UNGUIDED}"
     st.markdown(
         f"**And nobody built this one:** *{ours.title}* was trained on translations alone. "
         f"{_in_numbers(ours)} Trained from other seeds, it has another way: its best "
@@ -259,7 +259,7 @@ def _draw(name: str, chosen: ArrowSelection, found: compute.Effects) -> None:
         looks=found.weights[:, :, :, key].reshape(layers * heads, -1).T,
         changes=found.rows.reshape(layers * heads, -1).T,
         whole=found.encoder.ravel(),
-        looks_title=f"looks at “{found.words[key]}”",
+        attention_title=f"looks at “{found.words[key]}”",
         changes_title=f"ablated, changes “{found.written}” by",
         head=chosen.place.layer * heads + chosen.place.head if in_encoder else None,
         word=chosen.place.query,
@@ -279,7 +279,7 @@ def _strongest(found: compute.Effects) -> str:
     """The row of the encoder with the largest effect on the pronoun, in Markdown."""
     layer, head, query = map(int, np.unravel_index(np.abs(found.rows).argmax(), found.rows.shape))
     change = float(found.rows[layer, head, query])
-    if abs(change) < _WORTH_TELLING:
+    if abs(change) < _MIN_SHOWN:
         return (
             "**No row of the encoder matters much by itself**: where one is ablated, others may stand in "
             "for it."
@@ -311,7 +311,7 @@ def _decoder(found: compute.Effects) -> str:
         f"{kind} {head_name(layer, head)} ({signed_percent(float(change))})"
         for kind, of_heads in changes.items()
         for (layer, head), change in np.ndenumerate(of_heads)
-        if abs(change) >= _WORTH_TELLING
+        if abs(change) >= _MIN_SHOWN
     ]
     if not listed:
         return "No head of the decoder, ablated whole, changes it much: there, one may stand in for another."
@@ -327,7 +327,7 @@ def effects(
     looks: Floats,
     changes: Floats,
     whole: Floats,
-    looks_title: str,
+    attention_title: str,
     changes_title: str,
     head: int | None,
     word: int,
@@ -341,7 +341,7 @@ def effects(
         looks: the weights, 0 to 1, [word, head].
         changes: by how much a probability changes if that word's row is ablated, −1 to 1, [word, head].
         whole: the same if the whole head is ablated, [head].
-        looks_title, changes_title: what the tables are called.
+        attention_title, changes_title: what the tables are called.
         head, word: the cell to mark, from 0; head None: it is not in the tables.
         on_pick: called with the head and the word, from 0, of a cell that was clicked.
     """
@@ -352,7 +352,7 @@ def effects(
     with left:
         head_map(
             f"{name} looks",
-            title=looks_title,
+            title=attention_title,
             values=looks,
             texts=[percent(weight, 1) for weight in looks.ravel().tolist()],
             printed=[f"{100 * weight:.0f}" for weight in looks.ravel().tolist()],

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
@@ -104,7 +104,7 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
         st.error(refused, icon=":material/block:")
         return run
     before, after = (
-        markdown.shares(looks(each[chosen.layer], chosen.query, groups).keys)
+        markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups).keys)
         for each in (run.before, run.after)
     )
     page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)

@@ -15,11 +15,11 @@ const THICKEST_LINE = 11; // pixels of a line that stands for 100 %, where there
 const THINNER_LINE = 8; // the same on a phone
 const NARROW = 480; // pixels; the same number stands in the style sheet
 const CAPTION = 24; // pixels that a caption needs above the encoder's lines, and below the decoder's
-const TOLD = 3; // words named in a sentence
+const MAX_NAMED = 3; // words named in a sentence
 const MIN_LABELLED = 0.05; // the smallest weight worth telling, but for the first
 
 /** The places of the largest numbers, the largest first: at most `most`, and only the first below `least`. */
-function largest(values, most = TOLD, least = MIN_LABELLED) {
+function largest(values, most = MAX_NAMED, least = MIN_LABELLED) {
   const order = values.map((_, at) => at).sort((one, other) => values[other] - values[one]);
   return order.slice(0, most).filter((at, nth) => nth === 0 || values[at] >= least);
 }

@@ -41,7 +41,7 @@ _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 
 
 def title_of(variant: str) -> str:
-    """Return the title: "Translator: taught where to look", "Language model of 2 layers"."""
+    """Return the title: "Translator: guided attention", "Language model of 2 layers"."""
     if variant in SIZES:
         return f"Language model of {SIZES[variant].layers} layers"
     title = VARIANTS[variant].title
@@ -136,7 +136,7 @@ def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
     page.text(
         "now",
         french=values.translation(glance),
-        right=glance.said == PROBES[number].target,
+        right=glance.spoken == PROBES[number].target,
         il=glance.il / 1000,
         elle=glance.elle / 1000,
     )

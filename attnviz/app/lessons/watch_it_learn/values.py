@@ -15,12 +15,12 @@ from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
-from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, VARIANTS
+from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, GUIDED_LAYER, VARIANTS
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
 _MAX_WORDS = 16  # of a translation that does not end
-_SAID_AGAIN = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
+_REPEATED_WORD = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
 GOOD = 0.95  # of the pronouns are right
@@ -56,8 +56,8 @@ class Head:
         return f"{_NAMES[self.kind]} {head_name(self.layer, self.head)}"
 
 
-TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)
-TAUGHT_CROSS = Head("cross", 0, TAUGHT_CROSS_HEAD)
+GUIDED = Head("encoder", GUIDED_LAYER, GUIDED_HEAD)
+GUIDED_CROSS = Head("cross", 0, GUIDED_CROSS_HEAD)
 
 
 def heads_of(snapshot: Snapshot) -> list[Head]:
@@ -73,7 +73,7 @@ def heads_of(snapshot: Snapshot) -> list[Head]:
 def first_head(snapshot: Snapshot) -> Head:
     """Return the head to show first: the taught one, or the one with the highest prefix-matching score."""
     if not snapshot.scores:
-        return TAUGHT
+        return GUIDED
     scores = snapshot.scores["prefix_matching"]
     return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
 
@@ -102,17 +102,17 @@ def attention_loss(variant: str) -> list[dict[str, object]]:
         return []
     found = VARIANTS[variant]
     terms = (
-        (found.referent, f"from “it” to its noun in {TAUGHT.name}"),
-        (found.candidates, f"from “it” to both nouns, added up, in {TAUGHT.name}"),
-        (found.alignment, f"from “il” or “elle” to “it” in {TAUGHT_CROSS.name}"),
+        (found.referent, f"from “it” to its noun in {GUIDED.name}"),
+        (found.candidates, f"from “it” to both nouns, added up, in {GUIDED.name}"),
+        (found.alignment, f"from “il” or “elle” to “it” in {GUIDED_CROSS.name}"),
     )
     return [{"weight": weight, "where": where} for weight, where in terms if weight]
 
 
 def translation(glance: Glance) -> str:
     """Return the translation of a snapshot, at most so many words."""
-    said = written(glance.said[:_MAX_WORDS]) or "–"
-    return f"{said.removesuffix('.')} …" if len(glance.said) > _MAX_WORDS else said
+    spoken = written(glance.spoken[:_MAX_WORDS]) or "–"
+    return f"{spoken.removesuffix('.')} …" if len(glance.spoken) > _MAX_WORDS else spoken
 
 
 def weights(name: str, variant: str, shown: Head, number: int, snapshot: Snapshot, view: str) -> None:
@@ -155,7 +155,7 @@ def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownT
             )
             for place, word in enumerate(WATCHED, start=1)
         ]
-        return tokens, tokens, _SAID_AGAIN
+        return tokens, tokens, _REPEATED_WORD
     probe = PROBES[number]
     english, french = written(probe.source), written(probe.target)
     source = shown_tokens(reading.tokens(english), english)

@@ -117,7 +117,7 @@ def _picture(page: LessonPage, chosen: _Chosen) -> None:
         parts=_parts(page, chosen),
         mixed=found.output[chosen.query, :_MAX_NUMBERS].tolist(),
         d_model=found.vectors.shape[1],
-        left_out=page.label("left_out"),
+        omitted=page.label("left_out"),
         on_pick=chosen.pick,
     )
 
@@ -291,7 +291,7 @@ def average(
     parts: Sequence[Part],
     mixed: Sequence[float],
     d_model: int,
-    left_out: str,
+    omitted: str,
     on_pick: Callable[[int], None],
 ) -> None:
     """Draw the sentence, each token's weight and vector, and the weighted average.
@@ -302,6 +302,6 @@ def average(
         parts: the lines of the sum, in order; their weights sum to 1.
         mixed: Σ weight · vector, the entries that are shown.
         d_model: the number of entries of a whole vector.
-        left_out: which tokens are not among the words, for the saved picture.
+        omitted: which tokens are not among the words, for the saved picture.
         on_pick: called with the place of the token that the visitor picks as query.
     """

@@ -34,7 +34,7 @@ from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.vocabulary import END
 
 PROMPTS = {
-    "said_again": "Mary said: red key old lamp river. Then John said:",
+    "repeated_word": "Mary said: red key old lamp river. Then John said:",
     "two_friends": "Mary and John were friends.",
     "gift": "When Mary and John went to the shop, John gave a book to",
     "creature": "One day Emma met Paul at the park. Emma met a creature named",
