@@ -10,8 +10,11 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, TextIO
 
-import typer
-from typer.core import TyperGroup
+try:
+    import typer
+    from typer.core import TyperGroup
+except ModuleNotFoundError:
+    sys.exit('The attnviz command needs the extra [torch]: python -m pip install "attnviz[torch]"')
 
 import attnviz
 from attnviz import importing

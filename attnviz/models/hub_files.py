@@ -195,7 +195,6 @@ def in_our_words(name: str) -> Iterator[None]:
         UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
         ModelNotReachable: there is no network, or no permission, or the hub fails.
     """
-    import httpx2
     from huggingface_hub import errors
 
     model = quoted(name)
@@ -224,7 +223,8 @@ def in_our_words(name: str) -> Iterator[None]:
             f"{model} is not on this machine, and attnviz is told to stay offline (HF_HUB_OFFLINE). "
             "Download it elsewhere and open its folder, or start attnviz without that setting."
         ) from error
-    except (httpx2.HTTPError, errors.LocalEntryNotFoundError) as error:
+    # Of httpx in huggingface_hub 1, of httpx2 in 2.
+    except (errors.HTTPError, errors.LocalEntryNotFoundError) as error:  # type: ignore[attr-defined]
         raise ModelNotReachable(
             f"The hub cannot be reached, so {model} cannot be fetched. Check the network. Without one, "
             "attnviz shows what is on this machine: its own models, folders, and what was downloaded before."
