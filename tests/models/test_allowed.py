@@ -89,10 +89,10 @@ def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch
     ("setting", "problem"),
     [
         (",", "names no model"),
-        ("minilm, =/srv", "Model 2"),
-        ("<b>=/srv", "Model 1"),
-        ("/srv/bert, /srv/two/bert", "two models"),
-        ("minilm=/srv", "“minilm”"),
+        ("minilm, =/secret", "Model 2"),
+        ("<b>=/secret", "Model 1"),
+        ("/secret/bert, /secret/two/bert", "two models"),
+        ("minilm=/secret", "“minilm”"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
@@ -102,4 +102,4 @@ def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
     for ask in (allowed.names, lambda: allowed.check("minilm-x")):
         with pytest.raises(WrongSetting, match=problem) as caught:
             ask()
-        assert "/srv" not in str(caught.value)
+        assert "/secret" not in str(caught.value)
