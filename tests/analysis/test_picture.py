@@ -67,7 +67,10 @@ def test_nothing_at_all_is_drawn_as_zero(scale: Scale) -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @given(values=signed_strategy)
 def test_levels_give_the_value_back_within_half_a_level(scale: Scale, values: Floats) -> None:
-    for draw, of, middle in ((sequential, abs(values) / 50, 0), (diverging, values, 127)):
+    for draw, of, middle in (
+        (sequential, np.asarray(abs(values) / 50, np.float32), 0),
+        (diverging, values, 127),
+    ):
         picture = draw(of, scale)
         assert picture.levels.max() <= 254
         for index in np.ndindex(SHAPE):
