@@ -159,7 +159,7 @@ def test_the_figures_that_ship_are_read() -> None:
     shipped = [run.variant for run in runs if run.shipped]
     assert shipped == ["taught", "training-wheels", "candidates", "untold", "decorative"]
     written = json.loads(measured._FILE.read_text("utf-8"))
-    assert [run.moved for run in runs] == [each["moved"]["changed"] for each in written]
+    assert [run.redirected for run in runs] == [each["moved"]["changed"] for each in written]
 
 
 def test_missing_figures_are_named(figures: Path) -> None:
