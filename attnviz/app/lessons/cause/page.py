@@ -172,7 +172,7 @@ def _choose_row(page: LessonPage, text: str, model: str, edits: tuple[str, ...])
     if edits and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):
         first = Edit.parse(edits[0])
         _show(first.kind, first.layer, first.head, first.query, _queries(model, text, first.kind))
-    left, right = st.columns([5, 6])
+    left, right = st.columns([5, 6], wrap=False)
     with left:
         kind_name, numbers = CAUSE_HEAD.select(page.label("head"), heads, opening).split(" ")
     kind = cast("Kind", kind_name)
@@ -374,8 +374,12 @@ def _every_row(page: LessonPage, chosen: Selection) -> None:
             for each in ablations
         ]
 
-    weights, rows, heads = map(listed, found.largest(key, _LISTED))
-    page.text("largest", key=name, weights=weights, rows=rows, heads=heads)
+    weights, _, heads = map(listed, found.largest(key, _LISTED))
+    left, right = st.columns(2)
+    with left:
+        page.text("largest", key=name, weights=weights)
+    with right:
+        page.text("heads", heads=heads)
 
 
 def _watched(chosen: Selection, found: Effects) -> int:
