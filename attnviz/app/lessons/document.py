@@ -180,3 +180,7 @@ _MARKDOWN, _PLAIN = _environment(plain=False), _environment(plain=True)
 @cache
 def _template(source: str, *, plain: bool = False) -> Template:
     return (_PLAIN if plain else _MARKDOWN).from_string(source)
+
+
+SHARED = document("shared")
+"""Texts that several lessons have."""

@@ -10,10 +10,9 @@ from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.sentence import looks
 from attnviz.app import markdown
 from attnviz.app.lessons.computed import translated
-from attnviz.app.lessons.english import choose_variant, english, outside_note
+from attnviz.app.lessons.english import choose_variant, english, other_reading, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import label_smoothing, opening_head, shipped, variant_of
-from attnviz.app.lessons.menus import other_reading
 from attnviz.app.lessons.translate import values
 from attnviz.app.lessons.translate.architecture import Part, Stack, diagram
 from attnviz.app.lessons.translate.translation import DrawnAttention, translation
