@@ -16,7 +16,7 @@ import attnviz
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.block import values as block
-from attnviz.app.lessons.cause.compute import experiment
+from attnviz.app.lessons.cause.values import Row, experiment
 from attnviz.app.lessons.compute import tokens
 from attnviz.app.lessons.cross_attention.values import cross
 from attnviz.app.lessons.induction.values import measured
@@ -47,7 +47,7 @@ from tests.browser.visit import (
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-WRITTEN = STORIES["said_again"]
+WRITTEN = STORIES["repeated_word"]
 HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
 LAYER, HEAD = 3, 1  # from 0
 
@@ -420,7 +420,7 @@ def test_cause(page: Page, server: Server) -> None:
         """The translation, and both probabilities."""
         expect(page.locator("[data-pending]")).to_have_count(0)
         wait_idle(page)
-        found = experiment(TRANSLATOR, TIRED, "encoder", 1, 0, it, edits)
+        found = experiment(TRANSLATOR, TIRED, Row("encoder", 1, 0, it), edits)
         assert found.gender
         said = page.locator(".writes.now p").first
         told = (said.text_content() or "").lower().rstrip(".").replace("'", "' ").split()
@@ -440,11 +440,10 @@ def test_cause(page: Page, server: Server) -> None:
         pin.press("ArrowRight")
     pin.press("Enter")
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
-    expect(page.get_by_text("il became elle")).to_be_visible()
     assert_asked(page, edits=f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     for button, *edits in (
-        ("Silence the row of it", f"encoder 2-1 {it + 1}"),
-        ("Silence the whole head", "encoder 2-1"),
+        ("Switch off the row of it", f"encoder 2-1 {it + 1}"),
+        ("Switch off the whole head", "encoder 2-1"),
         ("Let it go back",),
     ):
         picture.get_by_role("button", name=button).click()
@@ -486,7 +485,7 @@ def test_write(page: Page, server: Server) -> None:
 
 
 def test_induction(page: Page, server: Server) -> None:
-    lesson(page, server, "induction", said_again="3 basket")
+    lesson(page, server, "induction", repeated_word="3 basket")
     row = page.get_by_role("table", name="Each copied word").get_by_role("row").nth(3)
     expect(row.get_by_role("rowheader")).to_have_text("3basket → thanked")
     copied = row.get_by_role("cell").last
@@ -497,7 +496,7 @@ def test_induction(page: Page, server: Server) -> None:
     ablated.press_sequentially(name)
     page.get_by_role("option", name=name).click()
     page.keyboard.press("Escape")
-    assert_asked(page, silenced=name)
+    assert_asked(page, ablated=name)
     expect(page.get_by_role("cell", name=f"without {name}", exact=True)).to_be_visible()
     wait_idle(page)
     everybody_can_use(page)

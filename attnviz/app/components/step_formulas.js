@@ -6,7 +6,7 @@ import {
   fewestDigits,
   fixed,
   inBrackets,
-  MOST_DIGITS,
+  MAX_DIGITS,
   multiplication,
   number,
   percent,
@@ -40,7 +40,7 @@ export function symbolOf({ symbol: [letter, sub], role }) {
   return node;
 }
 
-const given = (about, value) => formula(symbolOf(about), " = ", number("result", value, fixed(value, MOST_DIGITS), "outcome"));
+const given = (about, value) => formula(symbolOf(about), " = ", number("result", value, fixed(value, MAX_DIGITS), "outcome"));
 
 const result = (part, value) => element("b", {}, number(part, value));
 

@@ -125,7 +125,7 @@ def steps(
         on_step: called with the step that the visitor chose.
         on_onward: called at the button after the last step.
         facts: what single operations need: `query`, `rest`, `total` and `origin` of a head, `norms`
-            and `reach` of a residual stream, and `facts`, a few numbers for each vector; `left_out` is for
+            and `reach` of a residual stream, and `facts`, a few numbers for each vector; `omitted` is for
             the saved picture.
     """
     message = {

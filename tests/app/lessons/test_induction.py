@@ -40,7 +40,7 @@ def test_the_pictures_and_the_table_have_the_measured_heads() -> None:
 
 
 def test_own_words_and_another_of_them() -> None:
-    app = visit("induction", said_twice="Lamp key  map pen TOY rope", said_again="2 key")
+    app = visit("induction", words_twice="Lamp key  map pen TOY rope", repeated_word="2 key")
     found = repeated(WORDS)
     rows = sent(app, "share_table")["rows"]
     assert [row["label"].split()[0] for row in rows] == list(WORDS[:-1])
@@ -54,7 +54,7 @@ def test_own_words_and_another_of_them() -> None:
 
 def test_copying_with_and_without_the_heads_is_in_sight() -> None:
     names = [head_name(*head) for head in measured().previous_word_heads]
-    told = text(visit("induction", silenced=names, open=[]))
+    told = text(visit("induction", ablated=names, open=[]))
     whole, induction = measured(), tuple(head_name(*head) for head in measured().induction_heads)
     assert f"| all heads | **{shown(whole.right, 1)}** |" in told
     assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
@@ -81,8 +81,8 @@ def test_the_paths_are_cut_one_by_one() -> None:
 def test_four_layers_have_other_heads() -> None:
     roles = measured(model="storyteller-4-layers")
     back = head_name(*roles.previous_word_heads[0])
-    app = visit("induction", size="4 layers", silenced=[back, "9-9"])
-    assert app.multiselect(key="silenced").value == [back]
+    app = visit("induction", size="4 layers", ablated=[back, "9-9"])
+    assert app.multiselect(key="ablated").value == [back]
     columns = sent(app, "share_table")["columns"]
     for column, heads in zip(columns, (roles.previous_word_heads, roles.induction_heads), strict=False):
         assert head_name(*heads[0]) in column
@@ -91,4 +91,4 @@ def test_four_layers_have_other_heads() -> None:
 
 def test_other_words_are_drawn() -> None:
     app = press(visit("induction"), LABEL("other_words"))
-    assert clean(app).session_state["said_twice"] == random_words(4)
+    assert clean(app).session_state["words_twice"] == random_words(4)

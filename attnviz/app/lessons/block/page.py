@@ -20,7 +20,7 @@ from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
 
-STEPS = STAGE_IN_BLOCK.most
+STEPS = STAGE_IN_BLOCK.maximum
 MAX_FAINT = 24  # other tokens' lines in a chart
 CODE = (
     ("attnviz.transformer.layers", "EncoderLayer"),
