@@ -2,7 +2,7 @@
 
 export { default as aligned_matrices } from "./heads/compare/aligned_matrices.js";
 export { default as arithmetic } from "./components/arithmetic.js";
-export { default as arrow } from "./components/arrow.js";
+export { default as arrow } from "./lessons/cause/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
 export { default as copy_link } from "./components/copy_link.js";
 export { default as head_map } from "./components/head_map.js";

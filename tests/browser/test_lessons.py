@@ -319,7 +319,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     row = found.weights[0, last - 2]
     explore.keys.nth(3).press("Enter")
     wait_idle(page)
-    worked = page.get_by_label("Why does street look at did")
+    worked = page.get_by_label("Why does street attend to did")
     assert value(worked, "result") == pytest.approx(row[3], abs=1e-4)
     assert page.get_by_role("main").locator("u").count() == 0
     everybody_can_use(page)

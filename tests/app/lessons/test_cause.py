@@ -79,7 +79,7 @@ def test_a_link_with_a_change_and_a_sentence_without() -> None:
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
         assert sent(app, "arrow")["choices"] == []
-        assert not all_sent(app, "hinge")
+        assert not charts(app)
         assert not all_sent(app, "head_map")
     clean(app.text_input(key="english").set_value("dog").run())  # translated as nothing
     assert french(app) == ""

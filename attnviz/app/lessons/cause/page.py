@@ -11,10 +11,10 @@ import numpy as np
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.components.arrow import NOTHING, Choice, Interference, Piece, arrow
 from attnviz.app.components.curves import Axis, Line, curves
 from attnviz.app.components.head_map import head_map
 from attnviz.app.lessons.cause import values
+from attnviz.app.lessons.cause.arrow import NOTHING, Choice, Interference, Piece, arrow
 from attnviz.app.lessons.cause.values import Ablation, Effects, Experiment, Row
 from attnviz.app.lessons.computed import translated
 from attnviz.app.lessons.english import choose_variant, english, outside_note

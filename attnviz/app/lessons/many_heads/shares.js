@@ -139,7 +139,7 @@ class Shares extends View {
         " ",
         element("span", { class: "muted number", text: `${first + 1}–${first + pieces[head].length}` }),
       ),
-      element("span", { class: "looks" }, picture, unseen(" looks at "), word),
+      element("span", { class: "looks" }, picture, unseen(" attends to "), word),
       element("span", { class: "piece" }, vectorBars("bars", pieces[head], this.most)),
       element("span", { class: "length muted" }, unseen(" adds a vector of length "), number("length", lengths[head], lengths[head].toFixed(2))),
       element(

@@ -6,7 +6,7 @@ import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { number, percent, strongest } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
-import { Lanes } from "../../components/lanes.js";
+import { Lanes } from "./lanes.js";
 import styles from "./translation.css";
 
 const PACE = 1200; // milliseconds a word, when played
@@ -156,7 +156,7 @@ class Translation extends View {
     second.classList.toggle("aside", (this.pointed?.row ?? row) < written.length / 2);
     first.replaceChildren(element("b", { text: "Encoder" }), ` reads English: ${encoder.caption}`);
     second.replaceChildren(element("b", { text: "Cross-attention" }), ` from French to English: ${cross.caption}`);
-    third.replaceChildren(element("b", { text: "Decoder" }), ` looks back in its French: ${decoder.caption}`);
+    third.replaceChildren(element("b", { text: "Decoder" }), ` attends to the French so far: ${decoder.caption}`);
   }
 
   mark() {
