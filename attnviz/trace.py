@@ -8,12 +8,24 @@ import json
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from operator import index
 from os import PathLike
 from types import NoneType
-from typing import IO, TYPE_CHECKING, Any, Literal, SupportsIndex, TypeVar, get_args, get_type_hints
-from weakref import WeakValueDictionary
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeVar,
+    cast,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +47,7 @@ Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 Array = TypeVar("Array", bound=NDArray[np.generic])
+Held = TypeVar("Held", bound=NDArray[Any] | None)
 
 WEIGHTS_ALONE = "weights alone"
 """The default model name of a trace made from weights alone."""
@@ -51,9 +64,6 @@ ROW_ROUNDING = 0.02
 
 ROUNDING = 1e-5
 """How far above 1 a weight may be: an edit that moves one weight onto another adds the two."""
-
-# By their address: a model's W_O is an array of all its traces, and is looked through once.
-_checked: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +88,58 @@ class Token:
     sentence: int = 0
 
 
+class Lazy(Protocol):
+    """Numbers that become an array when they are read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of that array."""
+
+    def numpy(self) -> NDArray[Any]:
+        """Return the array.
+
+        Raises:
+            InvalidTrace: the numbers are no longer those that the model computed with.
+        """
+
+
+class _Array(Generic[Held]):
+    """A field of `Block`: a read-only array, made of what was recorded when it is first read."""
+
+    def __init__(self, dtype: type[np.generic], *, optional: bool = False) -> None:
+        self._dtype, self._optional = dtype, optional
+
+    def __set_name__(self, owner: type[Block], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, block: None, owner: type[Block]) -> None: ...
+    @overload
+    def __get__(self, block: Block, owner: type[Block]) -> Held: ...
+    def __get__(self, block: Block | None, owner: type[Block]) -> Held | None:
+        if block is None:  # `dataclass` reads the default, or that there is none
+            if self._optional:
+                return None
+            raise AttributeError(self._name)
+        held = vars(block)[self._name]
+        if held is not None and not isinstance(held, np.ndarray):
+            held = _checked(self._name, _frozen(as_array(held, self._dtype)))
+            vars(block)[self._name] = held
+        return cast("Held", held)
+
+    def __set__(self, block: Block, given: Held | Tensor | Lazy) -> None:
+        if isinstance(given, np.ndarray) or not (given is None or hasattr(given, "shape")):
+            given = cast("Held", _checked(self._name, _read_only(given, self._dtype)))
+        vars(block)[self._name] = given
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
     """One layer's attention.
 
-    The weights are the model's own, to the bit. Scores and output are computed when they are first read.
+    The weights are the model's own, to the bit. What a model recorded stays as it is, on the model's device
+    and in its numbers, until it is first read: then it becomes an array, field by field. Scores and output
+    are computed each time. W_O is the model's own weight, which the trace keeps in memory if the model goes.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention) or "cross".
@@ -103,37 +160,35 @@ class Block:
 
     Raises:
         InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not from 0 to 1,
-            or a query has every key masked.
+            or a query has every key masked; of what a model recorded, the numbers when they are first read.
     """
 
     kind: Kind
     layer: int
     query_tokens: tuple[Token, ...]
     key_tokens: tuple[Token, ...]
-    query: Floats
-    key: Floats
-    value: Floats
-    weights: Floats
-    mask: Mask
+    query: _Array[Floats] = _Array(np.float32)
+    key: _Array[Floats] = _Array(np.float32)
+    value: _Array[Floats] = _Array(np.float32)
+    weights: _Array[Floats] = _Array(np.float32)
+    mask: _Array[Mask] = _Array(np.bool_)
     scale: float
-    bias: Floats | None = None
-    projection: Floats | None = None
+    bias: _Array[Floats | None] = _Array(np.float32, optional=True)
+    projection: _Array[Floats | None] = _Array(np.float32, optional=True)
     cap: float | None = None
-    sinks: Floats | None = None
+    sinks: _Array[Floats | None] = _Array(np.float32, optional=True)
 
     def __post_init__(self) -> None:
-        for name in ("query", "key", "value", "weights", "bias", "projection", "sinks"):
-            array = getattr(self, name)
-            if array is not None:
-                object.__setattr__(self, name, _read_only(array, np.float32, name))
-        object.__setattr__(self, "mask", _read_only(self.mask, np.bool_, "mask"))
         if not np.isfinite(self.scale):
             raise InvalidTrace(f"scale is {self.scale}, which is not a finite number.")
         if self.cap is not None and not (np.isfinite(self.cap) and self.cap > 0):
             raise InvalidTrace(f"cap is {self.cap}, which is not a finite number above 0.")
-        heads, _, d_head = _shape(self.query, 3, "query")
-        d_value = _shape(self.value, 3, "value")[2]
-        d_model = 0 if self.projection is None else _shape(self.projection, 3, "projection")[2]
+        shapes = {name: tuple(given.shape) for name, given in vars(self).items() if hasattr(given, "shape")}
+        for name in ("query", "value", "projection"):
+            if len(shapes.get(name, (0,) * 3)) != 3:
+                raise InvalidTrace(f"{name} has {len(shapes[name])} dimensions, not 3.")
+        heads, _, d_head = shapes["query"]
+        d_value, d_model = shapes["value"][2], shapes.get("projection", (0,))[-1]
         queries, keys = len(self.query_tokens), len(self.key_tokens)
         expected: dict[str, tuple[int, ...]] = {
             "query": (heads, queries, d_head),
@@ -145,26 +200,28 @@ class Block:
             "projection": (heads, d_value, d_model),
             "sinks": (heads if d_head else 0,),
         }
-        for name, shape in expected.items():
-            array = getattr(self, name)
-            if array is not None and array.shape != shape:
-                raise InvalidTrace(f"{name} has shape {array.shape}, but the tokens and heads need {shape}.")
-        if self.weights.min(initial=0) < 0 or self.weights.max(initial=0) > 1 + ROUNDING:
-            raise InvalidTrace("There are weights that are not from 0 to 1.")
-        blind = np.flatnonzero(~self.mask.any(axis=1))
-        if blind.size:
-            raise InvalidTrace(
-                f"The mask lets token {blind[0] + 1} look nowhere: a softmax over nothing has no value. "
-                "Leave at least one cell open in every row."
-            )
+        for name, shape in shapes.items():
+            if shape != expected[name]:
+                raise InvalidTrace(
+                    f"{name} has shape {shape}, but the tokens and heads need {expected[name]}."
+                )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return arrays alone: another process has no such device."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         return f"<attnviz.Block: {self.kind}, layer {self.layer}, {_sizes(self)}>"
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        """How many heads, queries and keys there are: the shape of the weights."""
+        return len(vars(self)["query"]), len(self.query_tokens), len(self.key_tokens)
+
+    @property
     def weights_alone(self) -> bool:
         """Whether it has no queries, keys and values: d_head is 0; see `Trace.from_weights`."""
-        return not self.query.shape[2]
+        return not vars(self)["query"].shape[2]
 
     @property
     def scores(self) -> Floats:
@@ -250,7 +307,7 @@ class Trace:
         first: dict[Kind, Block] = {}
         for block in self.blocks:
             one = first.setdefault(block.kind, block)
-            if block.weights.shape != one.weights.shape:
+            if block.shape != one.shape:
                 raise InvalidTrace(
                     f"The layers of one kind must have equally many heads and tokens, but {block.kind} layer "
                     f"{block.layer + 1} has {_sizes(block)}, and layer {one.layer + 1} has {_sizes(one)}."
@@ -423,7 +480,7 @@ class Trace:
             dims=("layer", "head", "query", "key"),
             coords={
                 "layer": [block.layer for block in blocks],
-                "head": list(range(len(blocks[0].query))),
+                "head": list(range(blocks[0].shape[0])),
                 **{side: [token.text for token in tokens] for side, tokens in sides.items()},
             },
             name="weights",
@@ -505,7 +562,8 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
         shared: dict[str, str | None] = dict.fromkeys(_SHARED)
         for name in _SHARED:
             if (array := getattr(block, name)) is not None:
-                content = (name, array.shape, hashlib.sha256(array).digest())
+                contiguous: Any = np.ascontiguousarray(array)
+                content = (name, array.shape, hashlib.sha256(contiguous).digest())
                 place = known.setdefault(content, f"{block_name}.{name}")
                 arrays.setdefault(place, (block, name))
                 shared[name] = place
@@ -549,26 +607,26 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
     if any(token.sentence not in {0, 1} for tokens in sequences for token in tokens):
         raise trace_io.damaged("a token is in neither of two sentences")
     blocks = []
-    for fields in header["blocks"]:
-        if fields["kind"] not in get_args(Kind):
-            raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(fields['kind'])}")
-        alone = fields["d_head"] == 0
-        numbers = {name: arrays[f"{fields['name']}.{name}"] for name in _own(alone)}
-        numbers |= {name: arrays[fields[name]] for name in _SHARED if fields[name] is not None}
+    for described in header["blocks"]:
+        if described["kind"] not in get_args(Kind):
+            raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(described['kind'])}")
+        alone = described["d_head"] == 0
+        numbers = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
+        numbers |= {name: arrays[described[name]] for name in _SHARED if described[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
-                raise trace_io.damaged(f"{fields['name']}.{name} is of another type")
-        rows, columns = (sequences[fields[name]] for name in ("query_tokens", "key_tokens"))
+                raise trace_io.damaged(f"{described['name']}.{name} is of another type")
+        rows, columns = (sequences[described[name]] for name in ("query_tokens", "key_tokens"))
         if alone:
             numbers |= _no_vectors(len(numbers["weights"]), rows, columns)
         blocks.append(
             Block(
-                kind=fields["kind"],
-                layer=fields["layer"] - 1,
+                kind=described["kind"],
+                layer=described["layer"] - 1,
                 query_tokens=rows,
                 key_tokens=columns,
-                scale=fields["scale"],
-                cap=fields["cap"],
+                scale=described["scale"],
+                cap=described["cap"],
                 **numbers,
             )
         )
@@ -713,16 +771,21 @@ def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...])
     }
 
 
+def changed(block: Block, **fields: Any) -> Block:
+    """A block with other values in some fields; the others are not read."""
+    return Block(**(vars(block) | fields))
+
+
 def _bare(block: Block) -> Block:
     """Its weights and mask alone."""
     vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
     sinks = None if block.sinks is None else _UNKNOWN
-    return replace(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
+    return changed(block, **vectors, bias=None, projection=None, cap=None, sinks=sinks)
 
 
 _KEPT: dict[str, Callable[[Block], Block]] = {
     "all": lambda block: block,
-    "attention": lambda block: replace(block, projection=None),
+    "attention": lambda block: changed(block, projection=None),
     "weights": _bare,
 }
 
@@ -739,7 +802,8 @@ def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(block: Block) -> str:
-    return f"{plural(len(block.query), 'head')}, {len(block.query_tokens)} × {len(block.key_tokens)} tokens"
+    heads, queries, keys = block.shape
+    return f"{plural(heads, 'head')}, {queries} × {keys} tokens"
 
 
 def weights_of(given: Trace | Floats) -> Floats:
@@ -829,9 +893,9 @@ def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsI
         TypeError: one of them is no whole number.
     """
     block = trace.block(kind, layer)
-    if whole(head, "head") not in range(len(block.query)):
+    if whole(head, "head") not in range(block.shape[0]):
         raise InvalidTrace(
-            f"{trace.model} has heads 0 to {len(block.query) - 1}, counted from 0 in Python, not {head}."
+            f"{trace.model} has heads 0 to {block.shape[0] - 1}, counted from 0 in Python, not {head}."
         )
     return block
 
@@ -848,29 +912,34 @@ def checked_place(place: SupportsIndex, tokens: int, name: str = "place") -> int
     return index(place)
 
 
-def _shape(array: NDArray[np.generic], dimensions: int, name: str) -> tuple[int, ...]:
-    if array.ndim != dimensions:
-        raise InvalidTrace(f"{name} has {array.ndim} dimensions, not {dimensions}.")
-    return array.shape
-
-
-def _read_only(array: NDArray[Any], dtype: type[np.generic], name: str) -> NDArray[Any]:
+def _read_only(given: Any, dtype: type[np.generic]) -> NDArray[Any]:
     """A read-only array: a frozen dataclass alone would not stop `array[0] = 1`.
 
-    What is such an array already, contiguous and of this dtype, is shared (a model's W_O serves all its
-    traces); anything else is copied.
+    What is such an array already, contiguous and of this dtype, is shared; anything else is copied.
     """
-    flags = array.flags if isinstance(array, np.ndarray) else None
+    flags = given.flags if isinstance(given, np.ndarray) else None
     shared = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable
-    if not (shared and array.dtype == dtype):
-        array = np.array(array, dtype=dtype, copy=True, order="C")
-    elif _checked.get(id(array)) is array:
+    if shared and given.dtype == dtype:
+        return cast("NDArray[Any]", given)
+    return _frozen(np.array(given, dtype=dtype, copy=True, order="C"))
+
+
+def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The numbers of a field, if a forward pass can have computed them."""
+    if name == "mask":
+        blind = np.flatnonzero(~array.any(axis=-1))
+        if blind.size and array.ndim == 2:
+            raise InvalidTrace(
+                f"The mask lets token {blind[0] + 1} look nowhere: a softmax over nothing has no value. "
+                "Leave at least one cell open in every row."
+            )
         return array
     # A sum of squares is finite only if every number is; it is found in a sixth of the time.
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
         raise InvalidTrace(f"{name} holds numbers that are not finite.")
-    _checked[id(array)] = array
-    return _frozen(array)
+    if name == "weights" and (array.min(initial=0) < 0 or array.max(initial=0) > 1 + ROUNDING):
+        raise InvalidTrace("There are weights that are not from 0 to 1.")
+    return array
 
 
 def _frozen(array: Array) -> Array:

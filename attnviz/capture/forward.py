@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from attnviz.capture import custom_attention
-from attnviz.capture.arrays import as_numpy, owned
+from attnviz.capture.arrays import as_numpy, one_per_head, owned
 from attnviz.capture.inspection import AttentionLayer, compare, refuse_other_modules, run
 from attnviz.capture.model import Outcomes
 from attnviz.capture.recorder import Record, recording
@@ -68,14 +68,16 @@ def blocks(
     Args:
         source: what its encoder reads, or its only stack.
         target: what its decoder reads, if it has both.
-        edits: what is changed in its attention; the blocks' weights are those that it went on with.
+        edits: what is changed in its attention; the blocks' weights are those that it went on with. Without
+            any, the pass ends with the last weights.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
         ModelNotSupported: it did not do what it did when it was inspected, or it computes attention in a way
             of its own and what was recorded does not give its weights.
     """
-    with recording() as records, intervening(network, layers, [edits]), torch.inference_mode():
+    end = None if edits else len(layers)
+    with recording(end) as records, intervening(network, layers, [edits]), torch.inference_mode():
         run(network, inputs)
     refuse_other_modules(network, [record.module for record in records], layers)
     [found] = _blocks(network, layers, records, [source], [target or source], edits)
@@ -136,7 +138,7 @@ def _blocks(
     looks = sides(sources, targets)
     custom = custom_attention.has(network.config.model_type)
     # Layers that share a mask in the model share it in the trace.
-    masks: dict[tuple[object, ...], list[Mask]] = {}
+    masks: dict[tuple[object, ...], Tensor] = {}
     found: list[list[Block]] = [[] for _ in sources]
     for layer in layers:
         record = records.pop(0)  # so that what was copied does not stay in memory
@@ -154,15 +156,11 @@ def _blocks(
         texts = list(zip(*looks[layer.kind], strict=True))
         key = (None if record.mask is None else record.mask.data_ptr(), weights.shape[-2:])
         if key not in masks:
-            allowed = _allowed(record.module, record.mask, weights.shape)
-            masks[key] = [
-                owned(mask[: len(q), : len(k)]) for mask, (q, k) in zip(allowed, texts, strict=True)
-            ]
-        of_query, of_key, of_value, of_weights = map(
-            as_numpy, (record.query, record.key, record.value, weights)
-        )
-        bias = None if record.bias is None else as_numpy(record.bias.expand(weights.shape))
-        sinks = None if record.sinks is None else owned(record.sinks.detach())
+            masks[key] = _allowed(record.module, record.mask, weights.shape)
+        if len(texts) > 1:  # to the processor once for all of them
+            record, weights, masks[key] = record.on_processor(), weights.cpu(), masks[key].cpu()
+        heads = weights.shape[1]
+        bias = None if record.bias is None else record.bias.expand(weights.shape)
         for row, (queries, keys) in enumerate(texts):
             n, m = len(queries), len(keys)
             found[row].append(
@@ -171,14 +169,14 @@ def _blocks(
                     layer=layer.layer,
                     query_tokens=queries,
                     key_tokens=keys,
-                    query=of_query[row, :, :n],
-                    key=of_key[row, :, :m],
-                    value=of_value[row, :, :m],
-                    weights=of_weights[row, :, :n, :m],
-                    mask=masks[key][row],
+                    query=record.query[row, :, :n],
+                    key=one_per_head(record.key[row, :, :m], heads),
+                    value=one_per_head(record.value[row, :, :m], heads),
+                    weights=weights[row, :, :n, :m],
+                    mask=masks[key][row, :n, :m],
                     scale=record.scale,
                     cap=record.cap,
-                    sinks=sinks,
+                    sinks=None if record.sinks is None else record.sinks.clone(),
                     bias=None if bias is None else bias[row, :, :n, :m],
                     projection=layer.projection,
                 )
@@ -240,11 +238,16 @@ def batch_weights(
     # Of an encoder–decoder only the encoder runs: the decoder has nothing to read here.
     stack = network.get_encoder() if network.config.is_encoder_decoder else network
     inputs = {"input_ids": torch.tensor(ids, device=network.device)}
-    with torch.inference_mode(), recording(weights_of=len(wanted)) as records:
+    with torch.inference_mode(), recording(len(wanted), _weights_and_mask) as records:
         run(stack, inputs)
     refuse_other_modules(network, [record.module for record in records], wanted)
     masks = (owned(_allowed(record.module, record.mask, record.weights.shape)[0]) for record in records)
     return tuple(as_numpy(record.weights) for record in records), tuple(masks)
+
+
+def _weights_and_mask(_: int, record: Record) -> Record:
+    nothing = record.weights.new_empty(0)
+    return record._replace(query=nothing, key=nothing, value=nothing, bias=None)
 
 
 @contextmanager
@@ -317,7 +320,7 @@ def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> 
     """
     batch, _, queries, keys = shape
     if mask is None:
-        return torch.ones(batch, queries, keys, dtype=torch.bool)
+        return torch.ones(1, 1, 1, dtype=torch.bool).expand(batch, queries, keys)
     forbids = mask <= torch.finfo(mask.dtype).min
     if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
         raise ModelNotSupported(

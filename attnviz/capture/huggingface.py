@@ -72,12 +72,19 @@ class HuggingFaceModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
+        owned_by: the object of a caller that it is a second tree of; it is inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly.
     """
 
-    def __init__(self, entry: Entry, network: PreTrainedModel, tokenizer: TextTokenizer) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        network: PreTrainedModel,
+        tokenizer: TextTokenizer,
+        owned_by: PreTrainedModel | None = None,
+    ) -> None:
         self.name = entry.name
         self.dtype = entry.dtype
         self.device = str(network.device)
@@ -88,7 +95,7 @@ class HuggingFaceModel(Model):
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._reads_twice = self._paired and reads_twice([type(self.network).__name__])
         self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
-        self.layers = self._inspected()
+        self.layers = self._inspected(owned_by)
         if self.layers:
             self.entry = entry.of_kind(self.layers[0].kind)
         self._begins_with = begins_with(self.network, self._sample()) if self._reads_twice else None
@@ -188,8 +195,8 @@ class HuggingFaceModel(Model):
         """What the tokens of these numbers are, as a person reads them."""
         return tuple(self.tokenizer.readable(number) for number in ids)
 
-    def _inspected(self) -> tuple[AttentionLayer, ...]:
-        return inspected(self.network, self._sample(), self.entry)
+    def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
+        return inspected(self.network, self._sample(), self.entry, owned_by)
 
     def _blocks(self, read: TokenizedInput, edits: Edits) -> tuple[Block, ...]:
         return forward.blocks(

@@ -67,12 +67,19 @@ class SeeingModel(Model):
 
     Args:
         network: as `open_network` returns it; not shared.
+        owned_by: the object of a caller that it is a second tree of; it is inspected once.
 
     Raises:
         ModelNotSupported: its attention cannot be shown exactly, or the processor makes other sizes.
     """
 
-    def __init__(self, entry: Entry, network: PreTrainedModel, processor: BaseImageProcessor) -> None:
+    def __init__(
+        self,
+        entry: Entry,
+        network: PreTrainedModel,
+        processor: BaseImageProcessor,
+        owned_by: PreTrainedModel | None = None,
+    ) -> None:
         self.name, self.dtype, self.device = entry.name, entry.dtype, str(network.device)
         self.entry = entry
         self.network = network
@@ -81,7 +88,7 @@ class SeeingModel(Model):
         self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - it sees; for the type checker
         self._tokens = patch_tokens(entry.grid, entry.beside)
-        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry)
+        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, owned_by)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Those beside the picture, and the patches: the same of every picture."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -32,7 +33,8 @@ class Record(NamedTuple):
     """What one attention module was given; of a recording of weights alone, the vectors are empty.
 
     Attributes:
-        query, key, value: [batch, head, token, d_head], one key and value per head.
+        query: [batch, head, token, d_head].
+        key, value: [batch, head or group of heads, token, d_head].
         mask: [batch, 1, query, key], added to the scores, or None.
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key], added to the scaled scores, or None.
@@ -58,30 +60,62 @@ class Record(NamedTuple):
         """In this block numbers have the precision in which the attention ran."""
         return torch.autocast(self.query.device.type, self.autocast, enabled=self.autocast is not None)
 
+    def on_processor(self) -> Record:
+        """The same with its queries, keys, values and bias on the processor."""
+        bias = None if self.bias is None else self.bias.cpu()
+        return self._replace(query=self.query.cpu(), key=self.key.cpu(), value=self.value.cpu(), bias=bias)
+
     def concatenated(self) -> Tensor:
         """[batch, token, head · d_head]: what the heads read, side by side."""
+        value = per_head(self.value, self.weights.shape[1])
         with self.precision():
-            return (self.weights @ self.value.to(self.weights.dtype)).transpose(1, 2).flatten(2)
+            return (self.weights @ value.to(self.weights.dtype)).transpose(1, 2).flatten(2)
+
+
+def per_head(groups: Tensor, heads: int) -> Tensor:
+    """Keys or values of groups of heads, [batch, group, token, d_head], once for each head."""
+    each = heads // groups.shape[1]  # grouped-query attention: one key serves several heads
+    return groups.repeat_interleave(each, dim=1) if each > 1 else groups
 
 
 class Enough(Exception):
     """Every attention has been seen."""
 
 
-# A context variable, because one model serves many threads: each call sees its own list.
-_recording: ContextVar[tuple[list[Record], int | None] | None] = ContextVar("attnviz_records", default=None)
+@dataclass
+class Recording:
+    """What is recorded of one forward pass.
+
+    Attributes:
+        records: of the modules that have run.
+        end: after so many modules the forward pass ends, if any.
+        part: what is kept of the record of each, by its number.
+    """
+
+    records: list[Record]
+    end: int | None
+    part: Callable[[int, Record], Record]
+
+
+# A context variable, because one model serves many threads: each call sees its own recording.
+_recording: ContextVar[Recording | None] = ContextVar("attnviz_recording", default=None)
+
+
+def _all(_: int, record: Record) -> Record:
+    return record
 
 
 @contextmanager
-def recording(weights_of: int | None = None) -> Iterator[list[Record]]:
+def recording(end: int | None = None, part: Callable[[int, Record], Record] = _all) -> Iterator[list[Record]]:
     """Collects a record per attention module that runs inside, in their order, in this thread alone.
 
     Args:
-        weights_of: keep the weights and masks alone, and end the forward pass after so many modules: what
-            comes after the last weights (the probabilities of all words, for instance) changes none of them.
+        end: end the forward pass after so many modules: what comes after the last weights (the probabilities
+            of all words, for instance) changes none of them. None: it ends by itself.
+        part: what is kept of a record, from the module's number in the pass and the record.
     """
     records: list[Record] = []
-    before = _recording.set((records, weights_of))
+    before = _recording.set(Recording(records, end, part))
     try:
         yield records
     except Enough:
@@ -97,15 +131,13 @@ def listening() -> bool:
 
 def keep(record: Record) -> None:
     """Adds a record, if this thread is recording."""
-    records, weights_of = _recording.get() or ([], None)
+    if (now := _recording.get()) is None:
+        return
     device = record.query.device.type
     if torch.is_autocast_enabled(device):  # by the model itself, as Accelerate wraps it
         record = record._replace(autocast=torch.get_autocast_dtype(device))
-    if weights_of is not None:
-        nothing = record.weights.new_empty(0)
-        record = record._replace(query=nothing, key=nothing, value=nothing, bias=None)
-    records.append(record)
-    if len(records) == weights_of:
+    now.records.append(now.part(len(now.records), record))
+    if len(now.records) == now.end:
         raise Enough
 
 
@@ -125,7 +157,7 @@ def attend(
 
     Args:
         query: [batch, head, query, d_head].
-        key: [batch, head, key, d_head].
+        key: [batch, head or group of heads, key, d_head].
         mask: what is added to the scores: 0 where a query may look, else the smallest number of the dtype.
         scale: what q·k is multiplied by.
         bias: [batch, head, query, key] or None.
@@ -135,7 +167,7 @@ def attend(
     Returns:
         The scores before the mask, and the weights, both [batch, head, query, key].
     """
-    scores = torch.matmul(query, key.transpose(2, 3)) * scale
+    scores = torch.matmul(query, per_head(key, query.shape[1]).transpose(2, 3)) * scale
     if bias is not None:
         scores = scores + bias
     if cap is not None:
@@ -164,12 +196,9 @@ def _recorded_attention(
     """The attention function that transformers calls; its signature is theirs."""
     _refuse_what_is_not_understood(module, query, dropout, more)
     scale = query.size(-1) ** -0.5 if scaling is None else scaling
-    groups = query.shape[1] // key.shape[1]  # grouped-query attention: one key serves several heads
-    if groups > 1:
-        key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     bias = position_bias if position_bias is not None and bool(position_bias.any()) else None
     _, weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
-    weights, output = attended(module, weights, value, attention_mask)
+    weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
     keep(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 

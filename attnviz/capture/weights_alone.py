@@ -20,18 +20,22 @@ from attnviz.trace import ROUNDING, Block, Floats, Kind, Mask, Token, Trace, mas
 
 
 def opened(
-    entry: Entry, network: Callable[[bool], PreTrainedModel], tokenizer: TextTokenizer
+    entry: Entry,
+    network: Callable[[bool], PreTrainedModel],
+    tokenizer: TextTokenizer,
+    owned_by: PreTrainedModel | None = None,
 ) -> HuggingFaceModel:
     """The model with all of its attention, or else with its weights alone.
 
     Args:
         network: loads it: to be recorded, or (True) only to return its weights.
+        owned_by: the object of a caller that it is a second tree of.
 
     Raises:
         ModelNotSupported: not even its weights can be shown.
     """
     try:
-        return HuggingFaceModel(entry, network(False), tokenizer)
+        return HuggingFaceModel(entry, network(False), tokenizer, owned_by)
     except AttentionNotRead as error:
         return WeightsModel(entry, network(True), tokenizer, str(error))
 
@@ -86,7 +90,7 @@ class WeightsModel(HuggingFaceModel):
         if edits:
             raise ModelNotSupported(f"{self.weights_alone} So nothing can be changed in it.")
 
-    def _inspected(self) -> tuple[AttentionLayer, ...]:
+    def _inspected(self, owned_by: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
         sample = self._sample()
         lengths = [ids.shape[1] for ids in sample.values()]
         with torch.inference_mode():
