@@ -7,7 +7,7 @@ import html
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from operator import index
 from os import PathLike
@@ -18,6 +18,7 @@ from typing import (
     Any,
     Generic,
     Literal,
+    NamedTuple,
     Protocol,
     SupportsIndex,
     TypeVar,
@@ -88,6 +89,13 @@ class Token:
     sentence: int = 0
 
 
+Pooling = Literal["max", "mean", "sum"]
+"""How a block of weights becomes one number."""
+
+_TILE = 2**22
+"""How many weights are read at a time where all of them would take much memory."""
+
+
 class Lazy(Protocol):
     """Numbers that become an array when they are read."""
 
@@ -154,6 +162,8 @@ class Block:
         projection: [head, d_head, d_model], each head's slice of W_O, or None where it was not kept.
         cap: where the model caps its scores softly, what they are squeezed between, −cap and cap (Gemma 2:
             Riviere et al. 2024, §2); else None.
+        heads: the numbers of the heads that were selected, in the order of the arrays; None: all of them.
+        queries: the places of the query tokens that were selected; None: all of them.
         sinks: [head], where each head has a learned score that belongs to no token and enters the softmax of
             every row, a sink (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1, and the rest
             goes nowhere. Of weights alone, an empty array says that there are sinks. Else None.
@@ -177,6 +187,8 @@ class Block:
     projection: _Array[Floats | None] = _Array(np.float32, optional=True)
     cap: float | None = None
     sinks: _Array[Floats | None] = _Array(np.float32, optional=True)
+    heads: tuple[int, ...] | None = None
+    queries: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.scale):
@@ -190,6 +202,9 @@ class Block:
         heads, _, d_head = shapes["query"]
         d_value, d_model = shapes["value"][2], shapes.get("projection", (0,))[-1]
         queries, keys = len(self.query_tokens), len(self.key_tokens)
+        for name, count in (("heads", heads), ("queries", queries)):
+            if (numbers := getattr(self, name)) is not None and len({*numbers}) != count:
+                raise InvalidTrace(f"{name} has {len({*numbers})} different numbers, not {count}.")
         expected: dict[str, tuple[int, ...]] = {
             "query": (heads, queries, d_head),
             "key": (heads, keys, d_head),
@@ -240,6 +255,8 @@ class Block:
             InvalidTrace: there are weights alone.
         """
         self.need_vectors()
+        if hasattr(held := vars(self)["weights"], "refuse"):
+            held.refuse()  # scores take as much
         scaled = self.query @ self.key.transpose(0, 2, 1) * np.float32(self.scale)
         return scaled if self.bias is None else scaled + self.bias
 
@@ -257,6 +274,94 @@ class Block:
         self.need_vectors()
         return _frozen(self.weights @ self.value)
 
+    def row(self, head: SupportsIndex, query: SupportsIndex) -> Floats:
+        """Return one query's weights, [key]; arguments and errors as of `rows`."""
+        found: Floats = self.rows(head, [query])[0]
+        return found
+
+    def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex]) -> Floats:
+        """Return the weights of some queries, [query, key], without those of others.
+
+        Of a trace with `store="vectors"` they are computed from queries and keys, in the model's numbers, and
+        agree with the model's own up to rounding.
+
+        Args:
+            head: its number in the model, from 0.
+            queries: their places in the text, from 0.
+
+        Raises:
+            InvalidTrace: there is no such head or query, or it was not selected.
+            TypeError: a number is no whole one.
+        """
+        at = _place(head, self.heads, self.shape[0], "head")
+        places = [_place(query, self.queries, self.shape[1], "query") for query in queries]
+        return self._rows(at, places)
+
+    def _rows(self, at: int, places: Sequence[int]) -> Floats:
+        held = vars(self)["weights"]
+        found = held.rows(at, places) if hasattr(held, "rows") else as_array(held[at][[*places]])
+        return cast("Floats", _frozen(_checked("weights", found)))
+
+    def top(self, head: SupportsIndex, k: SupportsIndex) -> Top:
+        """Return the k keys with the largest weights of each query, the largest first.
+
+        Args:
+            head: its number in the model, from 0.
+            k: how many keys; fewer where the text has fewer.
+
+        Raises:
+            InvalidTrace: there is no such head, it was not selected, or k is below 1.
+            TypeError: a number is no whole one.
+        """
+        if (count := whole(k, "k")) < 1:
+            raise InvalidTrace(f"k must be 1 or more, not {count}.")
+        count = min(count, self.shape[2])
+        parts = []
+        for rows in self._tiles(head):
+            keys = np.argpartition(rows, -count, axis=1)[:, -count:]
+            order = np.argsort(-np.take_along_axis(rows, keys, axis=1), axis=1, kind="stable")
+            keys = np.take_along_axis(keys, order, axis=1)
+            parts.append(Top(keys, np.take_along_axis(rows, keys, axis=1)))
+        return Top(*(_frozen(np.concatenate(each)) for each in zip(*parts, strict=True)))
+
+    def pooled(self, head: SupportsIndex, size: SupportsIndex, how: Pooling = "max") -> Floats:
+        """Return an overview of a head's weights: one number for each block of `size` × `size` tokens.
+
+        Args:
+            head: its number in the model, from 0.
+            size: tokens on each side of a block; the last ones may have fewer.
+            how: "max", "mean" or "sum" of the weights of a block, masked ones included.
+
+        Returns:
+            [⌈queries / size⌉, ⌈keys / size⌉].
+
+        Raises:
+            InvalidTrace: there is no such head, it was not selected, `size` is below 1, or `how` is unknown.
+            TypeError: a number is no whole one.
+        """
+        if (side := whole(size, "size")) < 1:
+            raise InvalidTrace(f"size must be 1 or more, not {side}.")
+        if how not in get_args(Pooling):
+            raise InvalidTrace(f"There is no pooling {how!r:.30}; there are {joined([*get_args(Pooling)])}.")
+        reduce = (np.maximum if how == "max" else np.add).reduceat
+        parts = []
+        for rows in self._tiles(head, side):
+            starts = [np.arange(0, length, side) for length in rows.shape]
+            found = reduce(reduce(rows, starts[1], axis=1), starts[0], axis=0)
+            if how == "mean":
+                counts = [np.diff([*of, end]) for of, end in zip(starts, rows.shape, strict=True)]
+                found = found / np.outer(*counts).astype(np.float32)
+            parts.append(found)
+        return _frozen(np.concatenate(parts))
+
+    def _tiles(self, head: SupportsIndex, side: int = 1) -> Iterator[Floats]:
+        """Yield a head's rows, so many at a time that memory stays bounded, in multiples of `side`."""
+        _, queries, keys = self.shape
+        at = _place(head, self.heads, self.shape[0], "head")
+        step = side * max(1, _TILE // (side * keys))
+        for start in range(0, queries, step):
+            yield self._rows(at, range(start, min(start + step, queries)))
+
     def need_vectors(self) -> None:
         """Refuse what is computed from vectors.
 
@@ -267,6 +372,18 @@ class Block:
             raise InvalidTrace(
                 "There are weights alone here, without queries, keys and values to compute from."
             )
+
+
+class Top(NamedTuple):
+    """The keys with the largest weights of each query.
+
+    Attributes:
+        keys: [query, k], places in the text, from 0.
+        weights: [query, k].
+    """
+
+    keys: Counts
+    weights: Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -480,7 +597,7 @@ class Trace:
             dims=("layer", "head", "query", "key"),
             coords={
                 "layer": [block.layer for block in blocks],
-                "head": list(range(blocks[0].shape[0])),
+                "head": list(blocks[0].heads or range(blocks[0].shape[0])),
                 **{side: [token.text for token in tokens] for side, tokens in sides.items()},
             },
             name="weights",
@@ -541,6 +658,9 @@ _OWN = ("query", "key", "value", "weights")
 _SHARED = ("mask", "bias", "projection", "sinks")  # equal ones of several blocks are one in the file
 
 
+_SELECTED = ("heads", "queries")
+
+
 def _own(weights_alone: bool) -> tuple[str, ...]:
     return ("weights",) if weights_alone else _OWN
 
@@ -581,6 +701,11 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
                 "d_model": None if block.projection is None else block.projection.shape[2],
                 "cap": None if block.cap is None else float(block.cap),
                 **shared,
+                **{
+                    f"selected_{name}": given
+                    for name in _SELECTED
+                    if (given := getattr(block, name)) is not None
+                },
             }
         )
     header = {
@@ -611,7 +736,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         if described["kind"] not in get_args(Kind):
             raise trace_io.damaged(f"there is no such kind of attention as {reprlib.repr(described['kind'])}")
         alone = described["d_head"] == 0
-        numbers = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
+        numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
         numbers |= {name: arrays[described[name]] for name in _SHARED if described[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
@@ -619,6 +744,11 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         rows, columns = (sequences[described[name]] for name in ("query_tokens", "key_tokens"))
         if alone:
             numbers |= _no_vectors(len(numbers["weights"]), rows, columns)
+        numbers |= {
+            name: _numbers(described[f"selected_{name}"])
+            for name in _SELECTED
+            if f"selected_{name}" in described
+        }
         blocks.append(
             Block(
                 kind=described["kind"],
@@ -776,6 +906,46 @@ def changed(block: Block, **fields: Any) -> Block:
     return Block(**(vars(block) | fields))
 
 
+def selected(block: Block, heads: Sequence[int] | None, queries: Sequence[int] | None) -> Block:
+    """Some heads and queries of a block with all of them, by number; None: all."""
+    fields: dict[str, Any] = {**vars(block), "heads": heads, "queries": queries}
+    if heads is not None:
+        for name in _OF_HEADS:
+            fields[name] = None if fields[name] is None else fields[name][[*heads]]
+    if queries is not None:
+        for name, axis in _QUERY_AXES.items():
+            at = (*[slice(None)] * axis, [*queries])
+            fields[name] = None if fields[name] is None else fields[name][at]
+        fields["query_tokens"] = tuple(block.query_tokens[place] for place in queries)
+    return Block(**fields)
+
+
+_OF_HEADS = ("query", "key", "value", "weights", "bias", "projection", "sinks")
+_QUERY_AXES = {"query": 1, "weights": 1, "bias": 1, "mask": 0}
+
+
+def refuse_selected(trace: Trace) -> None:
+    """Refuse a trace of some heads or queries, which cannot be drawn or listed as a whole.
+
+    Raises:
+        InvalidTrace: it is one.
+    """
+    if any(block.heads is not None or block.queries is not None for block in trace.blocks):
+        raise InvalidTrace(
+            "This trace has some heads or queries only. Select layers alone, or read them from its blocks: "
+            "block.row(head, query)."
+        )
+
+
+def _place(number: SupportsIndex, kept: tuple[int, ...] | None, count: int, name: str) -> int:
+    """Where a head or a query is in the arrays of a block."""
+    there: Sequence[int] = range(count) if kept is None else kept
+    if (wanted := whole(number, name)) not in there:
+        has = f"0 to {count - 1}" if kept is None else joined([*map(str, kept)])
+        raise InvalidTrace(f"There is no {name} {wanted} here, counted from 0 in Python; there is {has}.")
+    return there.index(wanted)
+
+
 def _bare(block: Block) -> Block:
     """Its weights and mask alone."""
     vectors = _no_vectors(len(block.weights), block.query_tokens, block.key_tokens)
@@ -788,6 +958,12 @@ _KEPT: dict[str, Callable[[Block], Block]] = {
     "attention": lambda block: changed(block, projection=None),
     "weights": _bare,
 }
+
+
+def _numbers(found: Any) -> tuple[int, ...]:
+    if not (isinstance(found, list) and all(type(number) is int for number in found)):
+        raise trace_io.damaged("what was selected is no list of numbers")
+    return tuple(found)
 
 
 def _typed(record: type, fields: dict[str, Any]) -> dict[str, Any]:
@@ -861,12 +1037,14 @@ def refuse_cross(weights: Floats) -> None:
 
 
 def checked_trace(found: object) -> Trace:
-    """What was given, if it is a trace.
+    """What was given, if it is a trace of all heads and queries of its layers.
 
     Raises:
+        InvalidTrace: it has some of them only.
         TypeError: it is something else; for a file's name the message explains how to load it.
     """
     if isinstance(found, Trace):
+        refuse_selected(found)
         return found
     if isinstance(found, str | PathLike):
         raise TypeError(f"A trace is needed, not the name of its file. Load it first: Trace.load({found!r}).")

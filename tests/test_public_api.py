@@ -83,7 +83,7 @@ def test_the_function_and_the_module_of_one_name_live_together() -> None:
 @pytest.mark.parametrize(
     ("module", "examples"),
     [
-        ("attnviz", 14),
+        ("attnviz", 17),
         ("attnviz.experiments", 17),
         ("attnviz.analysis.distance", 1),
         ("attnviz.analysis.divergence", 2),

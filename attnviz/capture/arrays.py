@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,51 +46,58 @@ class Repeated:
         """[head, key, d_head]."""
         return (self.heads, *self.groups.shape[1:])
 
+    def __getitem__(self, heads: list[int]) -> Tensor:
+        """Return the numbers of some of the heads, [head, key, d_head]."""
+        return self.groups[[head // (self.heads // len(self.groups)) for head in heads]]
+
     def numpy(self) -> NDArray[Any]:
         """Return each group's numbers once for each of its heads."""
         return np.repeat(as_numpy(self.groups), self.heads // len(self.groups), axis=0)
 
 
+@dataclass(frozen=True, eq=False)
 class OutputProjection:
     """A model's own W_O, which is read in place: this keeps the weight in memory, and not the model.
 
-    Args:
-        rows: the weight, [head · d_head, d_model].
-        heads: how many it is made of.
+    Attributes:
+        weight: [head, d_head, d_model], a view of the model's.
+        version: how often it had been changed in place when the model ran.
+        heads: the numbers of those whose slices are read; None: all.
     """
 
-    def __init__(self, rows: Tensor, heads: int) -> None:
-        self._heads = rows.detach().view(heads, -1, rows.shape[1])
-        self._version = self._changes()
+    weight: Tensor
+    version: int
+    heads: Sequence[int] | None = None
+
+    @staticmethod
+    def of(rows: Tensor, heads: int) -> OutputProjection:
+        """Return the slices of so many heads of a weight, [head · d_head, d_model]."""
+        weight = rows.detach().view(heads, -1, rows.shape[1])
+        return OutputProjection(weight, _version(weight))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """[head, d_head, d_model]."""
-        return tuple(self._heads.shape)
+        return (len(self.weight if self.heads is None else self.heads), *self.weight.shape[1:])
 
-    def __len__(self) -> int:
-        return len(self._heads)
-
-    def __getitem__(self, head: int) -> NDArray[Any]:
-        """Return one head's slice, [d_head, d_model]; raises as `numpy`."""
-        return self._read(self._heads[head])
+    def __getitem__(self, heads: list[int]) -> OutputProjection:
+        """Return the slices of some of the heads, which are not copied before they are read."""
+        return replace(self, heads=heads if self.heads is None else [self.heads[head] for head in heads])
 
     def numpy(self) -> NDArray[Any]:
-        """Return all slices, [head, d_head, d_model]: on the processor and in float32, the weight itself.
+        """Return the slices; of all heads, on the processor and in float32, the weight itself.
 
         Raises:
             InvalidTrace: the weight was changed in place since the model ran, as an optimizer does.
         """
-        return self._read(self._heads)
-
-    def _read(self, part: Tensor) -> NDArray[Any]:
-        if self._changes() != self._version:
+        if _version(self.weight) != self.version:
             raise InvalidTrace(
                 "The model has been trained since this trace was made, and its W_O is another one now. "
                 "Trace the text again."
             )
-        return as_numpy(part)
+        return as_numpy(self.weight if self.heads is None else self.weight[[*self.heads]])
 
-    def _changes(self) -> int:
-        """How often the weight was changed; weights of inference mode are never trained."""
-        return 0 if self._heads.is_inference() else self._heads._version  # noqa: SLF001 - no public name
+
+def _version(weight: Tensor) -> int:
+    """How often a weight was changed in place; one of inference mode is not counted, and never trained."""
+    return 0 if weight.is_inference() else weight._version  # noqa: SLF001 - it has no public name

@@ -28,7 +28,7 @@ from attnviz.trace import Kind
 TOLERANCE = 1e-5
 """How far a weight may be from transformers' own; families of the common kind are equal to the bit."""
 
-_MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
+MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """How far two ways to compute one thing may be apart, as a share of its largest number."""
 
 _known: WeakKeyDictionary[
@@ -78,7 +78,7 @@ class AttentionLayer:
             rows = weight.detach() if isinstance(self.mixer, Conv1D) else weight.detach().T
         else:
             rows = _evaluated(self.mixer, self.sample)
-        return None if rows is None else OutputProjection(rows, self.heads)
+        return None if rows is None else OutputProjection.of(rows, self.heads)
 
 
 def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
@@ -98,7 +98,7 @@ def _evaluated(mixer: nn.Module, sample: Tensor | None) -> Tensor | None:
             off = (sample.float() @ rows + bias - whole).abs().max() / whole.abs().max()
     except Exception:  # noqa: BLE001 - whatever the code of a quantized layer raises for other inputs
         return None
-    return rows if off <= _MAX_ROUNDING.get(sample.dtype, 0) else None
+    return rows if off <= MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
 def inspected(
@@ -330,7 +330,7 @@ def _compare_with_own(
         weights = zip(weights_of(returned, kind), weights_of(expected, kind), strict=False)
         pairs += [(own, other) for own, other in weights if own is not None]
     for number, (own, other) in enumerate(pairs):
-        rounding = _MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
+        rounding = MAX_ROUNDING[own.dtype] * max(1, float(other.abs().max()))
         most = TOLERANCE if number and own.dtype == torch.float32 else rounding
         off = (own.float() - other.float()).abs().max() if own.shape == other.shape else math.inf
         if not off <= most:

@@ -21,6 +21,7 @@ from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPi
 from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import inspected
 from attnviz.capture.model import Model, ModelInput
+from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
@@ -95,7 +96,13 @@ class SeeingModel(Model):
         self.supported(text)
         return self._tokens
 
-    def trace(self, text: str | ModelInput, *, edits: Edits = ()) -> NoReturn:  # noqa: ARG002 - as every model's
+    def trace(
+        self,
+        text: str | ModelInput,
+        *,
+        edits: Edits = (),  # noqa: ARG002 - as every model's
+        selection: Selection = EVERYTHING,  # noqa: ARG002 - as every model's
+    ) -> NoReturn:
         """Always an error: a text is no image.
 
         Raises:

@@ -86,8 +86,9 @@ def test_w_o_is_the_models_own_memory_and_refused_once_it_is_trained(network: An
     projection = trace.blocks[0].projection
     assert projection is not None
     assert np.shares_memory(projection, weight.detach().numpy())
-    of_head: Any = vars(trace.blocks[1])["projection"][3]
-    assert np.array_equal(of_head, network.layers[1].self_attn.o_proj.weight.detach().T[18:])
+    of_head = attnviz.trace(IDS, network, heads=3).blocks[1].projection
+    assert of_head is not None
+    assert np.array_equal(of_head[0], network.layers[1].self_attn.o_proj.weight.detach().T[18:])
     with torch.no_grad():
         network.layers[1].self_attn.o_proj.weight.mul_(2)
     with pytest.raises(InvalidTrace, match="trained since"):
