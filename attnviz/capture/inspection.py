@@ -36,7 +36,7 @@ _known: WeakKeyDictionary[
 ] = WeakKeyDictionary()
 """Of a caller's object, how it was built and what was found, with the names of the modules in its tree."""
 
-_MOST_QUOTED = 200  # characters of an error of torch that ours repeats
+_MAX_QUOTED = 200  # characters of an error of torch that ours repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -193,7 +193,7 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
         raise ModelNotSupported(
             f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
-            f"{str(error).strip()[:_MOST_QUOTED]}"
+            f"{str(error).strip()[:_MAX_QUOTED]}"
         ) from error
 
 
@@ -244,7 +244,7 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
         records: of two tokens or more.
     """
     names = {id(module): name for name, module in network.named_modules()}
-    single: Kind = "decoder" if all(map(_looks_backwards, records)) else "encoder"
+    single: Kind = "decoder" if all(map(_is_causal, records)) else "encoder"
     counted: Counter[Kind] = Counter()
     found: list[tuple[Kind, int]] = []
     for record in records:
@@ -364,7 +364,7 @@ def _kind_by_name(module: str) -> Kind:
     return "decoder" if "decoder" in parts else "encoder"
 
 
-def _looks_backwards(record: Record) -> bool:
+def _is_causal(record: Record) -> bool:
     if record.mask is None:
         return False
     shape = (record.query.shape[2], record.key.shape[2])
