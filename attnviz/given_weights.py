@@ -51,18 +51,23 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
     return found, True
 
 
-def as_array(given: Any) -> NDArray[np.float32]:
-    """Return an array of float32, also of a tensor of torch, whatever its dtype and device.
+def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
+    """Return a contiguous array, also of a tensor of torch, whatever its dtype and device.
+
+    What has a method `numpy` and is no tensor is what that returns, contiguous or not.
 
     Raises:
         ValueError, TypeError: it is no array of numbers, or a tensor without data.
     """
-    if hasattr(given, "detach"):
-        try:
-            given = given.detach().float().cpu().numpy()
-        except (NotImplementedError, RuntimeError) as error:  # on the device "meta"
-            raise ValueError(str(error)) from error
-    return np.asarray(given, dtype=np.float32)
+    if not hasattr(given, "detach"):
+        return np.asarray(given.numpy() if hasattr(given, "numpy") else given, dtype=dtype)
+    try:
+        given = given.detach().cpu()
+        # float32 holds every number of bfloat16 and float16, which NumPy does not know.
+        given = (given.float() if given.is_floating_point() else given).numpy()
+    except (NotImplementedError, RuntimeError) as error:  # on the device "meta"
+        raise ValueError(str(error)) from error
+    return np.ascontiguousarray(given, dtype=dtype)
 
 
 def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
