@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from attnviz.app import cards
 from attnviz.app.cards import Card
-from attnviz.app.lessons.document import Document, document
+from attnviz.app.lessons.document import SHARED, Document, document
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import (
     ENGLISH,
@@ -76,8 +76,11 @@ LESSONS = (
 )
 """In reading order."""
 
-TITLES = {lesson.name: f"{number} · {lesson.title}" for number, lesson in enumerate(LESSONS, 1)}
-"""What the menus call each lesson, with its number."""
+TITLES = {
+    lesson.name: SHARED.label("numbered", number=number, title=lesson.title)
+    for number, lesson in enumerate(LESSONS, 1)
+}
+"""The title of each lesson in menus, with its number."""
 
 
 def draw(group: Group) -> None:
@@ -85,12 +88,12 @@ def draw(group: Group) -> None:
     found = [
         Card(
             lesson.name,
-            f"{number} · {lesson.title}",
+            TITLES[lesson.name],
             f"{lesson.text.question} {lesson.text.summary}",
             TITLES[lesson.name],
             ":material/arrow_forward:",
         )
-        for number, lesson in enumerate(LESSONS, 1)
+        for lesson in LESSONS
         if lesson.group == group
     ]
     cards.draw(found)
