@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -124,27 +124,11 @@ def test_every_arrow_runs_downwards() -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("attnviz/analysis/rollout.py", "import streamlit"),
         ("attnviz/analysis/rollout.py", "import torch.nn.functional as F"),
-        ("attnviz/analysis/rollout.py", "from attnviz.capture import catalogue"),
         ("attnviz/analysis/rollout.py", "from attnviz import export"),
         ("attnviz/analysis/rollout.py", "from ..export import heatmap"),
-        ("attnviz/analysis/rollout.py", "import attnviz"),
         ("attnviz/widgets/tokens.py", "def draw():\n    from attnviz.experiments import corpus"),
-        ("attnviz/export/heatmap.py", "from attnviz.app import frame"),
-        ("attnviz/capture/loading.py", "from plotly import graph_objects"),
-        ("attnviz/transformer/bert.py", "from attnviz.trace import Trace"),
-        ("attnviz/transformer/bert.py", "from transformers import BertModel"),
-        ("attnviz/trace.py", "from attnviz.transformer.masks import causal_mask"),
-        ("attnviz/trace.py", "import transformers"),
-        ("attnviz/trace.py", "from attnviz.export import tables"),
-        ("attnviz/trace_io.py", "import pandas"),
-        ("attnviz/trace_io.py", "from attnviz.trace import Trace"),
-        ("attnviz/app/frame.py", "import plotly.graph_objects"),
-        ("attnviz/app/frame.py", "import transformers"),
-        ("attnviz/app/frame.py", "from huggingface_hub import hf_hub_download"),
         ("attnviz/app/frame.py", "from pages import explore"),
-        ("attnviz/trained/training.py", "from training import distances"),
         ("training/distances.py", "from attnviz.app import frame"),
         ("attnviz/utils.py", ""),
         ("attnviz/app/lessons/masks/values.py", "import streamlit"),
@@ -173,18 +157,6 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     assert len(list(TopologicalSorter(graph).static_order())) == len(SOURCES)
 
 
-def test_a_circle_is_found() -> None:
-    graph = {
-        path: set(files_imported(source, path))
-        for path, source in (
-            (Path("attnviz/trace.py"), "from attnviz.errors import WrongSetting"),
-            (Path("attnviz/errors.py"), "from attnviz import trace"),
-        )
-    }
-    with pytest.raises(CycleError):
-        TopologicalSorter(graph).prepare()
-
-
 def loaded_by(code: str) -> set[str]:
     """The top-level packages that a new Python has loaded after running the code."""
     command = [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"]
@@ -203,7 +175,7 @@ def test_the_frame_does_not_wait_for_the_models() -> None:
 # docs/architecture.md describes the house as it stands.
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-MOST_FILES_OF_A_WALK = 20
+MAX_PATH_FILES = 20
 
 
 def test_the_arrows_are_those_that_are_kept() -> None:
@@ -218,5 +190,5 @@ def test_the_arrows_are_those_that_are_kept() -> None:
 
 def test_every_file_that_is_named_exists() -> None:
     named = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
-    assert len(named) > MOST_FILES_OF_A_WALK
+    assert len(named) > MAX_PATH_FILES
     assert [name for name in named if not (ROOT / name).exists()] == []

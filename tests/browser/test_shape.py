@@ -19,7 +19,7 @@ from tests.browser.visit import (
 )
 
 LEARN, HEADS = [each.name for each in LESSONS], [each.name for each in TOOLS]
-MOST_WORDS = 120
+MAX_WORDS = 120
 FIGURE_BEGINS = 240  # pixels from the top
 SCREENS = {"wide": 2, "phone": 5}
 AT_200_PERCENT: ViewportSize = {"width": DESKTOP["width"] // 2, "height": DESKTOP["height"] // 2}
@@ -49,7 +49,7 @@ def test_the_main_part_is_short(page: Page, server: Server, name: str) -> None:
     visit(page, f"{server.url}/{name}")
     if name in LEARN:
         beside = str(page.locator(".st-key-answer-text").evaluate(_WORDS))
-        assert len(beside.split()) <= MOST_WORDS, beside
+        assert len(beside.split()) <= MAX_WORDS, beside
         assert box_of(page.locator(".st-key-slide-picture"))["y"] <= FIGURE_BEGINS
     else:
         expect(page.locator(".st-key-slide-tool")).to_have_count(1)  # what the teacher's view shows

@@ -10,7 +10,7 @@ import numpy as np
 import attnviz
 from attnviz.capture import custom_attention, loading
 from attnviz.capture.inspection import TOLERANCE
-from attnviz.capture.network import in_silence
+from attnviz.capture.network import quiet
 from attnviz.errors import ModelNotSupported
 from attnviz.models import resolve
 from attnviz.models.families import OF_ANY_SIZE
@@ -236,5 +236,5 @@ def page(folder_of: FolderOf) -> str:
 
 
 if __name__ == "__main__":
-    with in_silence(), tempfile.TemporaryDirectory() as root:
+    with quiet(), tempfile.TemporaryDirectory() as root:
         FILE.write_text(page(lambda family: tiny(family, Path(root) / family)), "utf-8")

@@ -10,13 +10,12 @@ import torch
 
 from attnviz.trained.translator import distance, splits
 from attnviz.trained.translator.distance import NAMES
-from attnviz.trained.translator.lexicon import NOUN
 from attnviz.trained.translator.translator import source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from training import distances
-from training.distances import LONGEST_LEARNED, SENTENCES, to_learn_from, to_measure
-from training.lengthening import MOST
+from training.distances import MAX_TRAINED_CLAUSES, SENTENCES, to_learn_from, to_measure
+from training.lengthening import MAX_CLAUSES
 
 
 def test_nothing_is_learned_that_is_measured() -> None:
@@ -26,27 +25,11 @@ def test_nothing_is_learned_that_is_measured() -> None:
         assert any(splits.holds(sentence.pair, split) for split in splits.SPLITS)
 
 
-def test_every_number_of_clauses_is_learned_from_equally_often() -> None:
-    pairs = to_learn_from(2000, seed=0)
-    people = [sum(word in NOUN and NOUN[word].kind == "person" for word in pair.source) for pair in pairs]
-    counts = np.bincount(people, minlength=LONGEST_LEARNED + 1)
-    assert len(counts) == LONGEST_LEARNED + 1
-    assert counts.min() > 0.8 * counts.max()
-
-
-def test_the_same_sentences_are_measured_at_every_length() -> None:
-    short, long = to_measure(20, 0), to_measure(20, 5)
-    for before, after in zip(short, long, strict=True):
-        assert before.pair.nouns == after.pair.nouns
-        assert after.words_apart > before.words_apart + 5 * 4
-    for one, other in zip(long[::2], long[1::2], strict=True):
-        assert [*one.pair.source[:-1]] == [*other.pair.source[:-1]]
-        assert {one.pair.target[one.it.target], other.pair.target[other.it.target]} == {"il", "elle"}
-
-
 def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
     measured = {
-        sentence.pair.source for inserted in range(MOST + 1) for sentence in to_measure(SENTENCES, inserted)
+        sentence.pair.source
+        for inserted in range(MAX_CLAUSES + 1)
+        for sentence in to_measure(SENTENCES, inserted)
     }
     tuned_on = distances.to_tune_on()
     assert len(tuned_on) > 100
@@ -58,7 +41,7 @@ def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
 def test_all_are_trained_and_measured_and_the_results_are_read_as_they_were_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, small in (("SENTENCES", 4), ("MOST", 1), ("SEEDS", (0, 1))):
+    for name, small in (("SENTENCES", 4), ("MAX_CLAUSES", 1), ("SEEDS", (0, 1))):
         monkeypatch.setattr(distances, name, small)
     few = distances.to_tune_on()[:4]
     monkeypatch.setattr(distances, "to_tune_on", lambda: few)
@@ -91,15 +74,15 @@ def test_a_measure_counts_what_is_right() -> None:
             [logits] = model(source, target).logits
         chosen = "il" if logits[pair.pronoun.target, il] > logits[pair.pronoun.target, elle] else "elle"
         pronoun += chosen == pair.target[pair.pronoun.target]
-        said = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
-        exact += said == [*pair.target, END]
+        spoken = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
+        exact += spoken == [*pair.target, END]
     assert (found.exact, found.pronoun) == (exact, pronoun)
 
 
-@pytest.mark.parametrize("inserted", [0, pytest.param(LONGEST_LEARNED, marks=pytest.mark.everything)])
+@pytest.mark.parametrize("inserted", [0, pytest.param(MAX_TRAINED_CLAUSES, marks=pytest.mark.everything)])
 def test_the_stored_results_are_those_of_the_kept_weights(inserted: int) -> None:
     stored = distance.read()
-    assert (stored.sentences, stored.longest_learned) == (SENTENCES, LONGEST_LEARNED)
+    assert (stored.sentences, stored.max_trained_clauses) == (SENTENCES, MAX_TRAINED_CLAUSES)
     sentences = to_measure(SENTENCES, inserted)
     words = np.mean([sentence.words_apart for sentence in sentences])
     assert stored.words[inserted] == pytest.approx(words)
@@ -112,13 +95,3 @@ def test_the_stored_results_are_those_of_the_kept_weights(inserted: int) -> None
         # Another processor adds up in another order: a sentence on the edge may fall to the other side.
         assert found.exact == pytest.approx(expected.exact, abs=2)
         assert found.pronoun == pytest.approx(expected.pronoun, abs=2)
-
-
-def test_every_network_was_tuned_and_trained_alike() -> None:
-    found = distance.read()
-    steps = distances.settings(1e-3, 0).steps
-    for name in NAMES:
-        runs = [(run.learning_rate, run.seed, run.steps) for run in found.runs if run.name == name]
-        expected = [(rate, seed, steps) for rate in distances.LEARNING_RATES for seed in distances.SEEDS]
-        assert sorted(runs) == sorted(expected)
-    assert {len(run.points) for run in found.runs} == {len(found.words)} == {MOST + 1}

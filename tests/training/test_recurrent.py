@@ -46,46 +46,18 @@ def test_every_step_by_hand(small: RecurrentEncoderDecoder) -> None:
     np.testing.assert_allclose(steps.memory.hidden[0], hidden, atol=1e-6)
     np.testing.assert_allclose(steps.memory.cell[0], cell, atol=1e-6)
     table = small.target_table.weight.detach().numpy()
-    said, _, _ = by_hand(small.decoder, table[target[0]], hidden, cell)
-    np.testing.assert_allclose(steps.hidden_states[0], said, atol=1e-6)
+    spoken, _, _ = by_hand(small.decoder, table[target[0]], hidden, cell)
+    np.testing.assert_allclose(steps.hidden_states[0], spoken, atol=1e-6)
     if small.look_back is not None:
-        asked = said @ small.look_back.to_query.weight.detach().numpy().T
+        asked = spoken @ small.look_back.to_query.weight.detach().numpy().T
         powers = np.exp(asked @ read.T)
         averages = powers / powers.sum(axis=1, keepdims=True) @ read
         matrix, bias = (
             parameter.detach().numpy() for parameter in small.look_back.with_what_is_read.parameters()
         )
-        said = np.tanh(np.concatenate([said, averages], axis=1) @ matrix.T + bias)
+        spoken = np.tanh(np.concatenate([spoken, averages], axis=1) @ matrix.T + bias)
     matrix, bias = (parameter.detach().numpy() for parameter in small.to_word.parameters())
-    np.testing.assert_allclose(steps.logits[0], (said @ matrix.T + bias) @ table.T, atol=1e-5)
-
-
-def test_only_attention_sees_more_than_the_memory(
-    small: RecurrentEncoderDecoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, target = torch.tensor([[3, 17, 11]]), torch.tensor([[1, 19, 2]])
-    steps, read = small(source, target), small.encoder.forward
-    # The outputs are lost, all but the memory.
-    monkeypatch.setattr(small.encoder, "forward", lambda words: (0 * steps.outputs, read(words)[1]))
-    assert torch.equal(small(source, target).logits, steps.logits) == (small.look_back is None)
-
-
-@pytest.mark.parametrize("attention", [False, True])
-def test_the_forget_gates_begin_with_their_bias(attention: bool) -> None:
-    model = recurrent.build(seed=1, attention=attention)
-    for lstm in (model.encoder, model.decoder):
-        biases = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        _, forget, _, _ = biases.chunk(4)
-        assert set(forget.tolist()) == {recurrent.FORGET_BIAS}
-
-
-def test_a_seed_makes_the_same_network_and_leaves_torch_alone() -> None:
-    torch.manual_seed(5)
-    expected = torch.rand(1)
-    torch.manual_seed(5)
-    one, other = recurrent.build(seed=1), recurrent.build(seed=1)
-    assert torch.equal(torch.rand(1), expected)
-    assert torch.equal(one.to_word.weight, other.to_word.weight)
+    np.testing.assert_allclose(steps.logits[0], (spoken @ matrix.T + bias) @ table.T, atol=1e-5)
 
 
 @pytest.mark.parametrize("attention", [False, True])

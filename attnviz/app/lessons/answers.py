@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown, traces
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons import choosing, compute, english
@@ -86,7 +86,7 @@ def _it_to_dog(*, masked: bool) -> tuple[tuple[str, float], ...]:
     query, key = labels.index("it"), labels.index("dog")
     mask = np.ones((len(groups), len(groups)), dtype=bool)
     mask[query, key] = not masked
-    return looks(masks.weights(compute.tokens(_TEXT), mask, _HEAD)[_LAYER], query, groups).keys
+    return strongest_keys(masks.weights(compute.tokens(_TEXT), mask, _HEAD)[_LAYER], query, groups).keys
 
 
 def _masks() -> Values:
@@ -109,11 +109,11 @@ def _translation() -> Values:
     """Return which row chooses the pronoun, and what it reads."""
     found = _translate(catalogue.TRANSLATOR, english.NARROW)
     choice = found.pronouns[0]
-    row = found.trace.block("cross", 0).weights[variants.TAUGHT_CROSS_HEAD, choice.step]
+    row = found.trace.block("cross", 0).weights[variants.GUIDED_CROSS_HEAD, choice.step]
     read = int(row.argmax())
     return {
         "row": found.target[choice.step].text,
-        "head": variants.TAUGHT_CROSS_HEAD + 1,
+        "head": variants.GUIDED_CROSS_HEAD + 1,
         "read": found.source[read].text,
         "weight": float(row[read]),
         "written": found.words[choice.step],
@@ -158,7 +158,7 @@ def _many_heads() -> Values:
         "layer": _LAYER + 1,
         "head": head + 1,
         "part": float(found.shares[head]),
-        "keys": markdown.shares(looks(found.weights[head : head + 1], 0, groups).keys),
+        "keys": markdown.shares(strongest_keys(found.weights[head : head + 1], 0, groups).keys),
     }
 
 

@@ -114,7 +114,7 @@ def examples(
         opening: the default text.
         more: draws further controls, with a function that sets the text.
     """
-    typed = link.said(box) or opening
+    typed = link.current(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
     picked = f"{box.name} was picked"
 

@@ -141,13 +141,13 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
 
 def _language(name: str) -> str:
     """Return the language that the visitor chose, or the browser's if the lesson is translated into it."""
-    chosen = link.said(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
+    chosen = link.current(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
     return chosen if chosen in languages(name) else ENGLISH
 
 
 def _places(texts: Document) -> LessonPage:
     """Lay out the page: picture, explanation beside it, question below; on a projector the question first."""
-    projected = link.said(TEACHER).lower() == "true"
+    projected = link.current(TEACHER).lower() == "true"
     if projected:
         with st.container(key="slide-question"):
             card, controls = st.container(), st.container()

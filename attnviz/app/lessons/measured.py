@@ -11,7 +11,7 @@ from attnviz.app.lessons.computed import translated
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
 from attnviz.text import head_name
-from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER, VARIANTS, WEIGHTS
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER, VARIANTS, WEIGHTS
 
 _FILE = WEIGHTS / "figures.json"
 
@@ -84,8 +84,8 @@ def held_out() -> tuple[HeldOut, ...]:
                 exact=run["exact"],
                 subject=run["subject"]["found"],
                 object=run["object"]["found"],
-                ablated=run["silenced"]["pronoun"],
-                ablated_rest=run["silenced"]["rest"],
+                ablated=run["ablated"]["pronoun"],
+                ablated_rest=run["ablated"]["rest"],
                 redirected=run["moved"]["changed"],
                 redirected_rest=run["moved"]["rest"],
                 **run["familiarity"],
@@ -112,7 +112,7 @@ def opening_head(model: str) -> str:
     try:
         return shipped(variant_of(model)).head
     except ModelFilesDamaged:
-        return head_name(TAUGHT_LAYER, TAUGHT_HEAD)
+        return head_name(GUIDED_LAYER, GUIDED_HEAD)
 
 
 @translated

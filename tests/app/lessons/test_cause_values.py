@@ -10,13 +10,13 @@ from attnviz.app.lessons.cause.values import Experiment, Row
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, Edits
 from attnviz.trained.translator.translator import Translator
-from tests.translator_reference import Array, Change, move, nothing, reference, silence
+from tests.translator_reference import Array, Change, ablate, move, nothing, reference
 
 MODEL = "translator"
 SENTENCE = "The dog did not cross the road as it was too tired."
 ENGLISH = SENTENCE.lower().strip(".").split(" ")
 IT, DOG, ROAD = 8, 1, 6
-TAUGHT = "encoder.layers.1.attention"
+GUIDED = "encoder.layers.1.attention"
 AT_IT = Row("encoder", 1, 0, IT)
 
 
@@ -28,11 +28,11 @@ def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
     ("edit", "change"),
     [
         ("", nothing),
-        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
-        ("encoder 2-1", silence(TAUGHT, 0)),
+        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
+        ("encoder 2-1", ablate(GUIDED, 0)),
         ("encoder 1-3 12 12>1", move("encoder.layers.0.attention", 2, 11, 11, 0)),
-        ("decoder 1-2", silence("decoder.layers.0.attention", 1)),
+        ("decoder 1-2", ablate("decoder.layers.0.attention", 1)),
         ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
     ],
 )
@@ -49,8 +49,8 @@ def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) ->
 
 def test_in_the_decorative_translator_the_weight_is_as_large_and_has_no_effect() -> None:
     for edit, change in (
-        ("encoder 2-1 9 2>7", move(TAUGHT, 0, IT, DOG, ROAD)),
-        ("encoder 2-1 9", silence(TAUGHT, 0, IT)),
+        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
     ):
         found = run(edit, model="translator-decorative")
         assert found.row_before[DOG] > 0.95
@@ -88,16 +88,16 @@ def test_effects_are_those_of_an_ablation_by_hand() -> None:
     assert found.probability == pytest.approx(before, abs=1e-5)
     assert found.rows.shape == (2, 4, 13)
     for layer, head, query in ((1, 0, IT), (1, 0, 11), (0, 3, IT), (0, 0, 0), (1, 2, 12)):
-        change = silence(f"encoder.layers.{layer}.attention", head, query)
+        change = ablate(f"encoder.layers.{layer}.attention", head, query)
         by_hand_ablated = by_hand.choice(ENGLISH, french, change)[0] - before
         assert found.rows[layer, head, query] == pytest.approx(by_hand_ablated, abs=1e-5)
     for numbers, name in (
-        (found.whole["encoder"][1], TAUGHT),
+        (found.whole["encoder"][1], GUIDED),
         (found.whole["decoder"][0], "decoder.layers.0.attention"),
         (found.whole["cross"][0], "decoder.layers.0.cross_attention"),
     ):
         for head in range(4):
-            by_hand_ablated = by_hand.choice(ENGLISH, french, silence(name, head))[0] - before
+            by_hand_ablated = by_hand.choice(ENGLISH, french, ablate(name, head))[0] - before
             assert numbers[head] == pytest.approx(by_hand_ablated, abs=1e-5)
 
 
@@ -127,7 +127,7 @@ def test_a_split_weight_is_the_change_by_hand(step: int) -> None:
     share = step / 20
 
     def split_it(here: str, weights: Array) -> None:
-        if here == TAUGHT:
+        if here == GUIDED:
             weights[0, IT, ROAD] += share * weights[0, IT, DOG]
             weights[0, IT, DOG] *= 1 - share
 

@@ -53,7 +53,7 @@ OPENINGS = {
     "english": english.OPENING,
     "probe": english.OPENING,
     "prompt": next(iter(write.PROMPTS.values())),
-    "said_twice": induction.OPENING,
+    "words_twice": induction.OPENING,
 }
 
 HOSTILE = (
@@ -140,10 +140,10 @@ def assert_only_text(app: AppTest) -> None:
         ("write", "prompt", " ", "nothing here"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
-        ("induction", "said_twice", "The <b>zebra</b> sat.", "zebra"),
-        ("induction", "said_twice", "lamp", "3 to 47 words"),
-        ("induction", "said_twice", "lamp key " * 25, "50 words"),
-        ("induction", "said_twice", "lamp key lamp", "different words"),
+        ("induction", "words_twice", "The <b>zebra</b> sat.", "zebra"),
+        ("induction", "words_twice", "lamp", "3 to 47 words"),
+        ("induction", "words_twice", "lamp key " * 25, "50 words"),
+        ("induction", "words_twice", "lamp key lamp", "different words"),
         *((name, "english", "The zebra was tired.", "zebra") for name in ("translate", "cause")),
     ],
 )

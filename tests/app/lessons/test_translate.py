@@ -101,7 +101,7 @@ def test_every_english_word_is_listed_once() -> None:
 
 
 FIGURES = {
-    "variant": "taught",
+    "variant": "guided",
     "shipped": True,
     "exact": {"pair": 0.9912, "description": 0.9876, "triple": 0.9753},
     "pronoun": 0.9642,
@@ -110,7 +110,7 @@ FIGURES = {
     "seed": "0",
     "subject": {"found": 0.93},
     "object": {"found": 0.88},
-    "silenced": {"pronoun": 0.5, "rest": 1},
+    "ablated": {"pronoun": 0.5, "rest": 1},
     "moved": {"changed": 1, "rest": 1},
     "familiarity": {"sentences": 600, "but_for_a_noun": 312},
 }
@@ -126,7 +126,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
-    other = {**FIGURES, "variant": "untold", "pronoun": 0.1}
+    other = {**FIGURES, "variant": "unguided", "pronoun": 0.1}
     figures.write_text(json.dumps([other, {**FIGURES, "shipped": False, "pronoun": 0.2}, FIGURES]), "utf-8")
     app = visit("translate")
     for number in ("99.1 %", "98.8 %", "97.5 %", "96.4 %", "head 2-3", "93 %", "88 %", "312 of 600"):
@@ -137,7 +137,7 @@ def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
 def test_the_figures_that_ship_are_read() -> None:
     runs = measured.held_out()
     shipped = [run.variant for run in runs if run.shipped]
-    assert shipped == ["taught", "training-wheels", "candidates", "untold", "decorative"]
+    assert shipped == ["guided", "training-wheels", "candidates", "unguided", "decorative"]
     written = json.loads(measured._FILE.read_text("utf-8"))
     assert [run.redirected for run in runs] == [each["moved"]["changed"] for each in written]
 
@@ -145,14 +145,14 @@ def test_the_figures_that_ship_are_read() -> None:
 def test_missing_figures_are_named(figures: Path) -> None:
     app = try_page("translate")
     assert "figures.json" in app.error[0].value.replace("\\", "")
-    for content in ("", "[", "[1]", '[{"variant": "untold"}]'):
+    for content in ("", "[", "[1]", '[{"variant": "unguided"}]'):
         figures.write_text(content, "utf-8")
         measured.held_out.cache_clear()
         assert app.run().error
         assert not app.exception
 
 
-@pytest.mark.parametrize("name", ["translator", "translator-untold"])
+@pytest.mark.parametrize("name", ["translator", "translator-unguided"])
 def test_each_translator_opens_with_its_description_and_its_heads(name: str) -> None:
     entry = catalogue.entry(name)
     app = visit("translate", translator=entry.title)

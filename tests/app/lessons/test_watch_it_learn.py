@@ -38,7 +38,7 @@ def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
     return job
 
 
-@pytest.mark.parametrize(("variant", "at"), [("taught", 0), ("taught", -1), ("candidates", 9)])
+@pytest.mark.parametrize(("variant", "at"), [("guided", 0), ("guided", -1), ("candidates", 9)])
 def test_the_numbers_of_a_step_of_a_translator(variant: str, at: int) -> None:
     kept = stored(variant).snapshots[at]
     app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
@@ -67,7 +67,7 @@ def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) ->
 
 
 def test_the_curves_are_the_stored_measures() -> None:
-    training = stored("taught")
+    training = stored("guided")
     step = training.steps[5]
     shown = charts(visit(PAGE, training_step=str(step)))
     chart = shown["What is learned when"]
@@ -99,13 +99,13 @@ def test_every_sentence_and_every_head_can_be_watched() -> None:
     assert len(heads) == len(set(heads)) == 16
     for probe in PROBES:
         clean(app.selectbox(key="probe").set_value(written(probe.source)).run())
-        assert text_of("taught", PROBES.index(probe)) in sent(app, "head_view")["caption"]
+        assert text_of("guided", PROBES.index(probe)) in sent(app, "head_view")["caption"]
     for head in (heads[0], heads[9], heads[-1]):
         clean(app.selectbox(key="watched").set_value(head).run())
         assert any(head in title.value for title in app.header)
     clean(app.selectbox(key="learner").set_value(title_of("storyteller")).run())
     assert len(app.selectbox(key="watched").options) == 8
-    clean(app.selectbox(key="learner").set_value(title_of("taught")).run())
+    clean(app.selectbox(key="learner").set_value(title_of("guided")).run())
     assert app.selectbox(key="probe").value == written(PROBES[-1].source)
 
 
@@ -114,7 +114,7 @@ def test_missing_steps_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     stored.cache_clear()
     app = try_page(PAGE)
     stored.cache_clear()
-    assert "taught-steps" in app.error[0].value
+    assert "guided-steps" in app.error[0].value
 
 
 @pytest.mark.usefixtures("played")

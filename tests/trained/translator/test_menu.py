@@ -9,34 +9,19 @@ from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.lexicon import NOUN
 
 
-def test_the_opening_sentence() -> None:
-    assert "dog" in menu.SUBJECTS
-    assert "cross" in menu.verbs("dog")
-    assert "road" in menu.objects("dog", "cross")
-    of_dog, of_road = menu.predicates("dog", "cross", "road")
-    assert "tired" in of_dog
-    assert "narrow" in of_road
-    pair = menu.canonical("dog", "cross", "road", "tired")
-    assert written(pair.source) == "The dog did not cross the road as it was too tired."
-    assert written(pair.target) == "Le chien n'a pas traversé la route car il était trop fatigué."
-
-
-def test_the_suitcase() -> None:
-    assert menu.verbs("trophy") == ("fit",)
-    assert "suitcase" in menu.objects("trophy", "fit")
-    pair = menu.canonical("trophy", "fit", "suitcase", "small")
-    assert written(pair.target) == "Le trophée ne rentrait pas dans la valise car elle était trop petite."
-
-
 def test_every_choice_leads_to_a_sentence() -> None:
+    of_dog, of_road = menu.predicates("dog", "cross", "road")
+    assert ("tired" in of_dog, "narrow" in of_road) == (True, True)
+    pair = menu.canonical("dog", "cross", "road", "tired")
+    assert written(pair.target) == "Le chien n'a pas traversé la route car il était trop fatigué."
     dice = random.Random(0)  # noqa: S311 - no secret
     for subject in menu.SUBJECTS:
         for verb in menu.verbs(subject):
             object_ = dice.choice(menu.objects(subject, verb))
             readings = menu.predicates(subject, verb, object_)
             assert not {*readings[0]} & {*readings[1]}
-            for noun, said in zip((subject, object_), readings, strict=True):
-                pair = menu.canonical(subject, verb, object_, dice.choice(said))
+            for noun, spoken in zip((subject, object_), readings, strict=True):
+                pair = menu.canonical(subject, verb, object_, dice.choice(spoken))
                 assert pair.pronoun
                 assert pair.source[pair.pronoun.referent] == noun
                 assert pair.target[pair.pronoun.target] == {"m": "il", "f": "elle"}[NOUN[noun].gender]

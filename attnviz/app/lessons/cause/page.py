@@ -119,7 +119,7 @@ def draw() -> None:
             page.section("effects", _every_row, chosen),
             page.section("sentences", _sentences),
             code=CODE,
-            untold=variants.VARIANTS["untold"].title,
+            unguided=variants.VARIANTS["unguided"].title,
         )
 
 
@@ -169,7 +169,7 @@ def _choose_row(page: LessonPage, text: str, model: str, edits: tuple[str, ...])
     if memory.get(_MODEL_MEMORY, model) != model:
         CAUSE_HEAD.set(opening)
     memory.put(_MODEL_MEMORY, model)
-    if edits and not CAUSE_HEAD.stands and not link.asked(CAUSE_HEAD):
+    if edits and not CAUSE_HEAD.is_set and not link.requested(CAUSE_HEAD):
         first = Edit.parse(edits[0])
         _show(first.kind, first.layer, first.head, first.query, _queries(model, text, first.kind))
     left, right = st.columns([5, 6], wrap=False)

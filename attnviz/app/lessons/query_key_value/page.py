@@ -11,7 +11,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app.components import store
 from attnviz.app.components.head_map import head_map
-from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, steps
+from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, made, steps
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
 from attnviz.app.lessons.computed import computed
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -124,25 +124,15 @@ def _columns() -> list[list[Column]]:
 
 def _arrays(page: LessonPage) -> dict[str, Made]:
     """Return how each array is drawn and computed."""
-
-    def made(name: str, op: str, of: str, role: str, symbol: str) -> Made:
-        return {
-            "op": op,
-            "of": of.split(),
-            "drawn_as": "numbers" if op in {"dot", "scale", "softmax"} else "matrix",
-            "role": role,
-            "symbol": symbol.split("_"),
-            "title": page.label("array", name=name.replace("_", " ")),
-        }
-
     parameters = [
-        (f"{role}_{part}", "given", "", role, f"{letter}_{role[0].upper()}")
+        (f"{role}_{part}", "learned", "", role, f"{letter}_{role[0].upper()}")
         for role in ("query", "key", "value")
         for part, letter in (("matrix", "W"), ("bias", "b"))
     ]
-    computed = [
-        ("vector", "given", "", "plain", "x"),
-        ("vectors", "given", "", "plain", "X"),
+    found = [
+        ("vector", "token", "", "plain", "x"),
+        ("vectors", "token", "", "plain", "X"),
+        *parameters,
         ("query", "project", "vectors query_matrix query_bias", "query", "q"),
         ("keys", "project", "vectors key_matrix key_bias", "key", "K"),
         ("values", "project", "vectors value_matrix value_bias", "value", "V"),
@@ -151,7 +141,17 @@ def _arrays(page: LessonPage) -> dict[str, Made]:
         ("weights", "softmax", "scores", "weights", "weight"),
         ("output", "mix", "weights values", "value", "output"),
     ]
-    return {name: made(name, *how) for name, *how in [*parameters, *computed]}
+    return {
+        name: made(
+            op,
+            of,
+            role,
+            symbol,
+            page.label("array", name=name.replace("_", " ")),
+            "numbers" if op in {"dot", "scale", "softmax"} else "matrix",
+        )
+        for name, op, of, role, symbol in found
+    }
 
 
 def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[DrawnStep]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown
 from attnviz.app.lessons.computed import translated
 from attnviz.app.lessons.english import choose_variant, english, other_reading, outside_note
@@ -37,7 +37,7 @@ CODE = (
 )
 _DIGITS = 6  # of the weights in the widget's message
 _MAX_LISTED = 2  # tokens for each head
-_TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
+_GUIDED_CROSS_HEAD = str(variants.GUIDED_CROSS_HEAD + 1)
 _WORD_MEMORY = "french was chosen for"
 _HEAD_MEMORY = "cross_head was chosen for"
 
@@ -168,7 +168,7 @@ def _choose_heads(
     num_heads = len(blocks[0].weights)
     names = [head_name(block.layer, head) for block in blocks for head in range(num_heads)]
     # Only an attention loss makes one head of cross-attention differ from the others from the start.
-    default = _TAUGHT_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
+    default = _GUIDED_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
     if memory.get(_HEAD_MEMORY, model) != model:
         CROSS_HEAD.set(default)
         ENCODER_HEAD.set(opening_head(model))
@@ -313,7 +313,7 @@ def _every_head(page: LessonPage, shown: ShownTranslation) -> None:
             {
                 "head": head_name(block.layer, head),
                 "attended": markdown.shares(
-                    looks(weights, query, queries.groups, keys.groups, _MAX_LISTED).keys, bold=False
+                    strongest_keys(weights, query, queries.groups, keys.groups, _MAX_LISTED).keys, bold=False
                 ),
             }
             for block in shown.translation.trace.of_kind(kind)

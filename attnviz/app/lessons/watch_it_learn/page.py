@@ -51,7 +51,7 @@ _Curve = tuple[str, str, Dash, Marker, Colour]
 
 
 def title_of(variant: str) -> str:
-    """Return the title: "Translator: taught where to look", "Language model of 2 layers"."""
+    """Return the title: "Translator: guided attention", "Language model of 2 layers"."""
     if variant in SIZES:
         return f"Language model of {SIZES[variant].layers} layers"
     title = VARIANTS[variant].title
@@ -179,7 +179,7 @@ def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
     page.text(
         "now",
         french=values.translation(glance),
-        right=glance.said == PROBES[number].target,
+        right=glance.spoken == PROBES[number].target,
         il=glance.il / 1000,
         elle=glance.elle / 1000,
     )
@@ -208,8 +208,8 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
 
 def _explain(page: LessonPage, shown: ShownTraining) -> None:
     if shown.is_storyteller:
-        some, most = values.quarters(shown.training)
-        page.explain(storyteller=True, from_step=f"{some.step:,}", to_step=f"{most.step:,}")
+        quarter, three_quarters = values.quarters(shown.training)
+        page.explain(storyteller=True, from_step=f"{quarter.step:,}", to_step=f"{three_quarters.step:,}")
         return
     variant = VARIANTS[shown.variant]
     page.explain(storyteller=False, title=variant.title, description=variant.description)
@@ -219,10 +219,10 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
     """Ask how long it takes to learn."""
     training = shown.training
     if shown.is_storyteller:
-        some, most = values.quarters(training)
-        correct = most.step - some.step
+        quarter, three_quarters = values.quarters(training)
+        correct = three_quarters.step - quarter.step
         options = {correct, *(training.steps[-1] // part for part in (8, 4, 2))}
-        measured = [(each.step, each.measures["right"]) for each in (some, most)]
+        measured = [(each.step, each.measures["right"]) for each in (quarter, three_quarters)]
     else:
         good = values.first_good(training)
         rest = [step for step in training.steps if step != good.step]

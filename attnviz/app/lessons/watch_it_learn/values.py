@@ -15,7 +15,7 @@ from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
-from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, VARIANTS
+from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, GUIDED_LAYER, VARIANTS
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
@@ -58,8 +58,8 @@ class Head:
         return f"{_NAMES[self.kind]} {head_name(self.layer, self.head)}"
 
 
-TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)
-TAUGHT_CROSS = Head("cross", 0, TAUGHT_CROSS_HEAD)
+GUIDED = Head("encoder", GUIDED_LAYER, GUIDED_HEAD)
+GUIDED_CROSS = Head("cross", 0, GUIDED_CROSS_HEAD)
 
 
 def heads_of(snapshot: Snapshot) -> list[Head]:
@@ -75,7 +75,7 @@ def heads_of(snapshot: Snapshot) -> list[Head]:
 def first_head(snapshot: Snapshot) -> Head:
     """Return the default head: one with an attention loss, or that of the highest prefix-matching score."""
     if not snapshot.scores:
-        return TAUGHT
+        return GUIDED
     scores = snapshot.scores["prefix_matching"]
     return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
 
@@ -87,10 +87,10 @@ def curves(variant: str) -> tuple[Style, ...]:
 
 def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
     """Return the first snapshots of a storyteller that copy at least a quarter and three quarters."""
-    some, most = (
-        next(each for each in training.snapshots if each.measures["right"] >= least) for least in QUARTERS
+    quarter, three_quarters = (
+        next(each for each in training.snapshots if each.measures["right"] >= minimum) for minimum in QUARTERS
     )
-    return some, most
+    return quarter, three_quarters
 
 
 def first_good(training: Stored) -> Snapshot:
@@ -104,17 +104,17 @@ def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
         return []
     found = VARIANTS[variant]
     terms = (
-        (found.referent, "referent", TAUGHT),
-        (found.candidates, "candidates", TAUGHT),
-        (found.alignment, "alignment", TAUGHT_CROSS),
+        (found.referent, "referent", GUIDED),
+        (found.candidates, "candidates", GUIDED),
+        (found.alignment, "alignment", GUIDED_CROSS),
     )
     return [term for term in terms if term[0]]
 
 
 def translation(glance: Glance) -> str:
     """Return the translation of a snapshot, at most `_MAX_WORDS` words of it."""
-    text = written(glance.said[:_MAX_WORDS]) or "–"
-    return f"{text.removesuffix('.')} …" if len(glance.said) > _MAX_WORDS else text
+    text = written(glance.spoken[:_MAX_WORDS]) or "–"
+    return f"{text.removesuffix('.')} …" if len(glance.spoken) > _MAX_WORDS else text
 
 
 def text_of(variant: str, number: int) -> str:
