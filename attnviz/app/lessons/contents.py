@@ -27,14 +27,13 @@ Group = Literal["attention", "translator", "storyteller"]
 
 @dataclass(frozen=True)
 class Lesson:
-    """One Learn page. Its texts are in its document.
+    """One lesson. Its texts are in its document.
 
     Attributes:
-        name: its address, and the name of its folder.
-        explore: what its link to Explore opens there, as parameters of the link.
-        sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
-        group: whether it is about attention itself, or about a whole transformer: the translator or the
-            storyteller.
+        name: in its link, and of its folder.
+        explore: the parameters of its link to Explore.
+        sentence: the choice of its sentence; of the translator and the storyteller, their own.
+        group: its topic: attention itself, the translator or the storyteller.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        """What the menus call it."""
+        """Its title in menus."""
         return self.text.title
 
 

@@ -21,13 +21,13 @@ KNOWN = {
     "english": [word for word in ENGLISH.words if word[0] != "["],
     "prompt": [word for word in storyteller.VOCABULARY.words if word[0] != "["],
 }
-LONGEST = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "said_twice": MAX_WORDS}  # about 60 tokens
+LONGEST = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice": MAX_WORDS}  # about 60 tokens
 
 
 def sentence(dice: Random, box: str) -> str:
     """Return a text of one word up to the longest, often with repeated words."""
     count = min(dice.choice((1, 2, 3, 12, 60)) + dice.randrange(3), LONGEST[box])
-    if box == "said_twice":
+    if box == "words_twice":
         words = sorted({word for word in KNOWN["prompt"] if word.isalpha()})
         return " ".join(dice.sample(words, max(count, MIN_WORDS)))
     pool = dice.sample(KNOWN.get(box, PIECES), dice.choice((1, 3, 20)))
