@@ -17,15 +17,15 @@ from attnviz.app.state import memory
 from attnviz.widgets.code import LOOK
 
 ICON = Path(__file__).with_name("icon.png")
-"""What stands before a page's name in the browser's tab."""
+"""The icon in the browser's tab."""
 
 _BELOW = {
-    "learn": {lesson.name for lesson in LESSONS if lesson.name != "translate"},
+    "learn": {lesson.name for lesson in LESSONS},
     "heads": {tool.name for tool in TOOLS},
     "models": {"images"},
     "about": {"references"},
 }
-"""The entries of the menu, and the pages to which they lead."""
+"""The pages below each entry of the menu."""
 
 # On a phone the picture comes before the overview: what a tap changes is then in sight.
 PICTURE_FIRST_ON_PHONES = "picture-first"
@@ -119,21 +119,19 @@ _MENU = {
     "explore": ("Explore", "grid_view"),
     "learn": ("Learn", "school"),
     "heads": ("Heads", "psychology"),
-    "translate": ("Translate", "translate"),
     "classroom": ("Classroom", "groups"),
     "models": ("Models", "deployed_code"),
     "about": ("About", "info"),
 }
 """The pages of the menu, each with its title and its icon.
 
-The menu leads to the lessons, and to the tools, by way of their table of contents: of a menu with sections,
-Streamlit makes a list on phones that screen readers cannot read. One lesson is in the menu itself: many
-come for it alone.
+Their tables of contents lead to lessons and tools: on phones, Streamlit turns a menu with sections into a list
+that screen readers cannot read.
 """
 
 TITLES = (
     {name: title for name, (title, _) in _MENU.items()}
-    | {lesson.name: lesson.title for lesson in LESSONS if lesson.name != "translate"}
+    | {lesson.name: lesson.title for lesson in LESSONS}
     | {tool.name: tool.label for tool in TOOLS}
     | {"images": "Images", "references": "References"}
 )
@@ -178,7 +176,7 @@ def run() -> None:
 
 
 def _marked(page: StreamlitPage) -> str:
-    """The style that marks the entry of the menu to which a page that stands in no menu belongs."""
+    """The style that marks the menu entry above a page that is not in the menu itself."""
     entry = next((entry for entry, names in _BELOW.items() if page.url_path in names), None)
     if entry is None:
         return ""

@@ -307,10 +307,10 @@ def framed(frame: Locator, thing: Locator) -> None:
 
 def leave(lesson: Lesson) -> None:
     student, other = lesson.students[1:]
-    title = "9 · Translate"
+    title = "Learn"
     press(student, "Stop following")
     bar(lesson.teacher, "3 here · 2 follow.")
-    menu(lesson.teacher).filter(has_text="Translate").click()
+    menu(lesson.teacher).filter(has_text="Learn").click()
     expect(other.get_by_role("heading", name=title)).to_be_visible()
     expect(student.get_by_role("heading", name="Layer 4 · Head 2", exact=True)).to_be_visible()
     lesson.teacher.get_by_role("button", name="Call all back").click()
