@@ -13,12 +13,12 @@ def test_a_claim_has_the_value_that_is_written_down(name: str) -> None:
 
 
 def test_every_claim_stands_where_it_is_said_to_stand() -> None:
-    assert claims.unsaid() == []
+    assert claims.unstated() == []
 
 
 def test_lost_words_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claims, "texts", lambda _: ["all 71 heads at a glance"])
-    assert "size-of-bert: README.md does not say “all 72 heads at a glance”" in claims.unsaid()
+    assert "size-of-bert: README.md does not state “all 72 heads at a glance”" in claims.unstated()
 
 
 def test_a_drift_is_told_and_ends_with_1(
