@@ -102,9 +102,9 @@ def strongest_keys(
     keys = queries if keys is None else keys
     row = weights[query]
     strongest = np.argsort(-row, kind="stable")[:maximum]
-    told = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
+    lines = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
     return StrongestKeys(
-        name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in told)
+        name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in lines)
     )
 
 

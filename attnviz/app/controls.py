@@ -105,8 +105,8 @@ def build_sentence(
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
     """Draw the choice among these models, at least one, and the link to the visitor's own."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
-    told = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
-    name = choices.MODEL.select("Model", list(described), help=told)
+    shown = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
+    name = choices.MODEL.select("Model", list(described), help=shown)
     if offer_own:
         offer_own_model()
     return next(entry for entry in entries if entry.name == name)

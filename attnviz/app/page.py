@@ -54,8 +54,8 @@ class Frame:
             with self.beside:
                 draw_copy_link(self.always)
         with self.notices:
-            if told := link.notices():
-                st.warning("\n\n".join(told), icon=":material/link_off:")
+            if parts := link.notices():
+                st.warning("\n\n".join(parts), icon=":material/link_off:")
                 controls.offer_requested_model()
         link.drop_unused(undrawn=self.drop_undrawn and not failed)
 

@@ -97,8 +97,8 @@ def form() -> Question | None:
         if several:
             marked = link.current(RIGHT) in several
             with st.expander("One option is marked right" if marked else "Mark the right option"):
-                told = "Copy link takes the question along, and the right option: the address has both."
-                right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=told)
+                message = "Copy link takes the question along, and the right option: the address has both."
+                right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=message)
         else:
             RIGHT.forget()
             st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")

@@ -68,8 +68,8 @@ def picture_file(what: str, title: str = "", about: str = "", omitted: str = "")
         return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
     name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
-    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
-    return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
+    shown = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
+    return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, shown))}
 
 
 def _beginning(text: str) -> str:

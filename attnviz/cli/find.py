@@ -70,7 +70,7 @@ def find(
         for step in steps:
             tell(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
     rows = list(_rows(entry.name, step.found))
-    said = [
+    parts = [
         *_skipped(step.found),
         f"{plural(step.found.tokens, 'token')} in {plural(step.found.lines, 'line')} compared.",
         f"Most similar by {vector} in head {head} to {_label(entry.name, text, token - 1)}:",
@@ -79,7 +79,7 @@ def find(
             for similarity, label, attends_to, weight, _, sentence in rows
         ),
     ]
-    output.give(output.as_text(said), COLUMNS, rows, as_json=as_json, out=out)
+    output.give(output.as_text(parts), COLUMNS, rows, as_json=as_json, out=out)
 
 
 def _rows(model: str, found: Neighbours) -> Iterator[tuple[float, str, str, float, int, str]]:

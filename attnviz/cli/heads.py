@@ -81,12 +81,12 @@ def run(
             tell(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
     some = next(iter(step.found.values()))
     need_some(max(each.examples for each in step.found.values()), f"{unit}s", some.reasons)
-    said = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
+    parts = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
     for each in tests:
-        said += ["", *summary(each, step.found[each.name], top)]
+        parts += ["", *summary(each, step.found[each.name], top)]
     omitted = list(output.omitted(some.reasons, some.skipped))
     table = (row for each in tests for row in rows(each.name, step.found[each.name]))
-    output.give(output.as_text([*said, *omitted]), COLUMNS, table, as_json=as_json, beside=omitted, out=out)
+    output.give(output.as_text([*parts, *omitted]), COLUMNS, table, as_json=as_json, beside=omitted, out=out)
 
 
 def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:

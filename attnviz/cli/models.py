@@ -33,15 +33,15 @@ def run(
     """
     if model is None:
         entries = [catalogue.entry(name) for name in catalogue.names()]
-        said = (
+        sentence = (
             f"{table(entries)}\n"
             "EXPECTS is what attnviz.predictions tells: nothing where a model has no head for it.\n"
             "Any other: python -m attnviz models FOLDER, or owner/name of the Hugging Face hub.\n"
         )
     else:
         entries = [resolve.entry(model)]
-        said = described(*entries)
-    output.give(said, _COLUMNS, map(_cells, entries), as_json=as_json)
+        sentence = described(*entries)
+    output.give(sentence, _COLUMNS, map(_cells, entries), as_json=as_json)
 
 
 def _cells(e: Entry) -> tuple[object, ...]:

@@ -122,10 +122,10 @@ def writing_of(
         AttnvizError: it is said how to write on, but not how much.
     """
     options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "seed": seed}
-    said = {name: value for name, value in options.items() if value is not None}
+    parts = {name: value for name, value in options.items() if value is not None}
     if write is not None:
-        return Writing(write, **said)  # type: ignore[arg-type]  # each of its own type
-    for name in said:
+        return Writing(write, **parts)  # type: ignore[arg-type]  # each of its own type
+    for name in parts:
         option = f"--{name.replace('_', '-')}"
         raise AttnvizError(f"{option} says how to write on: it needs --write, and how many tokens.")
     return None

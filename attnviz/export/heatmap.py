@@ -74,7 +74,7 @@ def heatmap(
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
     left = np.ones(len(cells), np.float32) if left is None else left
     asides = [aside(float(share), hidden) for share in left]
-    query_labels = [f"{label} *" if told else label for label, told in zip(query_labels, asides, strict=True)]
+    query_labels = [f"{label} *" if note else label for label, note in zip(query_labels, asides, strict=True)]
     shown = faint(cells, left)
     top = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)
     diverges = kind == "diverging"
@@ -86,7 +86,7 @@ def heatmap(
             go.Heatmap(
                 z=np.sign(shown) * np.sqrt(np.abs(shown)),
                 customdata=cells,
-                text=[[f"<br>{escaped(told)}" if told else ""] * cells.shape[1] for told in asides],
+                text=[[f"<br>{escaped(note)}" if note else ""] * cells.shape[1] for note in asides],
                 **colours,
                 zmin=ends[0],
                 zmax=ends[-1],

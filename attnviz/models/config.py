@@ -342,8 +342,8 @@ def _token_limit(config: PreTrainedConfig, longest: object, all_heads: int) -> i
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
         return max(1, min(table - unreachable, maximum))
-    told = longest if isinstance(longest, int | float) and longest >= 1 else maximum
-    return int(min(told, maximum))
+    declared = longest if isinstance(longest, int | float) and longest >= 1 else maximum
+    return int(min(declared, maximum))
 
 
 def _window(config: PreTrainedConfig) -> int | None:

@@ -182,9 +182,9 @@ def results() -> list[PollResult]:
     return found
 
 
-def _keep(told: list[dict[str, Any]]) -> None:
+def _keep(message: list[dict[str, Any]]) -> None:
     with suppress(TypeError):  # what no room says
-        memory.put(_RESULTS, [PollResult(**each) for each in told])
+        memory.put(_RESULTS, [PollResult(**each) for each in message])
 
 
 def _poll(asked: Question) -> Poll:

@@ -130,7 +130,7 @@ class Poll:
 
     def seen_by(self, voter: str | None, here: Container[str]) -> dict[str, Any]:
         """Return what a student sees of it; None: the teacher."""
-        told = self.shown or voter is None
+        visible = self.shown or voter is None
         counts = self.counts(here)
         return {
             "round": self.round,
@@ -141,9 +141,9 @@ class Poll:
             "shown": self.shown,
             "votes": sum(counts),
             "mine": self.votes.get(voter or ""),
-            "counts": counts if told else None,
-            "before": self.before if told else None,
-            "right": self.right if told else None,
+            "counts": counts if visible else None,
+            "before": self.before if visible else None,
+            "right": self.right if visible else None,
         }
 
 

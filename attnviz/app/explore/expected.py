@@ -146,8 +146,8 @@ def in_words(prediction: Prediction, mark: str) -> str:
     actual = prediction.actual
     if actual is None:
         return f"{likeliest}."
-    told = "was taken" if mark == "taken" else "stands there in the text"
-    return f"{likeliest}. {markdown.code(_label(actual))} {told}, **{percent(actual.probability, 1)}**."
+    message = "was taken" if mark == "taken" else "stands there in the text"
+    return f"{likeliest}. {markdown.code(_label(actual))} {message}, **{percent(actual.probability, 1)}**."
 
 
 def bars(name: str, title: str, prediction: Prediction, mark: str, drawn: bool) -> None:

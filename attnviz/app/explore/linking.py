@@ -142,14 +142,14 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
-    told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
+    parts = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
     if moved := _largest_change(read, view, query, key):
-        told.append(moved)
+        parts.append(moved)
     if view.kind != "encoder" and view.model.engine == "translator":
-        told.append(_chosen_there(view, query))
+        parts.append(_chosen_there(view, query))
     if view.given.second is not None:
-        told.append(_to_each_sentence(view, heads, query))
-    st.markdown("  \n".join(f":small[{each}]" for each in told))
+        parts.append(_to_each_sentence(view, heads, query))
+    st.markdown("  \n".join(f":small[{each}]" for each in parts))
 
 
 def _why_forbidden(view: View, pair: Pair) -> str:

@@ -57,8 +57,8 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    told = aside(left, views.hidden(view))
-    end = f" ({markdown.plain(told)})." if told else "."
+    entries = aside(left, views.hidden(view))
+    end = f" ({markdown.plain(entries)})." if entries else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MAX_LISTED]
@@ -85,12 +85,16 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 
 def explanation(view: View) -> str:
     """How the numbers in the picture were made from the model's, in plain words."""
-    told = [
+    entries = [
         _explanation(view, traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
         for given in filter(None, (view.given, view.changed))
     ]
     # Of two sentences, only one may have pieces to merge.
-    whole = told[0] if len(set(told)) == 1 else f"first sentence: {told[0]}; second sentence: {told[1]}"
+    whole = (
+        entries[0]
+        if len(set(entries)) == 1
+        else f"first sentence: {entries[0]}; second sentence: {entries[1]}"
+    )
     return f"{whole}; points are percentage points" if view.unit == "signed percent" else whole
 
 

@@ -12,7 +12,7 @@ from attnviz.trained import training
 from attnviz.trained.training import Network, Progress
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.exercises import Corpus
-from attnviz.trained.translator.teaching import attention_loss, translation_loss
+from attnviz.trained.translator.losses import attention_loss, translation_loss
 from attnviz.trained.translator.translator import Sizes, build
 from attnviz.trained.translator.variants import VARIANTS
 from attnviz.transformer.encoder_decoder import EncoderDecoder, EncoderDecoderSteps

@@ -155,8 +155,8 @@ def _against(entry: Entry, text: str) -> Entry | None:
         return None
     names = [other.name for other in others]
     another = _best_comparison(entry, others, text)
-    said = link.current(AGAINST)
-    if said not in names or (said != another and said == memory.get(_BEGAN)):
+    shown = link.current(AGAINST)
+    if shown not in names or (shown != another and shown == memory.get(_BEGAN)):
         AGAINST.set(another)
     memory.put(_BEGAN, another)
     return lookup.on_this_machine(others[names.index(AGAINST.select("Second model", names, another))])

@@ -103,18 +103,18 @@ def _named(groups: Sequence[DisplayToken], places: Sequence[Place], asides: Sequ
     return [
         {
             **token,
-            "label": f"{token['label']} *" if told else token["label"],
+            "label": f"{token['label']} *" if parts else token["label"],
             "only": "" if place.shared else "second" if place.first is None else "first",
-            "aside": told,
+            "aside": parts,
         }
-        for token, place, told in zip(shown_tokens(groups), places, asides, strict=True)
+        for token, place, parts in zip(shown_tokens(groups), places, asides, strict=True)
     ]
 
 
 def _asides(first: Placed, second: Placed, sides: tuple[str, str]) -> list[str]:
     """What must be said of each row: "in the first sentence 97.3 % of this row went to [CLS]"; mostly ""."""
-    told = [
+    parts = [
         [text and f"in the {name} {text}" for text in (aside(float(left), side.hidden) for left in side.left)]
         for side, name in zip((first, second), sides, strict=True)
     ]
-    return ["; ".join(filter(None, of_row)) for of_row in zip(*told, strict=True)]
+    return ["; ".join(filter(None, of_row)) for of_row in zip(*parts, strict=True)]

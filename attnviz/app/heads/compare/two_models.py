@@ -148,13 +148,13 @@ def _described(distances: Floats, opened: Head, asked: str, there: str) -> str:
     """
     order = ranked(distances, largest_first=False)
     nearest, middle = (percent(float(value)) for value in (distances[order[0]], np.median(distances)))
-    said = (
+    sentence = (
         f"Most alike to {asked} is **{head_name(*order[0])}** of {there} ({nearest} apart; "
         f"the median head {middle})."
     )
     if order[0] != opened:
-        said += f" The open head {head_name(*opened)} is the {ordinal(order.index(opened) + 1)}nearest."
-    return said
+        sentence += f" The open head {head_name(*opened)} is the {ordinal(order.index(opened) + 1)}nearest."
+    return sentence
 
 
 def _map(

@@ -194,19 +194,19 @@ def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Ed
     if edits:
         st.markdown(_sentence([_in_words(edit, entry, given) for edit in edits]))
     if problems:
-        told = list(dict.fromkeys(problems))
-        more = [f"And {len(told) - _MAX_LISTED} more."] if len(told) > _MAX_LISTED else []
-        listed = "  \n".join(markdown.plain(problem) for problem in [*told[:_MAX_LISTED], *more])
+        parts = list(dict.fromkeys(problems))
+        more = [f"And {len(parts) - _MAX_LISTED} more."] if len(parts) > _MAX_LISTED else []
+        listed = "  \n".join(markdown.plain(problem) for problem in [*parts[:_MAX_LISTED], *more])
         st.warning(f"Some changes are invalid and were not made.  \n{listed}", icon=":material/link_off:")
     if set(made) - set(found):
         st.button("Remove invalid changes", on_click=EDITS.set, args=(list(found),), icon=":material/mop:")
     return edits
 
 
-def _sentence(told: Sequence[str]) -> str:
+def _sentence(parts: Sequence[str]) -> str:
     """The first of what there is to tell, as one sentence."""
-    more = [f"and {len(told) - _MAX_LISTED} more"] if len(told) > _MAX_LISTED else []
-    joined = "; ".join([*told[:_MAX_LISTED], *more])
+    more = [f"and {len(parts) - _MAX_LISTED} more"] if len(parts) > _MAX_LISTED else []
+    joined = "; ".join([*parts[:_MAX_LISTED], *more])
     return f"{joined[0].upper()}{joined[1:]}."
 
 

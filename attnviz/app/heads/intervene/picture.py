@@ -25,13 +25,13 @@ def draw(chosen: Intervention) -> None:
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
-    told = f"{chosen.token} attends to {_described(chosen, before)}"
+    shown = f"{chosen.token} attends to {_described(chosen, before)}"
     if after is not None:
-        told += f"; with the changes at {_described(chosen, after)}"
+        shown += f"; with the changes at {_described(chosen, after)}"
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
-    st.markdown(f"{told}.")
+    st.markdown(f"{shown}.")
     if not after.any():
         st.markdown(
             "With the changes, the head is silent: all its weights are 0, and it adds nothing to any token. "

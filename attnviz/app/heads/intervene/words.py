@@ -44,10 +44,10 @@ def in_short(chosen: Intervention, found: Effect, place: int) -> str:
     now = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
     changed = f"stays at **{after}**" if before == after else f"goes from **{before}** to **{after}**"
-    told = f"What the model expects {where(chosen, place)}: {markdown.code(best.label)} {changed}"
+    shown = f"What the model expects {where(chosen, place)}: {markdown.code(best.label)} {changed}"
     if now is best:
-        return f"{told}."
-    return f"{told}; likeliest now is {markdown.code(now.label)}, **{percent(now.after, 1)}**."
+        return f"{shown}."
+    return f"{shown}; likeliest now is {markdown.code(now.label)}, **{percent(now.after, 1)}**."
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:

@@ -24,15 +24,15 @@ _LISTED = 3  # tokens named in a sentence
 def describe_model(chosen: ImageSelection) -> None:
     """Draw what the model is, and which tokens it has beside the patches."""
     controls.describe(chosen.entry)
-    told, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
+    message, registers = "Beside the patches there is no token.", len(chosen.extras) - 1
     if chosen.extras:
-        told = "Beside the patches there is **[CLS]**, whose last vector stands for the whole picture."
+        message = "Beside the patches there is **[CLS]**, whose last vector stands for the whole picture."
     if registers > 0:
-        told += (
+        message += (
             f" Its **{plural(registers, 'register')}** are tokens that stand for nothing: without any, large "
             "models store what concerns the whole picture at patches of its background (Darcet et al. 2024)."
         )
-    cited_markdown(f":small[{told}]")
+    cited_markdown(f":small[{message}]")
 
 
 def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
@@ -110,11 +110,11 @@ def share(weight: float) -> str:
 def _seen_how(shown: computed.Shown) -> str:
     """What was done to a picture before a model saw it; "" where nobody sees it."""
     width, height = (percent(part) for part in shown.share)
-    told = (
+    message = (
         (abs(np.log(shown.stretch)) > _STRETCHED, "stretched to the shape that all its pictures get"),
         (
             min(shown.share) < 1 - _CUT,
             f"without its edges: {width} of its width and {height} of its height are left",
         ),
     )
-    return " and ".join(words for true, words in told if true)
+    return " and ".join(words for true, words in message if true)
