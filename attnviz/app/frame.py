@@ -125,8 +125,8 @@ _MENU = {
 }
 """The pages of the menu, each with its title and its icon.
 
-Their tables of contents lead to lessons and tools: on phones, Streamlit turns a menu with sections into a list
-that screen readers cannot read.
+Their tables of contents lead to lessons and tools: on phones, Streamlit turns a menu with sections into a
+list that screen readers cannot read.
 """
 
 TITLES = (

@@ -339,6 +339,6 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
     }
     asked: list[object] = [command, *more.get(command, []), "--model"]
     said = refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
-    assert "“a/b#bfloat16” says #bfloat16, but dtype is float16. Leave one of them out." in said
+    assert "“a/b#bfloat16” has #bfloat16, but dtype is float16. Remove one of them." in said
     said = refuse(*asked, "translator", "--device", "cuda")
     assert "“translator” runs on the processor. Leave cuda out." in said

@@ -192,8 +192,8 @@ def test_settings_stand_behind_a_name(
 @pytest.mark.parametrize(
     ("name", "asked", "said"),
     [
-        ("a/b#bfloat16", {"dtype": "float16"}, "“a/b#bfloat16” says #bfloat16, but dtype is float16"),
-        ("a/b#cuda:1", {"device": "cuda"}, "“a/b#cuda:1” says #cuda:1, but device is cuda. Leave one"),
+        ("a/b#bfloat16", {"dtype": "float16"}, "“a/b#bfloat16” has #bfloat16, but dtype is float16"),
+        ("a/b#cuda:1", {"device": "cuda"}, "“a/b#cuda:1” has #cuda:1, but device is cuda. Remove one"),
         ("a/b", {"dtype": "int8"}, "dtype must be float32 or bfloat16 or float16, not “int8”"),
         ("a/b", {"dtype": "cuda"}, "dtype must be float32"),
         ("a/b", {"device": "gpu"}, "device must be cpu, cuda, xpu or mps, or one of several, such as cuda:1"),

@@ -1,8 +1,8 @@
-"""All sentences that the small translator learns from, each in English and in French, made by one grammar.
+"""The grammar of the translator's training sentences, in English and French.
 
-The grammar is a program that makes one choice after the other, and says English words in between. If chance
-makes the choices, a new sentence comes out. If all choices are tried, and those kept that say the words of a
-given sentence, that one is understood. So what can be made is what can be understood.
+The grammar is a program that makes choices and writes English words in between. With random
+choices it generates a sentence. Trying all choices and keeping those that give a sentence's words parses
+it. So exactly what can be generated can be parsed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PRONOUNS = frozenset({"it", "he", "she", "il", "elle"})
 
 @dataclass(frozen=True)
 class Pronoun:
-    """Where "it" stands, and what it means.
+    """The position of "it", and its referent.
 
     Attributes:
         source: the place of "it" among the English words, from 0.
@@ -62,7 +62,7 @@ class Pair:
         family: what sort of sentence it is.
         pronoun: what "it" means; None if the sentence has none.
         nouns: the English nouns in it.
-        descriptions: what is said of which noun, as (noun, adjective or wish).
+        descriptions: as (noun, adjective or wish).
     """
 
     source: tuple[str, ...]
@@ -86,7 +86,7 @@ def understood(words: Sequence[str]) -> Iterator[Pair]:
 def written(words: Sequence[str]) -> str:
     """English or French words as one writes them, as in "Le chien n'a pas traversé la route".
 
-    A clause or an adverbial in front of a sentence ends with a comma, where its first article stands.
+    A clause or an adverbial in front of a sentence ends with a comma, at the place of its first article.
     """
     articles = [place for place, word in enumerate(words) if word in _ARTICLES]
     comma = articles[0] if articles and words[0] not in _PRONOUNS else 0
@@ -107,13 +107,13 @@ _PRONOUN_FRENCH: dict[Gender, str] = {"m": "il", "f": "elle"}
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is chosen about an action before its first word is said.
+    """The choices about an action before its first word.
 
     Attributes:
         kinds: the sorts of the subject and of the object.
-        genders: theirs, where they are people: "he" and "she" may come before the nouns, and tell them apart.
-        why: how the reason is told, if one is.
-        role: whose fault it is, the subject's or the object's.
+        genders: theirs, where they are people: "he" and "she" may precede the nouns.
+        why: the form of the reason, if there is one.
+        role: where the reason lies, in the subject or in the object.
         beside: whether a landmark is mentioned.
     """
 
@@ -144,12 +144,12 @@ class _Plan:
 
     @property
     def anywhere(self) -> bool:
-        """Whether it makes sense to say where and when: what fits in a bag does so anywhere and always."""
+        """Whether time and place make sense: what fits in a bag does so anywhere and always."""
         return self.verb.english != "fit"
 
     @property
     def alike(self) -> bool:
-        """Whether only the verb tells which of the two is the reason: then nothing is denied besides."""
+        """Whether the verb alone decides which of the two is the reason; then nothing else is negated."""
         return LIVING.issuperset(self.kinds)
 
     @property
@@ -159,24 +159,24 @@ class _Plan:
 
     @property
     def sizes(self) -> frozenset[str]:
-        """What is not said of the nouns besides, because it would be a reason itself why something fits."""
+        """Adjectives to avoid for both nouns, since they would be a reason for fitting, too."""
         named = (self.verb.because, self.verb.because_not) if self.why and not self.anywhere else ()
         return frozenset(word for each in named if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """What can be said, or denied, of the noun which is the reason, and not of the others as well."""
+        """The predicates, affirmed or denied, that fit the noun of the reason and no other."""
         other = self.kinds[1 - self.role]
         unlike = (other, "landmark") if self.beside else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], unlike)
 
     def hinders(self, denied: bool) -> bool:
-        """Whether what is said, or denied, would keep somebody from something."""
+        """Whether the reason prevents the action."""
         return (self.negated == self.verb.toward) != denied
 
 
 @dataclass(frozen=True, eq=False)
 class _Because:
-    """A reason that has been said: the connective, what it says, and where the pronoun stands."""
+    """A written reason: the connective, the statement, and the position of the pronoun."""
 
     connective: Word
     spoken: Statement
@@ -191,11 +191,11 @@ class _Because:
         named: str,
         adjective: Adjective | None = None,
     ) -> _Because:
-        """Says "as it was too tired", the reason for what is done or is not done.
+        """Write "as it was too tired", the reason for the action or its absence.
 
         Args:
             named: "it", or "the dog".
-            adjective: what has been said of the noun already.
+            adjective: the noun's own adjective.
         """
         connective = sentence_parts.one_of(writer, connectives)
         place = writer.write(connective.english, named)
@@ -216,7 +216,7 @@ def _sentence(writer: Writer) -> Pair:
 
 
 def _action(writer: Writer) -> Pair:
-    """Somebody does something, or does not, mostly for a reason that lies in one of the two nouns."""
+    """An action, or its absence, mostly with a reason that lies in one of the two nouns."""
     plan = _Plan.chosen(writer)
     because = None
     front: list[str] = []
@@ -247,10 +247,10 @@ def _action(writer: Writer) -> Pair:
 
 
 def _deed(writer: Writer, plan: _Plan, because: _Because | None) -> tuple[list[Phrase], list[str]]:
-    """Says who does what to whom, and perhaps beside what; returns the nouns, and the French words.
+    """Write who does what to whom, and perhaps beside what; return the nouns and the French words.
 
     Args:
-        because: what has been said of one of them already, and is not said again.
+        because: a reason that was written before; it is not repeated.
     """
     avoided = [plan.sizes, plan.sizes]
     if because:
@@ -308,7 +308,7 @@ def _two_descriptions(writer: Writer) -> Pair:
 
 
 def _two_actions(writer: Writer) -> Pair:
-    """Somebody does one thing and another one, or does one but not another one."""
+    """Two actions, or one action and the absence of another."""
     family = writer.choose([family for family in FAMILIES if "cross" in {v.english for v in family.verbs}])
     tense = sentence_parts.tense(writer)
     phrases = [
@@ -339,11 +339,11 @@ def _pair(
     described: list[Description],
     pronoun: tuple[int, int, int | None] | None = None,
 ) -> Pair:
-    """What has been told, as a pair.
+    """Return the written sentence as a pair.
 
     Args:
         words: the French ones, before elision.
-        described: what is said of which.
+        described: the nouns with their adjectives or wishes.
         pronoun: the places of "it", of what it means and of what else it could mean.
     """
     target = french.joined(words)

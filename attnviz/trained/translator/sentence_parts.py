@@ -42,7 +42,7 @@ _DEGREES: dict[tuple[bool | None, bool], dict[Word | None, int]] = {
 
 
 def kind(writer: Writer, kinds: Sequence[str]) -> str:
-    """Chooses the sort of a noun that will be said."""
+    """Choose the kind of the next noun."""
     return writer.choose_word(kinds, _english_nouns)
 
 
@@ -52,12 +52,12 @@ def tense(writer: Writer) -> Tense:
 
 
 def one_of(writer: Writer, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
-    """Chooses one of some words that never change, which will be said."""
+    """Choose one of some words without inflection."""
     return writer.choose_word(words, _first, shares)
 
 
 def verb(writer: Writer, verbs: Sequence[Verb], shares: Sequence[int] | None = None) -> Verb:
-    """Chooses a verb that will be said, in one of its forms."""
+    """Choose a verb."""
     return writer.choose_word(verbs, _forms, shares)
 
 
@@ -71,7 +71,7 @@ def phrase(
     definite: bool = False,
     bare: bool = False,
 ) -> Phrase:
-    """Says "the road" or "a narrow road".
+    """Write "the road" or "a narrow road".
 
     Args:
         gender: of the noun; None for any.
@@ -92,7 +92,7 @@ def phrase(
 
 
 def description(writer: Writer, tense: Tense, subject: Phrase) -> Statement:
-    """Says "was too narrow" of something, for no reason."""
+    """Write "was too narrow", not as a reason."""
     denied = perhaps(writer, 0.25)
     avoided = contrary(subject.adjective) if subject.adjective else ()
     options = [each for each in predicates(subject.noun.kind) if each.english not in avoided]
@@ -104,17 +104,17 @@ def description(writer: Writer, tense: Tense, subject: Phrase) -> Statement:
 def reason(
     writer: Writer, tense: Tense, options: Sequence[Predicate], denied: bool, hinders: bool
 ) -> Statement:
-    """Says "was too tired" of something, because of which something is done or is not done.
+    """Write "was too tired" as a reason for an action or its absence.
 
     Args:
         denied: whether it was not so.
-        hinders: whether it keeps somebody from doing something: then it is "too" much so, and else "enough".
+        hinders: whether it prevents the action: then it is "too" much so, and else "enough".
     """
     return _state(writer, writer.choose_word(options, _itself), tense, denied, hinders)
 
 
 def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
-    """Says when, in this share of all sentences; returns it in French."""
+    """Write an adverbial of time in this share of all sentences; return it in French."""
     if not perhaps(writer, share):
         return []
     when = one_of(writer, ADVERBIALS[tense])
@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """What can be said of a noun with "is": a colour only stands beside it."""
+    """Return the predicates for "is": a colour is used as an attribute only."""
     return tuple(
         each
         for each in PREDICATES

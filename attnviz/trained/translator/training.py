@@ -29,7 +29,7 @@ class Settings:
     (To the bit on one machine with one number of threads; sums are added up in another order elsewhere.)
 
     Attributes:
-        variant: what the translator is taught, a name of `VARIANTS`.
+        variant: the attention loss, a name of `VARIANTS`.
         seed: of the first weights, the sentences and their order.
         steps: how many batches are learned from.
         sentences: how many are generated to learn from.

@@ -1,4 +1,4 @@
-"""How the grammar is run: `Dice` makes each choice by chance, `derivations` finds those of a sentence."""
+"""How the grammar is run: `Dice` makes random choices, `derivations` finds the choices of a sentence."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class OtherWords(Exception):
 
 
 class Writer(ABC):
-    """Makes the grammar's choices, and says its words.
+    """Makes the grammar's choices, and writes its words.
 
     Attributes:
-        words: what has been said so far.
+        words: those written so far.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Writer(ABC):
 
     @abstractmethod
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """One of some options; `shares` says how often each, relative to the others."""
+        """Return one of some options; `shares` are relative frequencies."""
 
     def choose_word(
         self,
@@ -36,11 +36,11 @@ class Writer(ABC):
         forms: Forms[Option],  # noqa: ARG002
         shares: Sequence[float] | None = None,
     ) -> Option:
-        """One of some options, of which one form will be said, now or later."""
+        """Return one of some options; one of its forms will be written, now or later."""
         return self.choose(options, shares)
 
     def write(self, *phrases: str) -> int:
-        """Says some words; returns the place of the last one."""
+        """Write some words; return the position of the last one."""
         for phrase in phrases:
             self.words += phrase.split()
         return len(self.words) - 1
@@ -59,7 +59,7 @@ class Dice(Writer):
         self._random = source
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:
-        """By chance, each as often as its share says."""
+        """Return a random option, each with its share."""
         if shares is None:
             return options[int(self._random.random() * len(options))]
         return self._random.choices(options, shares)[0]
@@ -112,7 +112,7 @@ class Derivation(Writer):
         return self.choose([option for option in options if not rest.isdisjoint(forms(option))])
 
     def write(self, *phrases: str) -> int:
-        """Says some words; returns the place of the last one.
+        """Write some words; return the position of the last one.
 
         Raises:
             OtherWords: the sentence goes on with others.

@@ -249,4 +249,4 @@ def test_weights_of_another_network_are_refused(
 
 def test_weights_for_other_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WORDS", FRENCH.words)
-    refused(file, "was trained on other words")
+    refused(file, "was trained on another vocabulary")
