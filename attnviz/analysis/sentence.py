@@ -12,7 +12,7 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.text import isolated, percent, points
 from attnviz.trace import Floats
 
-# What stands in nearly every English sentence, and names nothing.
+# Function words.
 _SMALL = """
 a an the this that these those and or but nor so yet as if than because since while when where who whom
 which what whose how why of in on at by for from to into onto over under with without about after before
@@ -77,7 +77,7 @@ def to_guess_from(
 
 
 def names_something(group: DisplayToken) -> bool:
-    """Whether it is a whole word, and none of those that stand in nearly every English sentence."""
+    """Whether it is a whole word, and no function word."""
     word = group.label.casefold()
     whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
     return whole and word not in _SMALL_WORDS

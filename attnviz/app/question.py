@@ -16,7 +16,7 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.state import link, memory
-from attnviz.app.state.choices import ASK, OPTIONS, PREDICT, READER, RIGHT, TEACHER, TEXT
+from attnviz.app.state.choices import OPTIONS, PREDICT, QUIZ, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted
 
 MAX_LENGTH, MAX_OPTION_LENGTH, MIN_OPTIONS, MAX_OPTIONS = 400, 80, 2, 6
@@ -81,12 +81,12 @@ def form() -> Question | None:
     It belongs to its page: the next page does not ask it, and whoever comes back finds it again.
     """
     name, written = link.page(), memory.get(_WRITTEN, {})
-    if memory.get(_WRITTEN_ON, name) != name and not link.in_address(ASK):
-        for choice, value in zip((ASK, OPTIONS, RIGHT), written.get(name, _UNWRITTEN), strict=True):
+    if memory.get(_WRITTEN_ON, name) != name and not link.in_address(QUIZ):
+        for choice, value in zip((QUIZ, OPTIONS, RIGHT), written.get(name, _UNWRITTEN), strict=True):
             choice.set(value)
     memory.put(_WRITTEN_ON, name)
-    with st.popover("Ask your own", icon=":material/edit:", type="tertiary", key="ask-own"):
-        text = ASK.draw("Question", max_chars=MAX_LENGTH, placeholder="What does “it” stand for?")
+    with st.popover("Write a quiz question", icon=":material/edit:", type="tertiary", key="write-quiz"):
+        text = QUIZ.draw("Question", max_chars=MAX_LENGTH, placeholder="What does “it” stand for?")
         options = OPTIONS.draw(
             f"{MIN_OPTIONS} to {MAX_OPTIONS} options, with semicolons between them",
             placeholder="the dog; the road; both",
@@ -204,7 +204,7 @@ def ask(question: Question) -> None:
 
 def _withdraw(name: str) -> None:
     """Take back the teacher's question; the page asks its own again, if it has one, and covers its answer."""
-    for choice, value in zip((ASK, OPTIONS, RIGHT), _UNWRITTEN, strict=True):
+    for choice, value in zip((QUIZ, OPTIONS, RIGHT), _UNWRITTEN, strict=True):
         choice.set(value)
     reveal(revealed() - {name})
 

@@ -53,11 +53,11 @@ def find(
         out, force, output.begins_with(COLUMNS), "table of attnviz find", ".csv", inputs=[corpus]
     )
     if address is not None and ray is None:
-        raise AttnvizError("--address belongs to Ray: say --ray N, or leave it out.")
+        raise AttnvizError("--address needs --ray N.")
     layer, number = _head(head)
     lines = Corpus.from_file(corpus)
-    with output.progress() as tell:
-        entry = loading.open_model(with_settings(model, dtype, device), tell)
+    with output.progress() as report:
+        entry = loading.open_model(with_settings(model, dtype, device), report)
     block = neighbours.block_of(entry.name, text, layer)
     if not 1 <= token <= len(block.query_tokens):
         raise AttnvizError(
@@ -66,9 +66,9 @@ def find(
     wanted = neighbours.vector_of(block, number, vector, token - 1)
     share = map if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
     steps = neighbours.search(lines, entry.name, (layer, number), vector, wanted, count, text, share)
-    with output.progress(log=True) as tell:
+    with output.progress(log=True) as report:
         for step in steps:
-            tell(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
+            report(f"{step.done:,} of {plural(step.total, 'line')}", step.done / step.total)
     rows = list(_rows(entry.name, step.found))
     parts = [
         *_skipped(step.found),

@@ -73,12 +73,12 @@ def run(
     inputs = [] if text is None else [text]
     output.check_out(out, force, output.begins_with(COLUMNS), "table of attnviz heads", ".csv", inputs=inputs)
     corpus = _corpus(text, tests[0])
-    with output.progress() as tell:
-        entry = loading.open_model(model, tell)
+    with output.progress() as report:
+        entry = loading.open_model(model, report)
     unit = tests[0].source.unit
-    with output.progress(log=True) as tell:
+    with output.progress(log=True) as report:
         for step in measure(tests, corpus, entry.name, share):
-            tell(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
+            report(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
     some = next(iter(step.found.values()))
     need_some(max(each.examples for each in step.found.values()), f"{unit}s", some.reasons)
     parts = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
@@ -139,6 +139,6 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
 def _share(engine: str, workers: int | None, address: str | None) -> Share | None:
     if engine == "local":
         if workers is not None or address is not None:
-            raise AttnvizError("--workers and --address belong to Ray: say --engine ray, or leave them out.")
+            raise AttnvizError("--workers and --address need --engine ray.")
         return None
     return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.LOCAL)

@@ -140,9 +140,9 @@ def test_texts_without_a_common_word_are_refused(first: str, second: str) -> Non
 @pytest.mark.parametrize(
     ("first", "second", "told"),
     [
-        ("a b x .", "a c d e .", "Of the 3 words of the shorter text, only 1 stands in the other"),
-        ("a b c x y", "y c b a z v", "Of the 5 words of the shorter text, only 1 stands"),  # in another order
-        ("a b c d e", "a b x y z w", "Of the 5 words of the shorter text, only 2 stand in the other"),
+        ("a b x .", "a c d e .", "Of the 3 words of the shorter text, only 1 is in the other"),
+        ("a b c x y", "y c b a z v", "Of the 5 words of the shorter text, only 1 is"),  # in another order
+        ("a b c d e", "a b x y z w", "Of the 5 words of the shorter text, only 2 are in the other"),
     ],
 )
 def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str, told: str) -> None:

@@ -70,8 +70,8 @@ def test_a_head_that_does_one_thing_is_found_for_it(
 def test_a_sink_does_not_change_how_widely_the_rest_is_spread() -> None:
     shown = DisplayTokens(tokens(), text())
     even: Floats = np.full((1, 1, SIZE, SIZE), 1 / SIZE / 4, dtype=np.float32)
-    [told] = facts(even, shown)  # three quarters of each row went to a sink
-    assert told == f"spreads widely (like {SIZE} of {SIZE} tokens sharing equally)"
+    [described] = facts(even, shown)  # three quarters of each row went to a sink
+    assert described == f"spreads widely (like {SIZE} of {SIZE} tokens sharing equally)"
     assert satisfied(even[0, 0], shown) == {"broad"}
 
 
@@ -247,10 +247,10 @@ def test_facts_never_name_a_hidden_token(tired: Trace) -> None:
     weights, own = tired.stack("encoder"), tired.blocks[0].query_tokens
     visible, hidden = DisplayTokens(own, tired.text), DisplayTokens(own, tired.text, hide_special=True)
     assert any("[CLS]" in fact for fact in facts(shown_weights(weights, visible), visible))
-    told = facts(shown_weights(weights, hidden), hidden)
-    assert len(told) == 72
-    assert not any("[CLS]" in fact or "[SEP]" in fact for fact in told)
-    assert any(fact.startswith("attends to the previous token") for fact in told)
+    described = facts(shown_weights(weights, hidden), hidden)
+    assert len(described) == 72
+    assert not any("[CLS]" in fact or "[SEP]" in fact for fact in described)
+    assert any(fact.startswith("attends to the previous token") for fact in described)
 
 
 SENTENCES = (

@@ -176,9 +176,9 @@ def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command
         (["trace", "a dog", "--out", "nowhere/x.npz"], "There is no folder nowhere"),
         (["trace", "a dog", "--out", "."], "is a folder"),
         (["trace", "a dog", "--out", "-"], "the name of a file, such as attention.npz"),
-        (["trace", "a dog", "--out", "dog.TXT"], "ends in .npz. Choose dog.npz, or say --force"),
-        (["trace", "a dog", "--temperature", "0"], "--temperature says how to write on: it needs --write"),
-        (["trace", "a dog", "--top-k", "3"], "--top-k says"),
+        (["trace", "a dog", "--out", "dog.TXT"], "ends in .npz. Choose dog.npz, or use --force"),
+        (["trace", "a dog", "--temperature", "0"], "--temperature needs --write"),
+        (["trace", "a dog", "--top-k", "3"], "--top-k needs"),
         (["trace", "a dog", "--edit", "Encoder 4-2"], "Mind the spaces and small letters: “encoder 4-2”"),
         (
             ["trace", "a dog", "--edit", "encoder 9-2"],

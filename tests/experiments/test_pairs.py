@@ -94,7 +94,7 @@ def test_of_the_same_word_twice_one_is_named() -> None:
             LINE.replace("> road", "> street"),
             "“street” is not marked. The words in [ ] are “dog” and “road”.",
         ),
-        (LINE.replace("> road", "> dog"), "the pronoun stands for “dog” in both sentences."),
+        (LINE.replace("> road", "> dog"), "the pronoun refers to “dog” in both sentences."),
         (LINE.replace("narrow", "tired"), "both sentences have the same words, “tired”."),
         (LINE.replace("road", "dog"), "“dog” is marked twice. Write dog#1 for the first one"),
     ],

@@ -83,8 +83,8 @@ def _explain(view: View, behaviour: Behaviour, order: list[int]) -> None:
     counted = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
     # A rule names special tokens, and these are whatever somebody's tokenizer calls them.
     rule = markdown.plain(behaviour.sentence)
-    heads, told = behaviour.score.shape[1], behaviour.told()
-    first = [f"**{head_name(*divmod(at, heads))}** {told[at]}" for at in order[:_NAMED]]
+    heads, described = behaviour.score.shape[1], behaviour.described()
+    first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_NAMED]]
     highest = f" Highest: {'; '.join(first)}." if first else ""
     st.markdown(f":small[{counted} {rule}{highest}{_note(view, behaviour)}]")
 
@@ -93,7 +93,8 @@ def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tu
     """Each head's fact with the rule's measure: "on average attends to itself (61 %); broad: 9 %"."""
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
-        f"{fact}; {behaviour.name}: {told}{where}" for fact, told in zip(facts, behaviour.told(), strict=True)
+        f"{fact}; {behaviour.name}: {described}{where}"
+        for fact, described in zip(facts, behaviour.described(), strict=True)
     )
 
 

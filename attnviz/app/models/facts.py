@@ -68,7 +68,7 @@ def _heads(entry: Entry) -> str:
 
 
 def _size(entry: Entry) -> str:
-    """How much it has learned, and what that takes; "" where nobody counted."""
+    """Its number of parameters and their size; "" if unknown."""
     if entry.parameters is None:
         return ""
     size = in_bytes(limits.in_memory(entry.parameters, entry.dtype))

@@ -88,7 +88,7 @@ def _unlike_reason(words: Sequence[str]) -> str | None:
     if len(meant) > 1:
         return f"Both {_a(meant[0])} and {_a(meant[1])} could {so}: the sentence is ambiguous."
     if next(understood(words[: pronouns[0] - 1]), None):
-        return f"It is true that {_a(meant[0])} can {so}, but has never seen it as a reason for this."
+        return f"The model was never trained on this reason: that {_a(meant[0])} can {so}."
     return None
 
 

@@ -21,7 +21,7 @@ def test_every_tool_reads_stories(page: str, model: str) -> None:
 def test_what_cannot_be_read_stays_until_a_sentence_is_built(page: str) -> None:
     app = try_page(page, model="storyteller", text="Marry went to the shop")
     [error] = app.error
-    assert "never seen “Marry” (nearest in spelling\\: Mary)" in error.value
+    assert "never trained on “Marry” (nearest in spelling\\: Mary)" in error.value
     assert app.text_input(key="text").value == "Marry went to the shop"
     press(app, "Build a sentence")
     assert not app.error

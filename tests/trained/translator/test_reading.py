@@ -154,7 +154,7 @@ def test_unknown_french() -> None:
         ("the dog crossed the road as it was full", "can be full"),
         ("the dog did not cross the road as the cat wanted to sleep", "built like this"),
         ("the dog helped the cat as it wanted to sleep", "Both a dog and a cat could want to sleep"),
-        ("the dog crossed the road as it was too tired", "a reason for this"),
+        ("the dog crossed the road as it was too tired", "this reason"),
         ("the " * 39, "built like this"),
         ("the dog " * 19, "built like this"),
         ("the small dog did not cross " * 6, "cross a dog"),
