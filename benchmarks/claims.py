@@ -37,10 +37,9 @@ from attnviz.models import catalogue, config
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.text import percent
 from attnviz.trained.translator import distance, translator
-from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from training import distances, recurrent, translators
+from training import distances, recurrent
 from training.translator_measures import measure
 
 ROOT = Path(__file__).parents[1]
@@ -205,21 +204,6 @@ def _measured(variant: str) -> tuple[dict[str, Any], ...]:
     return tuple(run for run in runs if run["variant"] == variant)
 
 
-def _finds(run: dict[str, Any]) -> float:
-    return min(float(run["subject"]["found"]), float(run["object"]["found"]))
-
-
-def head_that_decides() -> str:
-    """Of the translators whose arrow was taught, with every seed."""
-    runs = (*_measured("guided"), *_measured("training-wheels"))
-    ablated = [run["ablated"]["pronoun"] for run in runs]
-    return (
-        f"{len(runs)} trainings: finds in at least {percent(min(map(_finds, runs)))}, right in "
-        f"{percent(min(ablated))} to {percent(max(ablated))} when ablated, turns in at "
-        f"least {percent(min(run['moved']['changed'] for run in runs))} when moved"
-    )
-
-
 def long_distances() -> str:
     """Return the sizes of the networks, and whether an LSTM reads the source in its order."""
     networks = {name: distances.build(name, seed=0) for name in distance.NAMES}
@@ -241,17 +225,6 @@ def translators_measured_again() -> str:
         again = asdict(measure(Translator.load(variant.file)))
         same.append(all(_near(again[what], written[what]) for what in again))
     return f"{sum(same)} of {len(same)} translators as written down"
-
-
-def unguided_trained_again() -> str:
-    """Those whose weights are not kept, from scratch: where a processor rounds otherwise, other weights."""
-    seeds = [int(run["seed"]) for run in _measured("unguided") if not run["shipped"]]
-    again = [asdict(measure(translators.trained(Settings.of("unguided", seed)))) for seed in seeds]
-    found = sum(_finds(run) > 0.5 for run in again)
-    right = percent(min(run["pronoun"] for run in again))
-    return (
-        f"{found} of {len(again)} find the noun in most sentences of both readings; pronouns right: {right}"
-    )
 
 
 def distances_measured_again() -> str:

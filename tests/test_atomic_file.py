@@ -1,7 +1,6 @@
 """A file that is written whole or not at all."""
 
 import errno
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -50,19 +49,6 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "table").read_bytes() == b"new"
 
 
-def test_a_pipe_is_written_and_not_replaced(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        with atomic_file(pipe) as opened:
-            opened.write(b"new")
-        assert os.read(reading, 9) == b"new"
-    finally:
-        os.close(reading)
-    assert pipe.is_fifo()
-
-
 def test_concurrent_writers_and_readers_see_whole_files(tmp_path: Path) -> None:
     file = tmp_path / "table"
     contents = [bytes([number]) * 100_000 for number in range(8)]
@@ -87,15 +73,6 @@ def test_concurrent_writers_and_readers_see_whole_files(tmp_path: Path) -> None:
     assert names(tmp_path) == ["table"]
 
 
-def test_writers_that_overlap_use_files_of_their_own(tmp_path: Path) -> None:
-    file = tmp_path / "table"
-    with atomic_file(file) as first, atomic_file(file) as second:
-        first.write(b"first")
-        second.write(b"second")
-    assert file.read_bytes() == b"first"  # the one that ended last
-    assert names(tmp_path) == ["table"]
-
-
 def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     file = tmp_path / "table"
     file.write_bytes(b"before")
@@ -103,11 +80,3 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     with atomic_file(file) as opened:
         opened.write(b"after")
     assert file.stat().st_mode & 0o777 == 0o640
-
-
-def test_a_new_file_has_the_permissions_of_any_new_file_and_a_long_name(tmp_path: Path) -> None:
-    file, plain = tmp_path / ("x" * 255), tmp_path / "plain"
-    plain.write_bytes(b"")
-    with atomic_file(file) as opened:
-        opened.write(b"new")
-    assert file.stat().st_mode == plain.stat().st_mode

@@ -10,7 +10,6 @@ import attnviz
 from attnviz.analysis.display_tokens import queries_and_keys
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.page import report
-from attnviz.given_weights import decoded
 from attnviz.trace import Trace
 
 # Of two tokens that are read, and of two that are written.
@@ -121,16 +120,6 @@ def test_tokens_are_read_as_the_text_that_they_make(tokens: Any, text: str, labe
     assert found.text == text
     shown = queries_and_keys(found, "decoder")[0].labels
     assert [label for label, wanted in zip(shown, labels, strict=True) if wanted] == [*filter(None, labels)]
-
-
-def test_pieces_of_a_word_have_its_number() -> None:
-    tokens = ["Ġun", "related", "Ġdog", ",", "ĠðŁĺ", "Ģ", "âĢ"]
-    text, pieces = decoded(tokens)
-    assert text == " unrelated dog, 😀\ufffd"
-    assert [text[piece.start : piece.end] for piece in pieces] == [
-        *("un", "related", "dog", ",", "😀", "😀", "\ufffd")
-    ]
-    assert [piece.word for piece in pieces] == [0, 0, 1, 2, 3, 3, 4]
 
 
 def test_the_second_sentence_begins_where_it_is_said_to() -> None:

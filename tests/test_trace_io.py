@@ -111,13 +111,6 @@ def test_what_was_read_can_be_sent_to_another_process() -> None:
     assert same(again, made(1))
 
 
-def test_a_cap_is_written() -> None:
-    trace = made(2)
-    capped = replace(trace, blocks=tuple(replace(block, cap=1.5) for block in trace.blocks))
-    assert [block.cap for block in read(written(capped)).blocks] == [1.5] * len(trace.blocks)
-    assert same(read(written(capped)), capped)
-
-
 def test_sinks_are_written_and_of_weights_alone_that_there_are_some() -> None:
     trace = made(2)
     sinks = np.array([-1.5, 0.25], np.float32)
@@ -152,15 +145,6 @@ def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a trace", "b.npz"]
 
 
-def test_a_missing_file_is_an_ordinary_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        Trace.load(tmp_path / "nothing.npz")
-
-
-def test_the_same_trace_gives_the_same_bytes() -> None:
-    assert written(made(1)) == written(made(1))
-
-
 def test_anybody_with_numpy_can_read_it() -> None:
     trace = made(4)
     with np.load(io.BytesIO(written(trace)), allow_pickle=False) as archive:
@@ -173,14 +157,6 @@ def test_anybody_with_numpy_can_read_it() -> None:
             for name in ("query", "key", "value", "weights"):
                 assert np.array_equal(archive[f"{described['name']}.{name}"], getattr(block, name))
             assert np.array_equal(archive[described["mask"]], block.mask)
-
-
-def test_a_file_is_hardly_longer_than_its_numbers() -> None:
-    """Nothing is packed, so nothing can unpack to more than there is."""
-    content = written(made(4))
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert {member.compress_type for member in archive.infolist()} == {zipfile.ZIP_STORED}
-        assert sum(member.file_size for member in archive.infolist()) < len(content)
 
 
 def unpacked(content: bytes) -> dict[str, bytes]:
@@ -280,71 +256,21 @@ def test_arrays_other_than_the_described_are_refused() -> None:
         refused(packed(MEMBERS | {"encoder-1.query.npy": wrong}), "encoder-1.query.npy is no array")
 
 
-def test_numbers_that_cannot_be_are_refused() -> None:
-    for name, number in (("query", np.nan), ("weights", np.nan), ("weights", 1.001), ("weights", -1e-9)):
-        array = getattr(made(6).blocks[0], name).copy()
-        array[1, 2, 1] = number
-        refused(with_array(f"encoder-1.{name}", array), r"not finite|not from 0 to 1")
-
-
-def test_a_mask_of_strange_bytes_is_still_a_mask() -> None:
-    members = dict(MEMBERS)
-    name = "encoder-1.mask.npy"
-    members[name] = members[name][:128] + bytes(7 * byte for byte in members[name][128:])
-    assert same(read(packed(members)), made(6))
-
-
 TOKEN = {"text": "", "id": 0, "start": 0, "end": 0, "word": None, "special": False, "sentence": 0}
 
 WRONG: tuple[dict[str, Any], ...] = (
-    {"model": 3},
-    {"text": None},
-    {"target": []},
-    {"second": 1},
-    {"written": None},
-    {"written": True},
-    {"written": -1},
-    {"edits": "all"},
-    {"edits": [2]},
-    {"blocks": None},
-    {"more": 1},
-    {"blocks__0__kind": "sideways"},
-    {"blocks__0__kind": ["encoder"]},
-    {"blocks__0__layer": 0},
-    {"blocks__0__layer": True},
-    {"blocks__0__layer": 2},
+    *({"model": 3}, {"target": []}, {"written": True}, {"written": -1}, {"edits": [2]}, {"more": 1}),
+    *({"blocks": None}, {"blocks__0__kind": "sideways"}, {"blocks__0__kind": ["encoder"]}),
+    *({"blocks__0__layer": 0}, {"blocks__0__layer": True}, {"blocks__0__layer": 2}),
     {"blocks__0__layer": 2, "blocks__0__name": "encoder-2"},
-    {"blocks__0__name": "../../x"},
-    {"blocks__0__name": "encoder-9"},
-    {"blocks__0__mask": "../../x"},
-    {"blocks__0__mask": "encoder-1.query"},
-    {"blocks__0__mask": "encoder-2.mask"},
-    {"blocks__0__mask": None},
-    {"blocks__1__bias": "encoder-1.mask"},
+    *({"blocks__0__name": "../../x"}, {"blocks__0__mask": "../../x"}, {"blocks__0__mask": "encoder-1.query"}),
     {"blocks__1__mask": "encoder-2.bias", "blocks__1__bias": "encoder-2.mask"},
-    {"blocks__0__scale": "1"},
-    {"blocks__0__scale": float("nan")},
-    {"blocks__0__heads": -2},
-    {"blocks__0__heads": 2.0},
-    {"blocks__0__query_tokens": 9},
-    {"blocks__0__query_tokens": 1},
-    {"blocks__0__bias": 1},
-    {"blocks__0__bias": "encoder-1.bias"},
-    {"blocks__1__d_model": 14},
-    {"blocks__1__d_model": None},
-    {"sequences__0": []},
-    {"sequences__0__0__special": 0},
-    {"sequences__0__0__text": 5},
-    {"sequences__0__0__word": "0"},
-    {"sequences__0__0__sentence": None},
-    {"sequences__0__0__sentence": 2},
-    {"sequences__0__0__text": ["long"] * 999},
-    {"sequences__0__0": None},
+    *({"blocks__0__scale": "1"}, {"blocks__0__scale": float("nan")}, {"blocks__0__heads": -2}),
+    *({"blocks__0__query_tokens": 9}, {"blocks__0__bias": "encoder-1.bias"}, {"blocks__1__d_model": 14}),
+    *({"sequences__0": []}, {"sequences__0__0__special": 0}, {"sequences__0__0__text": ["long"] * 999}),
+    *({"sequences__0__0__word": "0"}, {"sequences__0__0__sentence": 2}, {"sequences__0__0": None}),
     # absurd sizes, for which no memory may be taken
-    {"blocks__0__heads": 10**9},
-    {"blocks__0__d_head": 10**12},
-    {"blocks__0__d_value": 10**30},
-    {"blocks__1__d_model": 10**9},
+    *({"blocks__0__heads": 10**9}, {"blocks__0__d_value": 10**30}, {"blocks__1__d_model": 10**9}),
     {"sequences__0": [TOKEN] * 5_000},
 )
 
@@ -391,13 +317,7 @@ def test_what_unpacks_is_not_unpacked() -> None:
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_an_entry_more_or_twice_is_refused() -> None:
-    for more in (
-        "../../etc/passwd",
-        "folder/encoder-1.query.npy",
-        "inner.npz",
-        "encoder-1.values.npy",
-        "encoder-1.query.npy",
-    ):
+    for more in ("../../etc/passwd", "encoder-1.values.npy", "encoder-1.query.npy"):
         file = io.BytesIO(written(made(6)))
         with zipfile.ZipFile(file, "a") as archive:
             archive.writestr(more, MEMBERS["encoder-1.query.npy"])
@@ -410,16 +330,6 @@ def test_a_list_of_contents_too_long_is_refused_unread() -> None:
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count % 2**16, count % 2**16, count * len(entry), 0, 0)
     refused(entry * count + end, "list of contents claims")
     refused(written(made(6))[:-22] + end, "list of contents claims")
-
-
-def test_an_archive_that_ends_otherwise_is_refused() -> None:
-    content, comment = written(made(6)), b"a comment"
-    for changed in (
-        content[:-2] + struct.pack("<H", len(comment)) + comment,
-        content[:-22] + struct.pack("<4sLQL", b"PK\x06\x07", 0, 0, 1) + content[-22:],  # a large archive
-    ):
-        assert zipfile.is_zipfile(io.BytesIO(changed))
-        refused(changed, "changed or cut off")
 
 
 def test_a_list_of_contents_that_lies_takes_no_memory() -> None:

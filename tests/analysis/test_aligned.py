@@ -87,11 +87,6 @@ def test_every_word_stands_once_and_in_order(first: list[Word], second: list[Wor
             assert not place.shared
 
 
-@given(SOME_WORDS)
-def test_a_text_with_itself_is_all_the_same(text: list[Word]) -> None:
-    assert align(text, text) == tuple(Place(at, at, same=True) for at in range(len(text)))
-
-
 @given(SOME_WORDS, SOME_WORDS)
 def test_exchanging_the_texts_exchanges_the_sides(first: list[Word], second: list[Word]) -> None:
     there = {(place.first, place.second, place.same) for place in align(first, second)}
@@ -131,23 +126,20 @@ def test_places_are_called_after_both_texts() -> None:
     ]
 
 
-@pytest.mark.parametrize(("first", "second"), [("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")])
-def test_texts_without_a_common_word_are_refused(first: str, second: str) -> None:
-    with pytest.raises(AttnvizError, match="no word in common"):
-        aligned_sentences(shown(first), shown(second))
-
-
 @pytest.mark.parametrize(
-    ("first", "second", "told"),
+    ("first", "second"),
     [
-        ("a b x .", "a c d e .", "Of the 3 words of the shorter text, only 1 is in the other"),
-        ("a b c x y", "y c b a z v", "Of the 5 words of the shorter text, only 1 is"),  # in another order
-        ("a b c d e", "a b x y z w", "Of the 5 words of the shorter text, only 2 are in the other"),
+        *(("a b", "c d"), ("a b .", "c d ."), (". ?", ". ?")),  # no word is the same
+        *(
+            ("a b x .", "a c d e ."),
+            ("a b c x y", "y c b a z v"),
+            ("a b c d e", "a b x y z w"),
+        ),  # too few are
     ],
 )
-def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str, told: str) -> None:
+def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str) -> None:
     for one, other in ((first, second), (second, first)):
-        with pytest.raises(AttnvizError, match=told):
+        with pytest.raises(AttnvizError, match="cannot be matched"):
             aligned_sentences(shown(one), shown(other))
 
 
@@ -231,12 +223,3 @@ def test_common_words_have_the_borders_that_both_have(first: set[int], second: s
         begins = {token.start for at, token in enumerate(side) if at == 0 or side[at - 1].word != token.word}
         assert begins == {0} | (first & second) <= {0} | cuts
         assert [token.word for token in side] == sorted(token.word or 0 for token in side)
-
-
-def test_of_two_models_nothing_in_common_is_refused() -> None:
-    text = "ab"
-    with pytest.raises(AttnvizError, match="have no word of this text in common"):
-        aligned_tokenizers(
-            DisplayTokens(tokens(text, (0, 1)), text),
-            DisplayTokens((Token("b", 1, 0, 0, None, False),), text),
-        )

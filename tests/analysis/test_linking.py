@@ -1,8 +1,6 @@
 import numpy as np
-import pytest
 
 from attnviz.analysis.linking import Link, Strongest, rank_changes, rank_links, strongest
-from attnviz.errors import AttnvizError
 from attnviz.trace import Trace
 from tests.analysis.texts import weighing
 
@@ -24,11 +22,6 @@ def test_largest_move_first_whichever_its_sign() -> None:
     before, after = np.zeros((2, 1, 2, 3, 5), dtype=np.float32)
     before[0, :, 2, 4], after[0, :, 2, 4] = [0.5, 0.25], [0.625, 0.0]
     assert rank_changes(before, after, 2, 4) == ((0, 1, 0.25, 0.0, -0.25), (0, 0, 0.5, 0.625, 0.125))
-
-
-def test_sentences_of_different_length_are_refused() -> None:
-    with pytest.raises(AttnvizError, match="5 tokens and the second 7"):
-        rank_changes(np.zeros((1, 2, 5, 5), np.float32), np.zeros((1, 2, 7, 7), np.float32), 0, 0)
 
 
 def test_one_head_follows_the_pronoun(tired: Trace, narrow: Trace) -> None:

@@ -77,3 +77,5 @@ def test_parts_and_surroundings_make_the_normed_whole(block: Block) -> None:
 def test_without_w_o_there_are_no_norms(block: Block) -> None:
     with pytest.raises(AttnvizError, match="has no W_O"):
         layer_norms(replace(block, projection=None), 0)
+    with pytest.raises(AttnvizError, match="no token 7"):
+        layer_norms(block, 7)

@@ -18,7 +18,7 @@ def test_four_points_by_hand() -> None:
     np.testing.assert_allclose(np.abs(found.project([6.0, 10])), [1, 3], atol=1e-12)
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7, 31, 101]), st.sampled_from([2, 3, 13, 37]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3, 7, 31, 101]), st.sampled_from([1, 2, 3, 13, 37]))
 def test_they_are_the_right_singular_vectors_of_the_centred_vectors(seed: int, count: int, d: int) -> None:
     random = np.random.default_rng(seed)
     vectors = random.normal(3, 1, (count, d)) * random.uniform(0.1, 5, d)
@@ -47,11 +47,3 @@ def test_vectors_that_do_not_vary_lie_at_the_origin(count: int, d: int) -> None:
     found = principal_components(vectors)
     np.testing.assert_array_equal(found.project(vectors), np.zeros((count, 2)))
     assert found.explained == (0, 0)
-
-
-def test_numbers_of_one_dimension_lie_along_the_first_axis() -> None:
-    vectors = np.array([[1.0], [2], [6]])
-    found = principal_components(vectors)
-    expected = np.array([[-2.0, 0], [-1, 0], [3, 0]])
-    np.testing.assert_allclose(found.project(vectors), expected, atol=1e-12)
-    assert found.explained == pytest.approx((1, 0))

@@ -58,15 +58,8 @@ def all_agreements(count: int) -> list[Fraction]:
     ]
 
 
-@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize("count", range(5))
 def test_of_few_values_chance_makes_even_the_same_order_too_often(count: int) -> None:
-    far = [abs(each) for each in all_agreements(count)]
-    assert far.count(Fraction(1)) / len(far) > SELDOM
-    assert critical_value(count) is None
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_without_an_order_chance_has_no_bound(count: int) -> None:
     assert critical_value(count) is None
 
 
@@ -84,35 +77,24 @@ def test_the_bound_is_the_smallest_that_all_orders_reach_seldom(count: int, comp
 
 def test_the_correction_by_hand() -> None:
     """Of the 120 orders of five values, 2 reach |ρ| = 1: one of 60; 10 reach .9."""
-    two = critical_value(5, 2)  # each may reach it in 1 of 40 cases
-    assert two is not None
-    assert two == pytest.approx(1)
+    assert critical_value(5, 2) == pytest.approx(1)  # each may reach it in 1 of 40 cases
     assert critical_value(5, 4) is None  # in 1 of 80
 
 
 @pytest.mark.parametrize(
-    ("count", "comparisons", "bound"), [(11, 10, 0.8), (20, 10, 0.612), (20, 50, 0.693), (30, 50, 0.575)]
+    ("count", "comparisons", "bound"),
+    [
+        *((9, 1, 0.7), (10, 1, 0.648), (12, 1, 0.587), (13, 1, 0.56), (20, 1, 0.447), (27, 1, 0.382)),
+        *((11, 10, 0.8), (20, 10, 0.612), (20, 50, 0.693), (30, 50, 0.575)),
+    ],
 )
-def test_the_corrected_bound_as_in_tables(count: int, comparisons: int, bound: float) -> None:
-    """The two-sided critical values at 0.5 % and 0.1 % (Zar 1972)."""
+def test_the_bound_as_in_tables(count: int, comparisons: int, bound: float) -> None:
+    """The two-sided critical values (Zar 1972); of more than 12 values, ours are random samples."""
     found = critical_value(count, comparisons)
-    assert found is not None
-    assert found == pytest.approx(bound, abs=6e-4 if count <= 12 else 1.2e-2)
+    assert found == pytest.approx(bound, abs=6e-4 if count <= 12 else 6e-3 * (1 + (comparisons > 1)))
 
 
-@pytest.mark.parametrize(
-    ("count", "bound"),
-    [(9, 0.7), (10, 0.648), (11, 0.618), (12, 0.587), (13, 0.56), (14, 0.538), (20, 0.447), (27, 0.382)],
-)
-def test_the_bound_as_in_tables(count: int, bound: float) -> None:
-    """The exact two-sided critical values at 5 % (Zar 1972); of more than 12 values, ours are drawn."""
-    found = critical_value(count)
-    assert found is not None
-    assert found == pytest.approx(bound, abs=6e-4 if count <= 12 else 6e-3)
-
-
-@pytest.mark.parametrize("count", [13, 14])
-@pytest.mark.parametrize("comparisons", [1, 2, 10, 72, 1000])
+@pytest.mark.parametrize(("count", "comparisons"), [(13, 1), (13, 72), (14, 10)])
 def test_of_all_orders_no_more_reach_a_drawn_bound_than_is_told(count: int, comparisons: int) -> None:
     found, (sums, orders) = critical_value(count, comparisons), _counted(count)
     assert found is not None

@@ -34,22 +34,6 @@ def test_three_tokens_worked_by_hand() -> None:
     np.testing.assert_allclose(rollout(weights), np.stack([below, through_both]), atol=1e-7)
 
 
-def test_every_path_is_counted() -> None:
-    layers, heads, tokens = 3, 2, 5
-    weights = random_weights(3, layers, heads, tokens)
-    paths = np.zeros((tokens, tokens))
-    for top in range(tokens):
-        for upper in range(tokens):
-            for lower in range(tokens):
-                for word in range(tokens):
-                    share = 1.0
-                    for layer, query, key in ((2, top, upper), (1, upper, lower), (0, lower, word)):
-                        mean = sum(float(weights[layer, head, query, key]) for head in range(heads)) / heads
-                        share *= (mean + (query == key)) / 2
-                    paths[top, word] += share
-    np.testing.assert_allclose(rollout(weights)[-1], paths, atol=1e-6)
-
-
 @given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 3), st.integers(1, 7))
 def test_rows_sum_to_one_and_nothing_comes_from_ahead(
     seed: int, layers: int, heads: int, tokens: int

@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 
 from attnviz.analysis.stages import STAGES, at_stage, stages, window
-from attnviz.errors import AttnvizError
 from tests.analysis.texts import make_block, words
 
 TOKENS = words("a b c d e f g")
-
-
-def test_the_order_of_the_stages() -> None:
-    assert [stage.name for stage in STAGES] == ["dot product", "scaled", "masked", "weights"]
-    assert [stage.unit for stage in STAGES] == ["score", "score", "score", "percent"]
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -28,11 +22,6 @@ def test_each_stage_follows_from_the_one_before(bias: bool) -> None:
     assert np.all(masked[:, ~block.mask] == -np.inf)
     exponentials = np.exp(masked.astype(np.float64))
     np.testing.assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), atol=1e-6)
-
-
-def test_an_unknown_stage_names_the_known_ones() -> None:
-    with pytest.raises(AttnvizError, match="dot product, scaled, masked, weights"):
-        at_stage(make_block(TOKENS), "softmax")
 
 
 def test_a_bias_is_a_stage_of_its_own() -> None:
@@ -67,13 +56,6 @@ def test_sinks_are_a_stage_of_their_own_that_gives_the_weights() -> None:
     np.testing.assert_allclose(above / (1 + above.sum(-1, keepdims=True)), block.weights, atol=1e-6)
     assert block.weights[2].sum(-1).max() < 0.99
     assert np.array_equal(at_stage(make_block(TOKENS), "above the sink"), make_block(TOKENS).scores)
-
-
-def test_a_scale_of_another_size_is_told() -> None:
-    block = make_block(TOKENS, scale=1.0)
-    assert [stage.name for stage in stages(block)] == [stage.name for stage in STAGES]
-    assert "times 1" in stages(block)[1].explanation
-    assert "√d_head" not in stages(block)[1].explanation
 
 
 ALL = np.ones((7, 7), bool)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import DisplayTokens, merged_weights
 from attnviz.analysis.words import Span, positions, punctuation, same_word, weight_between
 from attnviz.trace import Token
 from tests.analysis.texts import CLS, SEP
@@ -68,7 +67,6 @@ def test_tokens_that_stand_for_nothing_are_neither() -> None:
     assert not same_word(tokens, ["."]).any()
 
 
-AN_EMBEDDING = "An embedding reads it."
 TOKENS = (
     Token("[CLS]", 101, 0, 0, None, special=True),
     Token("an", 1, 0, 2, 0, special=False),
@@ -88,21 +86,7 @@ def test_a_word_is_all_of_its_pieces_and_no_other() -> None:
     assert positions(TOKENS, Span(12, 13)) == ()
 
 
-def test_the_second_sentence_of_a_pair_is_another_text() -> None:
-    second = Token("it", 6, 19, 21, 9, special=False, sentence=1)
-    assert positions((*TOKENS, second), Span(19, 21)) == (6,)
-
-
 def test_the_weight_is_a_sum_to_pieces_and_a_mean_from_pieces() -> None:
     weights = np.arange(1, 28, dtype=np.float32).reshape(3, 3, 3)
     assert weight_between(weights, [0], [1, 2]).tolist() == [2 + 3, 11 + 12, 20 + 21]
     assert weight_between(weights, [1, 2], [0]).tolist() == [(4 + 7) / 2, (13 + 16) / 2, (22 + 25) / 2]
-
-
-def test_it_is_what_a_picture_with_merged_pieces_shows() -> None:
-    weights = np.random.default_rng(5).dirichlet(np.ones(9), size=(2, 3, 9)).astype(np.float32)
-    shown = DisplayTokens(TOKENS, AN_EMBEDDING, merge_words=True)
-    merged = merged_weights(weights, shown)
-    word, it = shown.labels.index("embedding"), shown.labels.index("it")
-    np.testing.assert_allclose(weight_between(weights, (6,), (2, 3, 4)), merged[..., it, word], rtol=1e-6)
-    np.testing.assert_allclose(weight_between(weights, (2, 3, 4), (6,)), merged[..., word, it], rtol=1e-6)

@@ -1,35 +1,11 @@
 """The widgets of the page: each has its code, and what it says is heard."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 import streamlit as st
 
 from attnviz.app.components import component
-
-APP = Path(component.__file__).parents[1]
-
-
-SOURCES = {path: path.read_text("utf-8") for path in APP.rglob("*.py")}
-WIDGETS = dict(re.findall(r'default as (\w+) } from "(.+)"', (APP / "widgets.js").read_text("utf-8")))
-
-
-def mounted_in(source: str) -> set[str]:
-    """The widgets that a Python file mounts."""
-    return {*re.findall(r"@widget\ndef (\w+)", source), *re.findall(r'(?m)^ +mount\(\s*"(\w+)"', source)}
-
-
-def test_every_widget_that_python_mounts_is_in_the_bundle() -> None:
-    assert set().union(*map(mounted_in, SOURCES.values())) == set(WIDGETS)
-
-
-@pytest.mark.parametrize("name", WIDGETS)
-def test_what_a_widget_triggers_has_a_listener_of_that_name(name: str) -> None:
-    [python] = [source for source in SOURCES.values() if name in mounted_in(source)]
-    triggers = re.findall(r'trigger\("(\w+)"', (APP / WIDGETS[name]).read_text("utf-8"))
-    assert set(triggers) <= set(re.findall(r"\bon_(\w+):", python))
 
 
 @pytest.mark.parametrize(

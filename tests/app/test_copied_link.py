@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.models.images.samples import SAMPLES
 from attnviz.app.state.choices import TABLE
-from tests.app.shown import APP, clean, finished, sent, visit
+from tests.app.shown import clean, finished, sent, visit
 
 KINDS = (
     *("text_input", "text_area", "number_input", "selectbox", "multiselect", "toggle", "checkbox", "radio"),
@@ -41,7 +41,6 @@ OPENED: tuple[tuple[str, dict[str, str]], ...] = (
     ("images", {}),
 )
 ALWAYS_TRIED = {"explore", "intervene", "masks", "translate", "cause", "write", "images"}
-WITHOUT_A_PICTURE = {"about", "classroom", "heads", "learn", "long_distances", "models", "references"}
 NAMES = {choice.name for choice in TABLE}
 KEPT = {"mask", "open", "scoring"}  # for what else is drawn
 
@@ -99,12 +98,6 @@ def another(name: str, control: Any) -> object:
         return [each for each in others if each not in value][:1]
     number = isinstance(value, int)
     return value if not others else int(others[0]) if number else others[0]
-
-
-def test_no_page_is_left_out() -> None:
-    assert {page for page, _ in OPENED} | WITHOUT_A_PICTURE == {
-        path.stem for path in (APP.parent / "pages").glob("*.py")
-    }
 
 
 @pytest.mark.usefixtures("little_to_read")

@@ -38,19 +38,3 @@ def test_a_logarithmic_axis_has_a_tick_at_each_power() -> None:
     assert channel["axis"]["values"] == [1, 2, 4, 8, 16, 32]
     assert _axis(Axis("layer"), [[1, 2]])["axis"] == {"tickMinStep": 1}
     assert "axis" not in _axis(Axis("loss"), [[0.5, 2]])
-
-
-def test_a_band_an_error_bar_and_points_that_are_marked() -> None:
-    from attnviz.app.components.curves import Axis, Line, _layers, _legend
-
-    across, up = Axis("x", at="step {x}"), Axis("y", digits=1)
-    band = Line("band", [1, 2], [3, 4], [2, 3], [4, 5], band=True)
-    bars = Line("bars", [1, 2], [3, 4], [2, 3], [4, 5], dash=None, marker="square", points=[1])
-    legend = _legend([band, bars], "")
-    of_band, of_bars = (_layers(line, "", legend, across, up, {}, {}) for line in (band, bars))
-    assert [layer["mark"]["type"] for layer in of_band] == ["area", "line", "point"]
-    assert [layer["mark"]["type"] for layer in of_bars] == ["rule", "point"]
-    assert of_bars[-1]["data"]["values"] == [
-        {"line": "bars", "order": 1, "x": 2, "y": 4, "at": "step 2", "value": "4.0", "low": 3, "high": 5}
-    ]
-    assert legend["color"]["scale"]["domain"] == ["band", "bars"]

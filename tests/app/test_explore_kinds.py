@@ -97,27 +97,6 @@ def test_an_unknown_word_is_named_and_nothing_is_lost() -> None:
     assert sent(app, "head_view")["unit"] == "percent"  # the first sentence stays on show
 
 
-def test_two_translations_of_one_length_are_subtracted(tired: Trace) -> None:
-    app = explore(other=NARROW, show="change", kind="cross", layer="1", head="1")
-    assert not app.warning
-    narrow, head = attnviz.trace(NARROW, model=MODEL).block("cross", 0), sent(app, "head_view")
-    assert head["unit"] == "signed percent"
-    for side in ("query_tokens", "key_tokens"):
-        both = zip(getattr(tired.block("cross", 0), side), getattr(narrow, side), strict=True)
-        assert labels(head[side]) == [a.text if a.text == b.text else f"{a.text} → {b.text}" for a, b in both]
-
-
-def test_translations_of_different_lengths_are_compared_word_by_word() -> None:
-    one, other = "The dog crossed the road.", "The dog entered the house."
-    lengths = [len(attnviz.trace(text, model=MODEL).block("decoder", 0).key_tokens) for text in (one, other)]
-    assert lengths[0] != lengths[1]
-    app = explore(text=one, other=other, show="change", kind="cross")
-    head = sent(app, "head_view")
-    assert head["unit"] == "signed percent"
-    alone = [token["label"] for token in head["query_tokens"] if token["label"][:2] in ("+ ", "− ")]
-    assert {"− traversé", "+ entré"} <= set(alone)
-
-
 @pytest.mark.parametrize("hide", [False, True])
 def test_the_table_has_french_rows_and_english_columns_and_no_number_behind_the_mask(
     tired: Trace, hide: bool
@@ -142,18 +121,6 @@ def test_the_table_has_french_rows_and_english_columns_and_no_number_behind_the_
     _, rows = table("decoder")
     written = np.array([[cell != "" for cell in row[1 : len(row) - hide]] for row in rows[1:]])
     assert np.array_equal(written, np.tri(len(written), dtype=bool))
-
-
-def test_a_guess_opens_the_encoder_and_its_weights_judge_it() -> None:
-    app = explore(other=NARROW, kind="cross")
-    clean(app.pills(key="guess narrow").set_value("road").run())
-    assert app.segmented_control(key="kind").value == "encoder"
-    head = sent(app, "head_view")
-    assert (head["layer"], head["heads"]) == (GUIDED_LAYER + 1, [GUIDED_HEAD + 1])
-    block = attnviz.trace(NARROW, model=MODEL).block("encoder", GUIDED_LAYER)
-    tokens = [token.text for token in block.key_tokens]
-    weight = block.weights[GUIDED_HEAD, tokens.index("it"), tokens.index("road")]
-    assert f"road {percent(float(weight))}" in words(app)
 
 
 def test_every_example_is_one_that_the_translator_can_read() -> None:

@@ -23,14 +23,12 @@ from attnviz.app.saving import file_name_of, npz_of
 from attnviz.app.server import cache
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput, Writing
-from attnviz.export.report import contents
 from attnviz.export.report.page import InitialView, PollResult, report
 from attnviz.trace import Trace
 from attnviz.trained.storyteller.sizes import SIZES
 from tests.app.shown import (
     clean,
     labels,
-    opened,
     press,
     row_of_buttons,
     sent,
@@ -142,14 +140,6 @@ def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(m
         assert sent(app, "share_table")["rows"][0]["label"] == last.candidates[0].text
 
 
-def test_what_the_storyteller_writes_stands_behind_what_was_typed() -> None:
-    app = visit("explore", model="storyteller", text=STORIES[0].text, write="4")
-    passage = sent(app, "passage")
-    written = loading.trace("storyteller", ModelInput(STORIES[0].text, writing=Writing(4))).text
-    assert passage["typed"] + "".join(passage["tokens"]) == written
-    assert written.startswith(f"{STORIES[0].text} were ")
-
-
 def test_a_decoder_writes_on_and_each_written_token_can_be_stepped_to(opened: Open) -> None:
     model = opened("gpt2")
     app = visit("explore", model=model, text=PROMPT, write="7")
@@ -203,16 +193,6 @@ def test_a_link_with_rubbish_opens_and_writing_is_offered_to_those_that_can(
     assert ("write" in keys(app.number_input)) == (family == "gpt2")
 
 
-def test_a_sliding_window_is_shown_layer_by_layer(opened: Open) -> None:
-    text = "red dog green cat red dog green fish bird house"
-    app = visit("explore", model=opened("mistral"), text=text, query="11 house", key="2 red")
-    assert "The mask forbids" in words(app)
-    assert "nobody looks so far" in words(app)
-    assert sent(app, "arithmetic")["masked"] is True
-    clean(app.selectbox(key="key").set_value("11 house").run())
-    assert sent(app, "arithmetic")["masked"] is False
-
-
 def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Open) -> None:
     model, text = opened("modernbert"), "The dog did not cross the road as it was too tired ."
     blocks = attnviz.trace(text, model=model).of_kind("encoder")
@@ -222,24 +202,6 @@ def test_layers_with_masks_of_their_own_are_drawn_with_them(opened: Open) -> Non
     np.testing.assert_array_equal(views.drawn(shown).levels[:, 0] == 255, [~mask for mask in masks])
     for layer, mask in enumerate(masks, 1):
         np.testing.assert_array_equal(np.isnan(views.readable(shown, layer, [1])[0]), ~mask)
-
-
-@pytest.mark.parametrize(("family", "kind"), [("bloom", "decoder"), ("t5", "encoder"), ("gpt2", "decoder")])
-def test_a_bias_is_a_picture_and_part_of_the_sum_where_there_is_one(
-    opened: Open, family: str, kind: Any
-) -> None:
-    model = opened(family)
-    app = visit("explore", model=model, text=ENGLISH, stage="bias", kind=kind, layer="1", head="2")
-    bias = attnviz.trace(ENGLISH, model=model).block(kind, 0).bias
-    assert ("bias" in app.segmented_control(key="stage").options) == (bias is not None)
-    assert ("`stage`" in warnings(app)) == (bias is None)
-    if bias is not None:
-        assert app.segmented_control(key="stage").value == "bias"
-        assert "what is added to each score" in words(app)
-        message, query = sent(app, "arithmetic"), sent(app, "head_view")["query"]
-        assert message["bias"] == pytest.approx(float(bias[1, query, message["position"]]))
-        score = message["dot_product"] * message["scale"] + message["bias"]
-        assert message["score"] == pytest.approx(score, abs=1e-4)
 
 
 # Encoder–decoders
@@ -259,23 +221,6 @@ def test_both_texts_of_an_encoder_decoder_are_linked(opened: Open) -> None:
         assert passage["tokens"] == [" <s> ", "a", " man", " went", " home"]
         marks = {row["mark"] for row in sent(app, "share_table")["rows"]} if kind != "encoder" else set()
         assert marks <= {"", "in the text"}
-
-
-def test_an_encoder_decoder_writes_where_nothing_was_typed(opened: Open) -> None:
-    app = visit("explore", model=opened("bart"), text=ENGLISH, second="The decoder reads", kind="cross")
-    trace = loading.trace(opened("bart"), ModelInput(ENGLISH))
-    assert "".join(sent(app, "passage")["tokens"]).startswith(str(trace.target)[:8])
-    assert [row["mark"] for row in sent(app, "share_table")["rows"]].count("taken") == 1
-
-
-def test_the_text_to_compare_with_and_the_decoders_text_are_two(opened: Open) -> None:
-    app = visit("explore", model=opened("bart"), text=ENGLISH, other="The cat did not cross the road .")
-    app.radio(key="second").set_value("The decoder reads").run()
-    app.text_input(key="target").set_value("a man went home").run()
-    app.radio(key="second").set_value("Compare with").run()
-    assert app.text_input(key="other").value == "The cat did not cross the road ."
-    clean(app.radio(key="second").set_value("The decoder reads").run())
-    assert app.text_input(key="target").value == "a man went home"
 
 
 # Pairs and masks
@@ -330,13 +275,6 @@ def test_more_weights_than_the_page_can_hold_are_refused_with_a_remedy(
     clean(app.text_input(key="text").set_value("red dog").run())
 
 
-def test_what_is_too_long_to_read_and_write_is_refused_and_kept(opened: Open) -> None:
-    app = try_page("explore", model=opened("gpt2"), text="dog " * 62, write="5")
-    assert "61" in app.error[0].value
-    assert app.text_input(key="text").value == "dog " * 62
-    assert app.number_input(key="write").value == 5
-
-
 def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: Path) -> None:
     given, model = ModelInput(PROMPT, writing=Writing(4, 0.8, 5, 0.9, 7)), opened("gpt2")
     (tmp_path / "taken.npz").write_bytes(npz_of(traces.trace(lookup.entry(model), given)))
@@ -349,11 +287,6 @@ def test_all_that_was_given_and_written_is_in_the_files(opened: Open, tmp_path: 
     voted = [PollResult("Who?", ("a", "b"), 1, None, (0, 2))]
     page = report_of(view(model, given), Heads(2, 3, ()), 4, voted)
     assert page == report([trace], InitialView(kind="decoder", layer=1, head=2, query=4), voted)
-
-
-def test_a_report_that_would_be_too_large_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "MAX_WEIGHTS", 1000)
-    assert "No report" in words(opened(visit("explore", text=ENGLISH), "save"))
 
 
 @pytest.mark.parametrize(

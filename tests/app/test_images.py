@@ -5,20 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
-from safetensors.numpy import load_file, save_file
 
 import attnviz
-from attnviz.app.models import lookup
 from attnviz.app.models.images import computed
 from attnviz.app.models.images.samples import SAMPLES
 from attnviz.app.saving import npz_of
-from attnviz.app.server import cache
-from attnviz.capture import loading, pictures
+from attnviz.capture import loading
 from attnviz.models import allowed
 from attnviz.trace import Trace
 from tests.app.shown import clean, page_links, sent, try_page, visit, warnings, words
-from tests.capture.tiny import tiny
 
 
 @pytest.fixture
@@ -29,38 +24,6 @@ def folder(opened: Callable[[str], str]) -> str:
 
 def look(folder: str, name: str) -> Trace:
     return loading.look(folder, computed.drawn(name), name)
-
-
-def test_a_model_whose_folder_has_changed_looks_anew(tmp_path: Path) -> None:
-    model = str(tiny("vit", tmp_path / "vit"))
-    before = computed.weights(lookup.entry(model), "boat", computed.drawn("boat"))
-    assert computed.weights(lookup.entry(model), "boat", computed.drawn("boat")) is before
-    file = tmp_path / "vit" / "model.safetensors"
-    save_file({name: -array for name, array in load_file(file).items()}, file, {"format": "pt"})
-    lookup.clear()  # as half a minute does
-    after = computed.weights(lookup.entry(model), "boat", computed.drawn("boat"))
-    np.testing.assert_array_equal(after, look(model, "boat").stack("encoder"))
-    assert not np.array_equal(before, after)
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_picture_is_unpacked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    unpacked, opened = list[bytes](), pictures.opened
-
-    def counted(picture: pictures.Picture) -> Image.Image:
-        if isinstance(picture, bytes):
-            unpacked.append(picture)
-        return opened(picture)
-
-    monkeypatch.setattr(pictures, "opened", counted)
-    cache.clear()
-    visit("images")
-    assert unpacked == [computed.drawn("boat")]
-
-
-def test_without_a_model_that_sees_the_page_says_how_to_open_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allowed, "_opened", {})
-    assert "No model on this server reads images" in words(visit("images"))
 
 
 def test_every_sample_is_shown_with_the_models_own_numbers(folder: str) -> None:

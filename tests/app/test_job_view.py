@@ -113,12 +113,6 @@ def test_one_that_cannot_go_on_is_begun_anew_by_the_page_alone(state: State) -> 
     assert [text.value for text in app.text] == ["2 found"]
 
 
-def test_another_visitors_job_is_only_looked_at() -> None:
-    job = Held("running", FOUND)
-    app = shown(job, mine=False)
-    assert (bar(app), buttons(app), job.asked) == ((66, FAR), [], [])
-
-
 def test_when_it_has_ended_the_whole_page_is_drawn_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     job = Held("running", FOUND)
     # It ends after the page has looked whether it runs, and before it is drawn.

@@ -29,9 +29,8 @@ def boxes(app: AppTest) -> list[str]:
     return [str(app.text_input(key=key).value) for key in ("text", "other")]
 
 
-@pytest.mark.parametrize("before", ["compare", "beyond_weights"])
-def test_a_pair_that_a_link_names_is_on_explore(before: str) -> None:
-    app = follow(visit(before, FOLDED), "explore", text=GOAT, other=OTHER, layer="5", head="7")
+def test_a_pair_that_a_link_names_is_on_explore() -> None:
+    app = follow(visit("compare", FOLDED), "explore", text=GOAT, other=OTHER, layer="5", head="7")
     assert boxes(app) == [GOAT, OTHER]
     assert [app.number_input(key=key).value for key in ("layer", "head")] == [5, 7]
 
@@ -41,18 +40,6 @@ def test_what_came_by_link_goes_on_by_link() -> None:
     assert app.text_input(key="text").value == BIRDS
     assert app.session_state["edits"] == ["encoder 3-1"]
     assert boxes(follow(app, "explore", text=BIRDS)) == [BIRDS, ""]
-
-
-def test_an_english_sentence_that_came_by_link_goes_on_to_the_next_lesson() -> None:
-    english = "The cat did not cross the street as it was too narrow."
-    app = follow(visit("translate", FOLDED, english=english), "cause")
-    assert app.text_input(key="english").value == english
-
-
-@pytest.mark.parametrize("number", ["x", "inf"])
-def test_a_number_that_is_none_leaves_the_number_that_was(number: str) -> None:
-    app = follow(visit("beyond_weights", FOLDED, layer="3"), "explore", layer=number)
-    assert app.number_input(key="layer").value == 3
 
 
 @pytest.mark.parametrize(("text", "other"), [(BIRDS, ""), (OPENING.other, OPENING.text)])

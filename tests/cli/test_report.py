@@ -52,19 +52,3 @@ def test_what_cannot_be_shown_is_refused_in_a_sentence(
     Path("bad.npz").write_bytes(b"no trace")
     assert why in refuse("report", *arguments, "--out", "page.html")
     assert not Path("page.html").exists()
-
-
-def test_another_file_is_not_written_over(say: Say, refuse: Say, saved: list[str], tmp_path: Path) -> None:
-    letter = tmp_path / "letter.html"
-    letter.write_text("<p>Dear Ada", "utf-8")
-    for out, why in (
-        (letter, "is no page of attnviz"),
-        (tmp_path, "is a folder"),
-        (tmp_path / "nowhere" / "page.html", "There is no folder"),
-        (tmp_path / "page.npz", "ends in .html"),
-    ):
-        assert why in refuse("report", "--trace", saved[0], "--out", out)
-    assert not (tmp_path / "page.npz").exists()
-    assert letter.read_text("utf-8") == "<p>Dear Ada"
-    say("report", "--trace", saved[0], "--out", letter, "--force")
-    assert letter.read_text("utf-8") == report(translator())

@@ -108,12 +108,6 @@ def test_the_token_itself_is_not_left_out_in_every_way(steps: list[Progress[Meas
     assert rows(found, 1, 2, counted)[0].way == "mean vector"
 
 
-def test_before_the_yardstick_is_there_nothing_agrees(steps: list[Progress[MeasuredToken]]) -> None:
-    made = rows(steps[0].found, 1, 2, np.ones(13, dtype=np.bool_))
-    assert len(made) == 5
-    assert all(np.isnan(row.lowest) for row in made)
-
-
 def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) -> None:
     folder = str(tiny("gpt2", tmp_path))
     [*_, last] = steps_of(folder, SENTENCE, "decoder", 4)
@@ -146,10 +140,3 @@ def test_what_a_model_cannot_give_has_a_reason(tmp_path: Path, monkeypatch: pyte
     assert last.found.missing[beyond_weights.NORMS_AROUND] == "It does more."
     missing = {beyond_weights.NORMS_AROUND, beyond_weights.OCCLUSION}
     assert set(last.found.values) == set(MEASURES) - missing
-
-
-def test_a_way_that_a_model_cannot_go_has_a_reason(tmp_path: Path) -> None:
-    [*_, last] = steps_of(str(tiny("bloom", tmp_path)), SENTENCE, "decoder", 4)
-    assert tuple(last.found.omitted) == ("mean vector", "deleted")
-    assert "changes more than who is looked at" in last.found.missing["key masked"]
-    assert last.finished

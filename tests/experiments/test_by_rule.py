@@ -186,10 +186,3 @@ def test_the_sums_are_those_of_a_loop_over_every_cell(
                     assert figures.weight[layer, head] == pytest.approx(np.mean(raw), abs=1e-5)
                 evenly = [score for each in even if (score := each[rule.name]) is not None]
                 assert figures.baseline[1][layer, head] == pytest.approx(np.mean(evenly), abs=1e-5)
-
-
-def test_sentences_of_other_lengths_or_special_tokens_are_not_mixed() -> None:
-    (one, its), (other, others) = sentence(["a", "b"]), sentence(["a", "b", "c", "d"], special=False)
-    weights = np.full((2, 1, 4, 4), 0.25, dtype=np.float32)
-    with pytest.raises(ValueError, match="in the same places"):
-        scored([one, other], [its, others], [weights], [everywhere(4)])

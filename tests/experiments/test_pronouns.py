@@ -115,18 +115,6 @@ def test_a_model_that_looks_only_back_is_asked_only_what_it_can_know() -> None:
     assert scored(THREE[2:], back, "decoder", query=1).examples == 0
 
 
-def test_a_pair_of_which_the_tokenizer_loses_a_word_is_left_out() -> None:
-    for lost in ("cat", "slept"):
-
-        def loses(text: str, lost: str = lost) -> Trace:
-            kept = text.replace(lost, " " * len(lost))
-            length = len(tokens_of(kept))
-            return trace_of(kept, [np.full((3, length, length), 1 / length, dtype=np.float32)])
-
-        with pytest.raises(UnusableSentence, match="keeps nothing of the pronoun, of one of"):
-            weights_of(THREE[1], loses, "encoder")
-
-
 @pytest.fixture(scope="module")
 def few() -> tuple[Pair, ...]:
     """Every thirtieth of the pairs that come with attnviz, with a famous one and words of several pieces."""

@@ -9,8 +9,8 @@ from transformers import AutoModelForCausalLM
 
 from attnviz import experiments
 from attnviz.capture import loading
-from attnviz.capture.attribution import gradients, occlusion
-from attnviz.capture.stack import expected, stack_of
+from attnviz.capture.attribution import occlusion
+from attnviz.capture.stack import stack_of
 from attnviz.errors import AttnvizError, InvalidTrace
 from attnviz.experiments.pairs import EXAMPLE
 from tests.capture.by_transformers import own_tokenizer
@@ -47,15 +47,6 @@ def test_an_object_gives_what_its_folder_gives(
     np.testing.assert_allclose(of_object, of_folder, atol=1e-6)
 
 
-def test_slopes_are_those_of_what_is_expected_next(folder_of: FolderOf) -> None:
-    stack = stack_of(loading.load(str(folder_of("gpt2"))), SENTENCE)
-    followed = expected(stack, 3)
-    assert followed is not None
-    *_, (_, _, slopes) = gradients(stack, 3, followed)
-    found = experiments.gradients(SENTENCE, folder_of("gpt2"), place=3)
-    assert [each.tolist() for each in found] == [each.tolist() for each in slopes]
-
-
 @pytest.mark.parametrize("way", ["mask vector", "mean vector", "key masked", "deleted"])
 def test_a_word_is_left_out_in_the_way_that_is_asked_for(way: Any) -> None:
     stack = stack_of(loading.load("minilm"), "The dog slept.")
@@ -83,9 +74,9 @@ def test_tokens_are_their_text(ask: Callable[..., Any], numbers: str, folder_of:
     encoded = own_tokenizer(folder_of("bert"))(SENTENCE)
     of_tokens, of_text = (getattr(ask(each, folder_of("bert")), numbers) for each in (encoded, SENTENCE))
     assert np.array_equal(of_tokens, of_text)
-    with pytest.raises(AttnvizError, match="One text is needed here, not two sentences together"):
+    with pytest.raises(AttnvizError, match="One text is needed"):
         ask({"input_ids": [1, 2], "token_type_ids": [0, 1]}, folder_of("bert"))
-    with pytest.raises(AttnvizError, match=r"“translator” reads a text, not its tokens\. Give it the text"):
+    with pytest.raises(AttnvizError, match="reads a text, not its tokens"):
         ask([1, 2], "translator")
 
 
@@ -98,12 +89,3 @@ def test_examples_are_one_text() -> None:
         experiments.score_heads("next token", examples="")
     with pytest.raises(AttnvizError, match="“dance” is no test of heads"):
         experiments.score_heads("dance")
-
-
-def test_what_a_model_can_read_nothing_of_is_told(folder_of: FolderOf) -> None:
-    with pytest.raises(AttnvizError, match=r"can read none of the examples\. This model attends only to"):
-        experiments.score_heads("pronoun to noun", folder_of("gpt2"), examples=EXAMPLE)
-    with pytest.raises(AttnvizError, match=r"can read none of the examples\. .*wombat"):
-        experiments.score_heads(
-            "determiner to noun", "translator", examples="A wombat .\n  determiner A>wombat"
-        )

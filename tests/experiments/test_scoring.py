@@ -1,12 +1,7 @@
 """Scores of heads: sums in any order, halves, intervals, baselines, and whole texts through a model."""
 
-import ctypes
-import re
-import sys
-from collections import Counter
-from functools import partial, reduce
+from functools import reduce
 from operator import add
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attnviz
-from attnviz import readable
 from attnviz.analysis.intervals import of_mean, sign_test, wilson
 from attnviz.errors import AttnvizError, ModelNotSupported
 from attnviz.experiments import by_rule, head_tests, scoring
-from attnviz.experiments.corpus import Corpus, bundled
+from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.scoring import COLUMNS, HeadTest, Scored, Scores, Unit, measure, rows
-from attnviz.experiments.sentences import return_freed_memory
 from attnviz.models import resolve
 from attnviz.trace import Doubles
 
@@ -30,7 +23,6 @@ LINES = (
     *("The dog did not cross the road as it was too tired.", "", "Hello!", "word " * 600, "   "),
     *("Embeddings of embeddings, and so on.", "Hello.", "A cat sat.", "Cats, cats and cats: all of them."),
 )
-GAP, MANY = 60_000, 1_000  # bytes that malloc takes from its heap, not each from the system
 
 
 def made(scores: Doubles, unit: Unit = "share", min_weight: float = 0.0) -> Scores:
@@ -151,15 +143,6 @@ def test_every_number_stands_in_its_row() -> None:
     assert few[4:6] == ("", "")  # of so few, a mean has no interval
 
 
-def test_tests_have_different_names_and_are_found_by_them() -> None:
-    tests = [*by_rule.TESTS, *head_tests.find("pronouns"), *head_tests.find("grammar")]
-    assert list(head_tests.TESTS.values()) == tests
-    assert len({test.name for test in tests}) == len(tests) == 25
-    assert head_tests.find("object to verb") == (head_tests.TESTS["object to verb"],)
-    with pytest.raises(AttnvizError, match="“dance” is no test of heads"):
-        head_tests.find("dance")
-
-
 def test_the_figures_are_those_of_every_sentence_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 3)
     steps = list(measure(RULES, Corpus.from_text("\n".join(LINES)), "minilm"))
@@ -176,14 +159,6 @@ def test_the_figures_are_those_of_every_sentence_alone(monkeypatch: pytest.Monke
     assert previous.count[:, 0].tolist() == [4, 2]
     assert previous.skipped == 1
     assert "602 tokens; the model reads at most 512" in previous.reasons[0].why
-
-
-def test_of_many_bad_lines_some_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "MAX_REASONS", 3)
-    monkeypatch.setattr(readable, "MAX_CHARACTERS", 9)
-    *_, last = measure(RULES[:1], Corpus.from_text("A dog.\n" + "0123456789\n" * 5), "minilm")
-    found = last.found["previous token"]
-    assert (found.examples, found.skipped, len(found.reasons)) == (1, 5, 3)
 
 
 def test_broken_lines_are_skipped_and_annotated_texts_need_all_of_theirs() -> None:
@@ -224,50 +199,3 @@ def test_shared_work_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, scores in alone.found.items():
         np.testing.assert_allclose(shared.found[name].mean, scores.mean, atol=1e-12)
         assert shared.found[name].skipped == scores.skipped
-
-
-def test_the_sentences_that_ship_are_many_and_unlike_each_other() -> None:
-    lines = bundled().splitlines()
-    assert len(lines) == len(set(lines)) == 400
-    lengths = Counter(len(line.split()) for line in lines)
-    assert (min(lengths), max(lengths)) == (4, 30)
-    assert all(line == line.strip() and re.search(r'[.?!]"?$', line) for line in lines)
-    beginnings = Counter(" ".join(line.split()[:4]) for line in lines)
-    assert max(beginnings.values()) <= 2
-
-
-def resident() -> int:
-    """How many bytes of this process lie in memory."""
-    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text("ascii").splitlines())
-    return 1024 * int(fields["VmRSS"].split()[0])
-
-
-@pytest.mark.skipif(
-    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="only glibc keeps gaps"
-)
-def test_a_gap_goes_back_to_the_system() -> None:
-    library = ctypes.CDLL(None)
-    library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-    library.free.argtypes = [ctypes.c_void_p]
-    blocks = [library.malloc(GAP) for _ in range(MANY)]
-    for block in blocks:
-        ctypes.memset(block, 1, GAP)
-    *gap, kept = blocks  # behind the gap, so that it cannot go back by itself
-    for block in gap:
-        library.free(block)
-    before = resident()
-    return_freed_memory()
-    given = before - resident()
-    library.free(kept)
-    assert given > GAP * MANY / 2
-
-
-def test_it_goes_back_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[None] = []
-    monkeypatch.setattr(by_rule, "return_freed_memory", partial(given.append, None))
-    text = "\n".join("a" + " b" * (length - 1) for length in (2, 2, 3, 4, 4, 4))
-    seen = [
-        (step.found["itself"].examples, len(given))
-        for step in measure(RULES, Corpus.from_text(text), "minilm")
-    ]
-    assert dict(seen) == {0: 0, 2: 0, 3: 1, 6: 3}

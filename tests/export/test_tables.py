@@ -1,10 +1,8 @@
 """Tokens and weights as pandas tables: every number where its labels say."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import attnviz
@@ -53,12 +51,6 @@ def test_links_are_every_weight_of_every_head(both: Trace) -> None:
             assert np.array_equal(again.to_numpy(np.float32), expected.to_numpy())
 
 
-def test_links_can_be_of_one_kind(both: Trace) -> None:
-    links = attnviz.links_table(both, "cross")
-    assert set(links["kind"]) == {"cross"}
-    assert len(links) == LAYERS * WEIGHTS_OF["cross"]
-
-
 def test_links_take_little_memory(both: Trace) -> None:
     links = attnviz.links_table(both, "encoder")
     assert links.memory_usage(index=False).sum() <= 15 * len(links) + 2000
@@ -85,25 +77,10 @@ def test_both_sentences_of_a_pair_say_what_was_typed() -> None:
     assert list(attnviz.weights_table(trace, "encoder", 0, 0).columns) == list(table.index)
 
 
-def test_what_a_decoder_wrote_is_marked() -> None:
-    read = tokens("A dog sat down")
-    trace = Trace(model="m", text="A dog sat down", written=1, blocks=(block("decoder", 0, read, read),))
-    table = attnviz.tokens_table(trace)
-    assert list(table["written"]) == [False, False, False, True]
-    assert set(table["read_by"]) == {"decoder"}
-
-
 def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
     table = attnviz.tokens_table(replace(both, written=2))
     assert list(table.index[table["written"]]) == ["3:chien", "4:vit"]
     assert set(table["read_by"][table["written"]]) == {"decoder"}
-
-
-def test_cross_attention_alone_knows_both_texts(both: Trace) -> None:
-    alone = replace(both, blocks=both.of_kind("cross"))
-    assert list(attnviz.tokens_table(alone).index) == ENCODER + DECODER
-    assert list(attnviz.weights_table(alone, "cross", 0, 0).index) == DECODER
-    assert len(attnviz.links_table(alone)) == LAYERS * WEIGHTS_OF["cross"]
 
 
 def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,13 +88,6 @@ def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch:
     assert len(attnviz.links_table(both, "cross")) <= 200
     with pytest.raises(InvalidTrace, match="558 weights; a table takes 200"):
         attnviz.links_table(both)
-
-
-def test_tables_of_a_file_are_those_of_the_trace(both: Trace, tmp_path: Path) -> None:
-    both.save(tmp_path / "both.npz")
-    again = Trace.load(tmp_path / "both.npz")
-    pd.testing.assert_frame_equal(attnviz.links_table(again), attnviz.links_table(both))
-    pd.testing.assert_frame_equal(attnviz.tokens_table(again), attnviz.tokens_table(both))
 
 
 def test_a_table_counts_from_0_if_it_is_asked_to(both: Trace) -> None:

@@ -26,8 +26,7 @@ def test_what_was_opened_is_listed_the_latest_last() -> None:
 def test_the_list_of_what_was_opened_does_not_grow_for_ever() -> None:
     for number in range(allowed.MAX_OPENED + 3):
         allowed.remember(f"./{number}")
-    assert len(allowed.opened()) == allowed.MAX_OPENED
-    assert allowed.opened()[0] == "./3"
+    assert (len(allowed.opened()), allowed.opened()[0]) == (allowed.MAX_OPENED, "./3")
 
 
 def test_with_a_list_visitors_choose_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +89,10 @@ def test_without_a_list_a_server_lets_only_some_visitors_open_models(monkeypatch
     ("setting", "problem"),
     [
         (",", "names no model"),
-        ("a=", "Model 1 of ATTNVIZ_MODELS"),
-        ("minilm, =/secret", "Model 2 of ATTNVIZ_MODELS"),
+        ("minilm, =/secret", "Model 2"),
         ("<b>=/secret", "Model 1"),
-        ("/one/bert, /two/bert", "two models that are called “bert”"),
-        ("minilm=/secret", "“minilm” is a model that comes with attnviz"),
+        ("/secret/bert, /secret/two/bert", "two models"),
+        ("minilm=/secret", "“minilm”"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
@@ -104,4 +102,4 @@ def test_a_list_that_cannot_be_read_is_refused_without_its_paths(
     for ask in (allowed.names, lambda: allowed.check("minilm-x")):
         with pytest.raises(WrongSetting, match=problem) as caught:
             ask()
-        assert "/srv" not in str(caught.value)
+        assert "/secret" not in str(caught.value)

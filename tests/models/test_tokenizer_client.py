@@ -122,12 +122,6 @@ def test_a_damaged_file_is_refused_as_in_this_process(content: str, tmp_path: Pa
         guarded_in_folder(tmp_path, 512)
 
 
-def test_nested_settings_are_no_settings(tmp_path: Path) -> None:
-    saved("bytes trimmed", tmp_path)
-    (tmp_path / "tokenizer_config.json").write_text("[" * 100_000)
-    assert guarded_in_folder(tmp_path, 512).mask == in_folder(tmp_path, 512).mask == "<mask>"
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limits")
 def test_the_process_has_limits_and_ends_first_when_memory_is_short(tmp_path: Path) -> None:
     reads = guarded_in_folder(saved("bytes", tmp_path), 512)

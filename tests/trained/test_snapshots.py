@@ -34,21 +34,10 @@ def test_a_snapshot_is_read_from_its_line(sent: Snapshot) -> None:
     assert not any(array.flags.writeable for array in found.glances[0].weights.values())
 
 
-def test_a_step_is_read_from_its_line() -> None:
-    assert understood(line(17)) == 17
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "UserWarning: something",
-        "17",
-        "null",
-        "[1]",
-        "{}",
-        '{"step": null}',
-        '{"step": 3, "measures": {}, "glances": []}',
+        *("", "UserWarning: something", "17", "null", "[1]", "{}", '{"step": null}'),
         '{"step": 3, "measures": {}, "glances": [{}], "scores": {}}',
         '{"step": 3, "measures": {}, "glances": [], "scores": []}',
     ],
@@ -66,10 +55,9 @@ def _empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_empty")
-@pytest.mark.parametrize("variant", ["candidates", "storyteller"])
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "another", "pickle"])
-def test_a_damaged_file_is_named(tmp_path: Path, variant: str, damage: str) -> None:
-    file = tmp_path / f"{variant}-steps.npz"
+def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
+    file = tmp_path / "candidates-steps.npz"
     if damage == "empty":
         file.write_bytes(b"")
     elif damage == "cut":
@@ -79,8 +67,8 @@ def test_a_damaged_file_is_named(tmp_path: Path, variant: str, damage: str) -> N
         np.savez(file, steps=np.arange(3))
     elif damage == "pickle":
         np.savez(file, header=np.array([{}], dtype=object), about=np.array([{}], dtype=object))
-    with pytest.raises(ModelFilesDamaged, match=f"{variant}-steps"):
-        stored(variant)
+    with pytest.raises(ModelFilesDamaged, match="candidates-steps"):
+        stored("candidates")
 
 
 @pytest.mark.parametrize("variant", TRANSLATORS)

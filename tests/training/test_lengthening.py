@@ -32,38 +32,6 @@ def by_chance(seed: int) -> Elastic:
             return sentence
 
 
-def test_a_sentence_with_two_clauses() -> None:
-    put_in = [Clause(NOUN["king"], PREDICATE["calm"]), Clause(NOUN["aunt"], PREDICATE["sleep"])]
-    pair = elastic().stretched(put_in).pair
-    assert written(pair.source) == (
-        "The dog did not cross the road and the king was calm and the aunt wanted to sleep "
-        "as it was too tired."
-    )
-    assert written(pair.target) == (
-        "Le chien n'a pas traversé la route et le roi était calme et la tante voulait dormir "
-        "car il était trop fatigué."
-    )
-
-
-@pytest.mark.parametrize(
-    ("person", "spoken", "past", "present"),
-    [
-        ("man", "tired", "et l'homme était fatigué", "et l'homme est fatigué"),
-        ("uncle", "old", "et l'oncle était vieux", "et l'oncle est vieux"),
-        ("boy", "curious", "et le garçon était curieux", "et le garçon est curieux"),
-        ("woman", "lazy", "et la femme était paresseuse", "et la femme est paresseuse"),
-        ("queen", "beautiful", "et la reine était belle", "et la reine est belle"),
-        ("girl", "eat", "et la fille voulait manger", "et la fille veut manger"),
-    ],
-)
-def test_french_agrees(person: str, spoken: str, past: str, present: str) -> None:
-    clause = Clause(NOUN[person], PREDICATE[spoken])
-    assert [" ".join(clause.french(tense)).replace("' ", "'") for tense in ("past", "present")] == [
-        past,
-        present,
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "english", "french"),
     [

@@ -60,34 +60,6 @@ def test_every_step_by_hand(small: RecurrentEncoderDecoder) -> None:
     np.testing.assert_allclose(steps.logits[0], (spoken @ matrix.T + bias) @ table.T, atol=1e-5)
 
 
-def test_only_attention_sees_more_than_the_memory(
-    small: RecurrentEncoderDecoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source, target = torch.tensor([[3, 17, 11]]), torch.tensor([[1, 19, 2]])
-    steps, read = small(source, target), small.encoder.forward
-    # The outputs are lost, all but the memory.
-    monkeypatch.setattr(small.encoder, "forward", lambda words: (0 * steps.outputs, read(words)[1]))
-    assert torch.equal(small(source, target).logits, steps.logits) == (small.look_back is None)
-
-
-@pytest.mark.parametrize("attention", [False, True])
-def test_the_forget_gates_begin_with_their_bias(attention: bool) -> None:
-    model = recurrent.build(seed=1, attention=attention)
-    for lstm in (model.encoder, model.decoder):
-        biases = lstm.get_parameter("bias_ih_l0") + lstm.get_parameter("bias_hh_l0")
-        _, forget, _, _ = biases.chunk(4)
-        assert set(forget.tolist()) == {recurrent.FORGET_BIAS}
-
-
-def test_a_seed_makes_the_same_network_and_leaves_torch_alone() -> None:
-    torch.manual_seed(5)
-    expected = torch.rand(1)
-    torch.manual_seed(5)
-    one, other = recurrent.build(seed=1), recurrent.build(seed=1)
-    assert torch.equal(torch.rand(1), expected)
-    assert torch.equal(one.to_word.weight, other.to_word.weight)
-
-
 @pytest.mark.parametrize("attention", [False, True])
 def test_a_file_gives_the_network_back(tmp_path: Path, attention: bool) -> None:
     model, file = recurrent.build(seed=3, attention=attention), tmp_path / "recurrent.safetensors"

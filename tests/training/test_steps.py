@@ -53,10 +53,3 @@ def test_the_stored_steps_and_settings_are_those_of_the_program(variant: str) ->
         assert found.about.items() >= expected.items()
         parameters = translator.build(settings.sizes, 0).parameters()
         assert expected["parameters"] == str(sum(parameter.numel() for parameter in parameters))
-
-
-@pytest.mark.parametrize("steps", [1, 800, 2400])
-def test_a_storyteller_is_looked_at_in_the_beginning_and_in_the_end(steps: int) -> None:
-    looked = storyteller_steps(steps)
-    assert (looked[0], looked[-1]) == (0, steps)
-    assert list(looked) == sorted(set(looked))

@@ -1,17 +1,14 @@
 """What the shipped storytellers are shipped for, measured again; the stored figures are those."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from attnviz.analysis.intervals import wilson
-from attnviz.errors import ModelFilesDamaged
 from attnviz.interventions.edit import Edit
-from attnviz.trained.storyteller import figures
-from attnviz.trained.storyteller.figures import ROLE, Training, stored, with_role
+from attnviz.trained.storyteller.figures import Training, stored
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
@@ -44,28 +41,6 @@ def test_the_stored_figures_are_the_weights_own(name: str) -> None:
         ),
     ]:
         np.testing.assert_allclose(one, other, atol=2e-4)
-
-
-@pytest.mark.parametrize("name", SIZES)
-def test_what_is_silenced_is_each_head_of_a_role_and_all_of_them(name: str) -> None:
-    for found in (found for training, found in stored().items() if training.variant == name):
-        expected = [
-            heads
-            for role in (found.previous_word_heads, found.induction_heads)
-            for heads in (*((head,) for head in role), role)
-            if heads
-        ]
-        assert [each.heads for each in found.ablated] == [*dict.fromkeys(expected)]
-
-
-def test_a_role_begins_at_its_score_and_the_clearest_head_is_first() -> None:
-    assert with_role([[0.1, ROLE], [0.9, 0.39]]) == ((2, 1), (1, 2))
-
-
-def test_figures_that_are_damaged_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "FILE", tmp_path / "figures.json")
-    with pytest.raises(ModelFilesDamaged, match=r"figures\.json"):
-        stored()
 
 
 @pytest.mark.parametrize("name", SIZES)

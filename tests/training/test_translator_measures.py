@@ -6,29 +6,16 @@ from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
-import torch
 
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 from tests.trained.translator.test_measures import Parrot, newborn, pairs, places, probabilities
-from training.translator_measures import Familiarity, familiarity, finder, intervention, measure
+from training.translator_measures import Familiarity, familiarity, intervention, measure
 
 __all__ = ["newborn", "pairs"]  # fixtures
-
-
-def test_the_head_that_finds_most_often_is_named(pairs: list[Pair]) -> None:
-    weights = torch.zeros(len(pairs), 2, 3, 30)
-    weights[..., 29] = 0.5
-    for row, pair in enumerate(pairs):
-        weights[row, 1, 2, places(pair)[1]] = 0.6
-        weights[row, 0, 1, places(pair)[1]] = 0.9 if row else 0.0
-    assert finder(weights, pairs) == (1, 2)
-    weights[0, 0, 1, places(pairs[0])[1]] = 0.9
-    assert finder(weights, pairs) == (0, 1)
 
 
 def test_the_rest_is_all_but_the_gender_of_the_pronoun_and_what_agrees(pairs: list[Pair]) -> None:
@@ -92,21 +79,6 @@ def test_a_sentence_is_familiar_that_was_learned_from_but_for_a_noun() -> None:
     other = replace(tested[0], source=(*tested[0].source[:3], "always", *tested[0].source[4:]))
     assert familiarity([], 5) == familiarity([other], 5) == Familiarity(10, 0)
     assert familiarity([tested[0]], 5) == Familiarity(10, 1)
-
-
-@pytest.mark.everything
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_how_familiar_the_sentences_are_is_written_down(seed: int) -> None:
-    found = asdict(familiarity(splits.training(Settings.of("guided").sentences, seed)))
-    runs = [run for run in _stored() if run["seed"] == str(seed)]
-    assert runs
-    assert all(run["familiarity"] == found for run in runs)
-
-
-def test_at_least_three_trainings_of_the_taught_one_are_reported() -> None:
-    runs = [run for run in _stored() if run["variant"] == "guided"]
-    assert len({run["seed"] for run in runs}) >= 3
-    assert sum(run["shipped"] is True for run in runs) == 1
 
 
 def _stored() -> list[dict[str, Any]]:

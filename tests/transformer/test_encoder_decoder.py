@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from torch import nn
 
 from attnviz.transformer.encoder_decoder import Embedding, EncoderDecoder, EncoderDecoderSteps
-from attnviz.transformer.masks import no_mask
 from attnviz.transformer.positions import sinusoidal
 
 SOURCE = torch.tensor([2, 3, 5, 7, 11, 13, 17])
@@ -98,22 +97,6 @@ def test_a_target_word_changes_nothing_before_it(changed: int) -> None:
     before, after = model(SOURCE, TARGET).logits, model(SOURCE, target).logits
     assert torch.equal(before[:changed], after[:changed])
     assert not torch.equal(before[changed], after[changed])
-
-
-@torch.no_grad()
-def test_a_source_word_changes_every_target_word() -> None:
-    model = small_model()
-    source = SOURCE.clone()
-    source[-1] = 0
-    before, after = model(SOURCE, TARGET).logits, model(source, TARGET).logits
-    assert (before != after).any(dim=-1).all()
-
-
-@torch.no_grad()
-def test_a_target_that_may_look_ahead_sees_later_words() -> None:
-    steps = small_model()(SOURCE, TARGET, target_mask=no_mask(5, 5))
-    for layer in steps.decoder.layers:
-        assert (layer.attention.attention.weights > 0).all()
 
 
 def test_every_parameter_learns() -> None:

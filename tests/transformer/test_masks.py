@@ -48,20 +48,10 @@ def test_padding_of_several_sentences_at_once() -> None:
     assert drawn(masks[1]) == ["#··", "#··"]
 
 
-def test_a_prefix_of_nothing_is_causal_and_a_prefix_of_all_is_no_mask() -> None:
-    assert torch.equal(prefix_mask(5, prefix=0), causal_mask(5))
-    assert torch.equal(prefix_mask(5, prefix=5), no_mask(5, 5))
-
-
 @given(tokens=st.integers(1, 17), before=st.integers(0, 19), after=st.integers(0, 19))
 def test_a_window_is_every_pair_that_is_near_enough(tokens: int, before: int, after: int) -> None:
     near = [[i - before <= j <= i + after for j in range(tokens)] for i in range(tokens)]
     assert window_mask(tokens, before, after).tolist() == near
-
-
-def test_a_window_beside_the_sentence_is_refused() -> None:
-    with pytest.raises(InvalidMask, match="token 3 look nowhere"):
-        window_mask(3, before=-1, after=1)
 
 
 def test_padding_alone_is_refused() -> None:

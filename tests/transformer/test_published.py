@@ -101,24 +101,6 @@ def test_other_precisions_become_float32(folder: Path, dtype: torch.dtype) -> No
     torch.testing.assert_close(after, before, atol=0.05, rtol=0)
 
 
-def test_a_string_names_a_folder_too(folder: Path) -> None:
-    assert torch.equal(Bert.from_folder(str(folder))(IDS).hidden_states[-1], last_state(folder))
-
-
-def test_the_model_that_was_read_is_ready_to_use(folder: Path) -> None:
-    bert = Bert.from_folder(folder)
-    assert not bert.training
-    assert all(parameter.device.type == "cpu" for parameter in bert.parameters())
-
-
-def test_reading_leaves_the_random_numbers_alone(folder: Path) -> None:
-    torch.manual_seed(3)
-    undisturbed = torch.randn(5)
-    torch.manual_seed(3)
-    Bert.from_folder(folder)
-    assert torch.equal(torch.randn(5), undisturbed)
-
-
 def test_our_names_are_the_published_ones_each_once(folder: Path) -> None:
     ours = [published_name(name) for name, _ in Bert.from_folder(folder).named_parameters()]
     theirs = [name for name in load_file(folder / "model.safetensors") if not name.startswith("pooler.")]

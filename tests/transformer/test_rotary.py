@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
-from attnviz.transformer.positions import sinusoidal
 from attnviz.transformer.rotary import rotary_frequencies, rotate
 
 PRIME = 7  # tokens
@@ -55,19 +54,6 @@ def test_scores_depend_on_the_distance_alone(seed: int, query_at: int, key_at: i
     torch.testing.assert_close(
         score(query_at, key_at), score(query_at + moved, key_at + moved), atol=2e-5, rtol=0
     )
-
-
-def test_scores_do_depend_on_the_distance() -> None:
-    vectors = torch.ones(2, D_HEAD)
-    near, far = (rotate(vectors, torch.tensor([0, distance])) for distance in (1, 2))
-    assert (near[0] @ near[1] - far[0] @ far[1]).abs() > 1
-
-
-def test_vectors_of_ones_score_as_sinusoidal_positions_do() -> None:
-    # (1, 1) turned by a and by b: 2 cos(a − b). The sine and cosine of a and of b: cos(a − b).
-    ones = rotate(torch.ones(PRIME, D_HEAD), torch.arange(PRIME))
-    encoding = sinusoidal(PRIME, D_HEAD)
-    torch.testing.assert_close(ones @ ones.T, 2 * encoding @ encoding.T, atol=1e-4, rtol=0)
 
 
 def test_equals_llamas_own_up_to_the_order_of_the_numbers() -> None:

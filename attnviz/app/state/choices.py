@@ -118,7 +118,7 @@ COUNT = OneOf(name="count", pages=_FIND, numbers=True)
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)
 SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE)
-TORN = Number(name="torn", pages=_CAUSE, minimum=0, maximum=GRADES - 1, default=0)
+MOVED_PART = Number(name="moved_part", pages=_CAUSE, minimum=0, maximum=GRADES - 1, default=0)
 SPLIT = OneOf(name="split", pages=_AVERAGE)
 D_HEAD = OneOf(name="d", pages=_SCALE, numbers=True)
 VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, minimum=0, maximum=9999, default=8)

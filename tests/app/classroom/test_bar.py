@@ -13,7 +13,7 @@ from attnviz.app.explore.tasks import TASKS
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.models import lookup
 from attnviz.app.question import MAX_LENGTH, Question
-from tests.app.shown import clean, press, sent, try_page, visit
+from tests.app.shown import clean, press, sent, visit
 
 
 def told(app: AppTest) -> dict[str, Any]:
@@ -28,12 +28,6 @@ def test_the_bar_is_told_the_complete_link_without_what_is_never_copied() -> Non
     assert "teacher" not in link
 
 
-def test_a_page_that_stops_early_and_one_without_choices_are_told_too() -> None:
-    assert told(try_page("explore", text="word " * 600))["page"] == "explore"
-    said = told(visit("about"))
-    assert (said["page"], said["query"], said["question"]) == ("about", "", None)
-
-
 @pytest.mark.parametrize("name", [lesson.name for lesson in LESSONS])
 def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     app = visit(name)
@@ -42,13 +36,6 @@ def test_each_lessons_question_can_be_asked_in_a_room(name: str) -> None:
     room.lead("window", {"do": "poll", **question})
     assert isinstance(room.poll, Poll)
     assert not re.search(r"[*`$\\…]|:\w+\[", room.poll.question)
-
-
-def test_a_question_about_a_sentence_shows_it_in_the_room_and_one_about_none_does_not() -> None:
-    assert told(visit("cross_attention", text="A cat sat.", reader="It lay."))["question"]["sentence"] == (
-        "A cat sat. / It lay."
-    )
-    assert told(visit("scale"))["question"]["sentence"] == ""
 
 
 def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_stands_there() -> None:
@@ -97,21 +84,6 @@ def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:
         "right": 1,
         "own": True,
     }
-
-
-def test_results_that_a_room_tells_are_kept_for_the_report_and_others_are_not() -> None:
-    def page() -> None:
-        import streamlit as st
-
-        from attnviz.app.classroom import bar
-
-        kept = {"question": "Who?", "options": ["a", "b"], "right": 1, "before": None, "counts": [0, 2]}
-        bar._keep([kept])
-        bar._keep([kept, {"evil": 1}])
-        [found] = bar.results()
-        st.markdown(f"{found.question} {found.options} {found.right} {found.before} {found.counts}")
-
-    assert clean(AppTest.from_function(page).run()).markdown[0].value == "Who? ['a', 'b'] 1 None [0, 2]"
 
 
 def test_the_page_asks_the_browser_to_open_or_to_join() -> None:

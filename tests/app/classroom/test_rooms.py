@@ -1,12 +1,11 @@
 """What a room allows, counts and shows."""
 
-import json
 import re
 from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -152,18 +151,6 @@ TestLesson = Lesson.TestCase
 TestLesson.settings = settings(max_examples=40, stateful_step_count=25)
 
 
-@given(st.lists(st.tuples(st.sampled_from(TOKENS), st.booleans())))
-def test_people_are_counted_once_each(came: list[tuple[str, bool]]) -> None:
-    room = opened()
-    for token, follows in came:
-        room.answer(joined(room, token), {"do": "follow", "on": follows})
-    assert room.seen_by(None)["people"] == {
-        "here": len(dict(came)),
-        "following": sum(dict(came).values()),
-    }
-    assert room.seen_by(room.voter(TOKENS[0]))["people"] is None
-
-
 def test_who_has_left_or_is_not_seen_any_more_is_not_counted() -> None:
     room = opened()
     stays, leaves, _ = (joined(room, token) for token in TOKENS[:3])
@@ -200,17 +187,6 @@ def test_who_leaves_and_joins_again_as_another_has_one_vote() -> None:
     assert room.seen_by(None)["poll"]["counts"] == [1, 1, 0]
 
 
-def test_a_result_stays_when_students_leave() -> None:
-    room = opened()
-    room.lead(WINDOW, POLL)
-    voter = joined(room, TOKENS[0])
-    room.answer(voter, {"do": "vote", "round": 1, "option": 1})
-    room.lead(WINDOW, {"do": "close"})
-    room.meet(set(), {voter}, NOW)
-    assert room.seen_by(None)["poll"]["counts"] == [0, 1, 0]
-    assert room.seen_by(None)["results"][0]["counts"] == [0, 1, 0]
-
-
 def test_a_room_ends_a_quarter_of_an_hour_after_its_teacher_has_gone_or_eight_hours_after_opening() -> None:
     room, key = rooms.opened(WINDOW, NOW)
     assert room.until == NOW + LEFT_SECONDS == NOW + 15 * 60
@@ -243,16 +219,6 @@ def test_a_second_window_with_the_key_leads_once_it_asks_to() -> None:
         room.lead(leads, {"do": "view", "view": VIEW})
 
 
-def test_all_see_where_the_teacher_is_and_points() -> None:
-    room = opened()
-    room.lead(WINDOW, {"do": "view", "view": VIEW})
-    room.lead(WINDOW, {"do": "point", "point": POINT | {"more": "of it"}})
-    seen = room.seen_by(room.voter(TOKENS[0]))
-    assert (seen["view"], seen["point"]) == (VIEW, POINT)
-    room.lead(WINDOW, {"do": "point", "point": None})
-    assert room.seen_by(None)["point"] is None
-
-
 @pytest.mark.parametrize("change", [{"path": "explore"}, {"query": "layer=5"}])
 def test_pointing_ends_where_another_view_begins(change: dict[str, str]) -> None:
     room = opened()
@@ -280,28 +246,16 @@ def test_results_are_kept_in_order_and_the_teacher_alone_sees_them() -> None:
     assert room.seen_by(voter)["results"] is None
 
 
-def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
-    room = opened()
-    question = "<b>Which</b>\n  *one*?"
-    room.lead(WINDOW, POLL | {"question": question, "right": None})
-    seen = room.seen_by(None)["poll"]
-    assert (seen["question"], seen["right"]) == ("<b>Which</b> *one*?", None)
-
-
 @pytest.mark.parametrize(
     ("message", "why"),
     [
         (POLL | {"question": " "}, "Write their question"),
         (POLL | {"question": 3}, "cannot read"),
-        (POLL | {"question": "?" * 2_000}, "at most 400 characters. This one has 2,000"),
-        (POLL | {"options": ["dog", " dog "]}, "“dog” stands 2 times"),
         (POLL | {"options": ["dog", 3]}, "cannot read"),
         (POLL | {"right": 3}, "cannot read"),
-        (POLL | {"right": "dog"}, "cannot read"),
         (POLL | {"sentence": 3}, "cannot read"),
         (POLL | {"sentence": "x" * 401}, "cannot read"),
         ({"do": "again"}, "Start a poll first"),
-        ({"do": "close"}, "Start a poll first"),
         ({"do": "vote", "round": 1, "option": 0}, "cannot read"),
         ({}, "cannot read"),
         *(
@@ -312,9 +266,7 @@ def test_a_text_stays_as_it_is_but_for_empty_space() -> None:
                 VIEW | {"path": "//evil.example"},
                 VIEW | {"path": "../masks"},
                 VIEW | {"query": "layer=4&evil=1"},
-                VIEW | {"query": "teacher=true"},
                 VIEW | {"query": "text=" + "x" * 3_000},
-                VIEW | {"reveal": ["<b>"]},
                 VIEW | {"reveal": "masks"},
             )
         ),
@@ -374,12 +326,3 @@ def test_a_code_is_taken_as_people_type_it() -> None:
 def test_what_is_no_code_is_said(typed: object) -> None:
     with pytest.raises(NoEntry, match="six letters and digits"):
         rooms.code(typed)
-
-
-def test_a_room_is_small_even_when_it_is_full() -> None:
-    room = opened()
-    room.lead(WINDOW, POLL)
-    for number in range(100):
-        room.answer(joined(room, f"{number:0>20}"), {"do": "vote", "round": 1, "option": 1})
-    assert len(room.written()) < 12_000
-    assert len(json.dumps(room.seen_by(None))) < 500

@@ -15,7 +15,6 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from attnviz.app.classroom import rooms, socket
-from attnviz.app.classroom import store as stores
 from attnviz.app.classroom.socket import Rooms
 from attnviz.app.classroom.store import Memory, Redis, Store, update
 from tests.app.classroom import redis_server
@@ -256,29 +255,6 @@ def test_a_silent_window_is_closed(lesson: Class, server: str, monkeypatch: pyte
     monkeypatch.setattr(socket, "_AWAKE_SECONDS", 0.1)
     teacher, _, _ = lesson.teacher(server)
     assert teacher.closed() == 1013
-
-
-def test_a_server_has_so_many_rooms(lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stores, "MAX_ROOMS", 1)
-    lesson.teacher(server)
-    second = lesson.window(server)
-    second.do("open", window=SECOND)
-    assert "1 rooms already" in second.error(fatal=True)
-
-
-def test_a_room_ends_after_its_teacher_has_gone(
-    lesson: Class, server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rooms, "LEFT_SECONDS", 1.0)
-    monkeypatch.setattr(socket, "_MEET_SECONDS", 0.2)
-    teacher, room, _ = lesson.teacher(server)
-    student = lesson.student(server, room, "a")
-    time.sleep(1.5)
-    teacher.do("poll", **POLL)
-    student.poll(bool)
-    teacher.leave()
-    assert "closed" in student.error(fatal=True)
-    assert "no room" in lesson.student(server, room, "a").error(fatal=True)
 
 
 def test_people_of_a_server_that_was_killed_are_forgotten(

@@ -1,17 +1,15 @@
 """The same tests for both stores of rooms."""
 
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
-from pathlib import Path
 
 import pytest
 
 from attnviz.app.classroom import rooms
 from attnviz.app.classroom import store as stores
-from attnviz.app.classroom.rooms import LEFT_SECONDS, NoEntry, Refused, Room
+from attnviz.app.classroom.rooms import NoEntry, Refused, Room
 from attnviz.app.classroom.store import SETTING, Memory, Redis, Store, add, from_setting, update
 from attnviz.errors import WrongSetting
 from tests.app.classroom import redis_server
@@ -123,43 +121,6 @@ def test_what_a_room_refuses_is_not_written(store: Store) -> None:
     assert store.numbers([CODE]) == {CODE: 1}
 
 
-def test_it_gives_up_where_others_are_always_faster(store: Store) -> None:
-    room, _ = rooms.opened(WINDOW, time.time())
-    store.write(CODE, 0, room.written(), room.until)
-
-    def be_slower(_: Room) -> None:
-        number, text = store.read(CODE) or (0, "")
-        store.write(CODE, number, text, room.until)
-
-    with pytest.raises(store.failures):
-        update(store, CODE, be_slower)
-
-
-def test_rooms_survive_an_end_of_everything() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with redis_server.running(Path(folder)) as address:
-            shared = Redis(address)
-            shared.write(CODE, 0, "kept", later())
-        with pytest.raises(shared.failures):
-            shared.read(CODE)
-        with redis_server.running(Path(folder)):
-            assert shared.read(CODE) == (1, "kept")
-            shared.close()
-
-
-def test_a_full_redis_says_so_and_changes_nothing(redis_address: str) -> None:
-    with closing(Redis(redis_address)) as store:
-        store.delete(CODE)
-        store.write(CODE, 0, "small", later())
-        store._redis.config_set("maxmemory", "1")
-        try:
-            with pytest.raises(store.failures, match="maxmemory"):
-                store.write(CODE, 1, "x" * 100_000, later())
-            assert store.read(CODE) == (1, "small")
-        finally:
-            store._redis.config_set("maxmemory", "0")
-
-
 def test_where_all_rooms_are_taken_the_one_whose_teacher_has_been_gone_longest_makes_way(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,16 +140,6 @@ def test_where_all_rooms_are_taken_the_one_whose_teacher_has_been_gone_longest_m
     with pytest.raises(Refused, match="3 rooms already"):
         new()
     assert store.sweep().keys() == {last_minute, fourth, fifth}
-
-
-def test_a_room_lives_on_as_long_as_its_teacher_is_there(store: Store) -> None:
-    room, key = rooms.opened(WINDOW, time.time() - LEFT_SECONDS + 0.3)
-    code = add(store, room)
-    update(store, code, lambda room: room.teach(key, time.time()))
-    other = add(store, room)
-    time.sleep(0.4)
-    assert list(store.numbers([code, other])) == [code]
-    assert list(store.sweep()) == [code]
 
 
 def test_the_operator_chooses_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:

@@ -10,12 +10,11 @@ import attnviz
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.analysis.rank_correlation import critical_value, rank_correlation, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
-from attnviz.app.heads.beyond_weights.comparison import _number, job_of
+from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.numbers import csv_of
 from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.beyond_weights import (
-    OCCLUSION,
     ROLLOUT,
     MeasuredToken,
 )
@@ -114,11 +113,6 @@ def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytes
     assert "together are 1" not in words(app)
 
 
-def test_special_tokens_are_ranked_when_asked_for() -> None:
-    shown = sent(opened(special="true"), "head_map")
-    assert shown["column_labels"][-1] == "[END]"
-
-
 def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     table = list(csv.DictReader(csv_of(chosen(), latest.found).removeprefix("\ufeff").splitlines()))
     assert {(row["text"], row["token that is asked about"]) for row in table} == {(TIRED, "9:it")}
@@ -129,13 +123,3 @@ def test_the_numbers_as_a_file(latest: Progress[MeasuredToken]) -> None:
     np.testing.assert_array_equal(
         np.array([row[ROLLOUT] for row in table], dtype=np.float32), latest.found.values[ROLLOUT]
     )
-
-
-def test_a_share_that_is_not_0_never_reads_as_0() -> None:
-    assert [_number(ROLLOUT, share) for share in (0.0, 1e-18, 0.0004, 0.0006)] == [
-        "0.0 %",
-        "< 0.1 %",
-        "< 0.1 %",
-        "0.1 %",
-    ]
-    assert _number(OCCLUSION, 3.5e-19) == "3.5e-19"

@@ -1,7 +1,5 @@
 """Which token is chosen: a pronoun at first, and the same word when another model reads the same text."""
 
-from collections.abc import Sequence
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -40,22 +38,6 @@ def test_a_word_is_found_by_its_characters_in_another_tokenizers_tokens(
 def test_a_piece_becomes_the_word_that_it_is_of(chosen: int, followed: int) -> None:
     text = "A dog saw dogs"
     assert same_word(spelled(text, *BERT), spelled(text, *PIECES)[chosen]) == followed
-
-
-def test_what_stands_elsewhere_is_found_by_its_name_and_the_nearest_number() -> None:
-    def named(*labels: str) -> Sequence[DisplayToken]:
-        return [
-            DisplayToken(label, label, True, place, (place - 1,)) for place, label in enumerate(labels, 1)
-        ]
-
-    here = named("[SEP]", "x", "y", "[SEP]")
-    assert [same_word(here, DisplayToken("[SEP]", "", True, number, (0,))) for number in (1, 2, 4, 9)] == [
-        0,
-        0,
-        3,
-        3,
-    ]
-    assert same_word(here, DisplayToken("[CLS]", "", True, 1, (0,))) is None
 
 
 def test_the_choice_follows_the_word_to_another_model_and_back() -> None:
@@ -109,10 +91,3 @@ def test_a_message_from_before_a_pick_was_drawn_does_not_undo_it(
         box.set_value(value)
     app.run()
     assert [box.value for box in app.number_input] == ([6, 12] if kept else before)
-
-
-def test_after_a_pick_the_boxes_take_what_is_typed() -> None:
-    app = AppTest.from_function(picking).run()
-    app.button[0].click().run()
-    app.number_input[1].set_value(3).run()
-    assert [box.value for box in app.number_input] == [6, 3]

@@ -73,10 +73,6 @@ def test_pasted_words_are_neither_markdown_nor_html() -> None:
     assert "as &lt;b&gt;it&lt;/b&gt; was" in str(figure(app)["data"])
 
 
-def test_the_same_sentence_alone_has_nothing_to_find() -> None:
-    assert "other than the one above" in pasted(TIRED).info[0].value
-
-
 def test_what_is_too_much_or_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     app = visit("find", source="Paste")
     app.text_area(key="pasted").set_value("a b\n" * 2_001).run()

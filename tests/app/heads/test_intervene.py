@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 import attnviz
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.ablation import Numbers, ablate, angles
-from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
-from tests.app.shown import FOLDED, all_sent, clean, finished, press, sent, token_bars, try_page, visit, words
+from tests.app.shown import FOLDED, all_sent, clean, finished, press, sent, token_bars, visit, words
 from tests.capture.tiny import SENTENCE
 
 TIRED = "The dog did not cross the road as it was too tired."
@@ -48,12 +47,6 @@ def listed(app: AppTest) -> list[str]:
     return list(found)
 
 
-def test_a_second_head_is_silenced_instead_or_too() -> None:
-    for how, left in (("too", ["encoder 3-1", "encoder 4-2"]), ("instead", ["encoder 4-2"])):
-        app = visit("intervene", FOLDED, text=TIRED, edits="encoder 3-1", layer="4", head="2")
-        assert edits_of(press(app, f"Ablate head 4-2 {how}")) == left
-
-
 def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers) -> None:
     app = finished(visit("intervene", edits="encoder 4-2"))
     expected = alone[37]
@@ -76,14 +69,6 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     assert f"Mean over all tokens but the special ones: {degrees[1:-1].mean():.1f}°" in told
     assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in told
     assert "`it` attends to `dog` **66 %**, `road` **12 %**" in told
-
-
-def test_heads_are_ranked_by_the_angle_of_all_tokens_on_average(alone: Numbers) -> None:
-    app = finished(visit("intervene", by="All tokens"))
-    shown = sent(app, "head_map")
-    expected = angles(alone[71])[1:-1].mean()
-    assert shown["values"][71] == pytest.approx(expected, abs=0.02)
-    assert shown["texts"][71] == f"{expected:.1f}°"
 
 
 def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_did() -> None:
@@ -127,13 +112,6 @@ def test_a_change_takes_the_place_of_those_that_it_undoes() -> None:
     assert edits_of(app) == [*others, "encoder 4-2"]
 
 
-def test_of_two_changes_of_a_head_the_last_one_counts() -> None:
-    app = visit("intervene", FOLDED, text=TIRED, edits=["encoder 4-2", "encoder 4-2 >8"])
-    assert "With these 2 changes, the output of" in words(app)
-    alone = visit("intervene", FOLDED, text=TIRED, edits="encoder 4-2 >8")
-    assert bars(alone) == bars(app)
-
-
 def test_a_link_brings_its_changes_and_invalid_ones_are_listed() -> None:
     asked = ["encoder 4-2 10 3>8", "encoder 9-1", "<script>", "**x**", "encoder 1-1 99", "encoder 1-1 2 >99"]
     app = visit("intervene", FOLDED, text=TIRED, edits=asked)
@@ -169,28 +147,6 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     assert f"`il` goes from **{100 * rows[0]['shares'][0]:.1f} %** to" in told
 
 
-def test_where_no_word_changes_a_button_shows_one_that_does() -> None:
-    app = visit("intervene", text="Birds sing.", edits="encoder 6-12")
-    assert "No word changes here" in words(app)
-    app.button(key="see words change").click().run()
-    app = finished(app)
-    clean(app)
-    assert app.selectbox(key="model").value == "translator"
-    head = f"{GUIDED_LAYER + 1}-{GUIDED_HEAD + 1}"
-    assert edits_of(app) == [f"encoder {head}"]
-    text = str(app.text_input(key="text").value)
-    before, after = (
-        str(attnviz.trace(text, "translator", edits=edits).target).split() for edits in ([], edits_of(app))
-    )
-    flipped = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
-    assert ("il", "elle") in flipped
-    told = words(app)
-    assert f"before: `{' '.join(before)}`" in told
-    assert f"with the changes: `{' '.join(after)}`" in told
-    assert sent(app, "head_map")["selected"] == [GUIDED_LAYER + 1, GUIDED_HEAD + 1]
-    assert "see words change" not in [button.key for button in app.button]
-
-
 def test_a_decoder_expects_another_word(opened: Callable[[str], str]) -> None:
     app = finished(visit("intervene", model=opened("gpt2"), text=SENTENCE, edits="decoder 1-2"))
     rows = expected_rows(app)
@@ -208,32 +164,3 @@ def test_a_masked_word_is_expected_otherwise(opened: Callable[[str], str]) -> No
     assert expected_rows(app)[0]["shares"][0] == pytest.approx(before.candidates[0].probability)
     app.text_input(key="text").set_value(SENTENCE).run()
     assert "type `[MASK]` in place of a word" in words(app)
-
-
-def test_an_encoder_decoder_shows_both_texts(opened: Callable[[str], str]) -> None:
-    app = finished(visit("intervene", model=opened("bart"), text=SENTENCE, kind="cross", edits="cross 1-2"))
-    clean(app)
-    encoder, decoder = (message["rows"] for message in token_bars(app)[:2])
-    assert {bar["shares"][0] for bar in encoder} == {0}
-    assert max(bar["shares"][0] for bar in decoder) == 1
-    assert "Without cross head 1-2, the output of" in words(app)
-    app.segmented_control(key="kind").set_value("encoder").run()
-    assert re.search("Without cross head 1-2, the output of `.*` does not turn.", words(app))
-
-
-def test_what_cannot_be_pointed_is_said(opened: Callable[[str], str]) -> None:
-    app = try_page("intervene", model=opened("mpnet"), text=SENTENCE, edits="encoder 1-2 3 >5")
-    assert "can be ablated, but not pointed elsewhere" in app.error[0].value
-    assert edits_of(app) == ["encoder 1-2 3 >5"]
-    assert not any("look at" in button.label for button in app.button)
-    clean(app.multiselect(key="edits").set_value(["encoder 1-2 3"]).run())
-    assert "In head 1-2, `dog` attends to nothing." in words(app)
-
-
-def test_any_sentence_is_answered() -> None:
-    app = visit("intervene", text=TIRED, edits="encoder 4-2")
-    for text in ("", "a", "one " * 2_500, "😀 שלום <script> **x**", "the the the"):
-        app.text_input(key="text").set_value(text).run()
-        assert not app.exception
-        assert app.text_input(key="text").value == text
-        assert app.title[0].value == "What if a head were silent?"

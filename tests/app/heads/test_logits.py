@@ -12,7 +12,6 @@ from tests.app.shown import all_sent, visit, words
 
 STORIES = "Mary and John were friends. John gave a book to"
 PLACE = 11  # [START] is a token, too
-HEADER = "What makes a word likely?"
 
 
 def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
@@ -43,7 +42,3 @@ def test_the_translator_s_cross_attention_is_among_the_parts() -> None:
     app = visit("intervene", model="translator")
     labels = [bar["label"] for bar in drawn(app, "share_table", "parts of that difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)
-
-
-def test_a_model_without_logits_has_no_such_section() -> None:
-    assert HEADER not in [header.value for header in visit("intervene").header]

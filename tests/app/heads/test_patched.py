@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of, pairs_for
 from attnviz.app.models import lookup
-from attnviz.capture import loading
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.patching import Patching, patch
 from attnviz.interventions.edit import Edit
@@ -140,12 +139,3 @@ def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_on
     app.text_input(key="text").set_value("The cat slept.").run()
     assert app.text_input(key="patched_with").value == "The dog slept."
     assert app.selectbox(key="a pair for patching").value is None
-
-
-@pytest.mark.parametrize("model", ["minilm", "translator"])
-def test_the_pairs_that_are_offered_have_equally_many_tokens(model: str) -> None:
-    offered = pairs_for(lookup.entry(model))
-    assert len(offered) > 10
-    assert (TIRED, NARROW) in offered.values()
-    for text, other in offered.values():
-        assert len(loading.tokens(model, text)) == len(loading.tokens(model, other))

@@ -17,7 +17,7 @@ from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.pairs import EXAMPLE
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import Found, Scores, measure
-from tests.app.shown import all_sent, buttons, clean, finished, page_links, press, sent, stop, visit, words
+from tests.app.shown import all_sent, buttons, clean, finished, press, sent, stop, visit, words
 
 LINES = "The ferry was late again.\nWho left the gate open?\nBees dance, and bears dance, too.\nIt rains."
 RELATIONS = "The dog chased a cat.\n  object cat>chased\nShe saw the boat.\n  object boat>saw"
@@ -64,20 +64,6 @@ def test_the_best_head_has_its_score_on_the_other_half_and_is_opened() -> None:
     assert f"**Head {name}** (among the best), held-out half | **{100 * best.score:.0f} %" in words(app)
     app = press(app, f"Open head {name}")
     assert sent(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
-
-
-def test_a_link_leads_to_the_open_head_on_explore() -> None:
-    app = finished(visit("score_heads", text="A cat sat.", layer="3", head="5"))
-    asked = {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
-    assert page_links(app)["explore"] == asked
-    assert "Open head 3-5 in Explore" in [link.proto.label for link in app.get("page_link")]
-
-
-def test_the_box_begins_with_the_visitors_sentence_or_an_example() -> None:
-    app = visit("score_heads", test="itself", source="Paste", text="A cat sat.")
-    assert app.text_area[0].value == "A cat sat."
-    app = visit("score_heads", test="noun to pronoun", source="Paste")
-    assert app.text_area[0].value == EXAMPLE
 
 
 def test_what_cannot_be_read_is_told_kindly() -> None:

@@ -1,14 +1,11 @@
 """A text that the visitor uploads: read once for each file, and forgotten with its box."""
 
-import tomllib
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.capture import pictures
 from attnviz.errors import UnreadableText
 from attnviz.experiments.corpus import Corpus
-from tests.app.shown import APP, visit
+from tests.app.shown import visit
 
 GOOD = b"Bees dance, and bears dance, too.\nWho left the gate open?\n"
 OTHER = b"The ferry was late again.\n"
@@ -56,15 +53,6 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> Uploads:
     return Uploads(monkeypatch)
 
 
-def test_a_file_is_read_once_however_often_the_page_is_drawn(uploads: Uploads) -> None:
-    assert not uploads.taken()
-    uploads.give(GOOD, "bees.txt")
-    for _ in range(2):
-        assert uploads.taken() == GOOD.decode().splitlines()
-        uploads.app.run()
-    assert uploads.read == ["bees.txt"]
-
-
 def test_another_file_takes_its_place_even_one_of_the_same_name_and_it_goes_with_its_box(
     uploads: Uploads,
 ) -> None:
@@ -87,8 +75,3 @@ def test_a_box_takes_files_as_large_as_it_says() -> None:
     Corpus.from_bytes(b"a" * maximum, "x")
     with pytest.raises(UnreadableText, match="is larger than"):
         Corpus.from_bytes(b"a" * (maximum + 1), "x")
-
-
-def test_pictures_may_be_as_large_as_the_server_takes_them() -> None:
-    settings = tomllib.loads((APP.parent / ".streamlit/config.toml").read_text("utf-8"))
-    assert settings["server"]["maxUploadSize"] * 2**20 <= pictures.MAX_BYTES

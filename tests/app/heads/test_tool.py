@@ -6,26 +6,9 @@ import pytest
 
 from attnviz.app.heads import offers
 from attnviz.app.heads.contents import TOOLS
-from tests.app.shown import page_links, sent, visit
+from tests.app.shown import sent, visit
 
 NAMES = [tool.name for tool in TOOLS]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_page_opens_with_its_question(name: str) -> None:
-    app = visit(name)
-    assert app.title[0].value == next(tool.question for tool in TOOLS if tool.name == name)
-
-
-def test_the_menu_has_all_of_them() -> None:
-    app = visit("heads")
-    assert [link.proto.label for link in app.get("page_link")] == [tool.question for tool in TOOLS]
-
-
-def test_the_sentence_and_the_head_go_along_to_the_other_tools() -> None:
-    app = visit("beyond_weights", text="A cat sat.", layer="3", head="5")
-    links, asked = page_links(app), {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
-    assert all(links[name] == asked for name in NAMES if name != "beyond_weights")
 
 
 def test_what_cannot_be_read_gets_a_kind_word_and_stays_in_the_box() -> None:
@@ -46,15 +29,6 @@ def test_the_address_names_what_the_page_filled_in(page: str, named: list[str]) 
     link = sent(app, "copy_link")
     assert link["always"] == named
     assert set(named) <= set(parse_qs(link["query"]))
-
-
-def test_what_is_emptied_is_not_named() -> None:
-    app = visit("intervene", edits="encoder 4-2")
-    assert sent(app, "copy_link")["always"] == ["text", "edits"]
-    app.multiselect(key="edits").set_value([]).run()
-    assert sent(app, "copy_link")["always"] == ["text"]
-    again = visit("intervene", text=app.session_state["text"])
-    assert again.session_state["edits"] == []
 
 
 def test_an_own_sentence_does_not_meet_the_partner_of_another() -> None:

@@ -17,10 +17,10 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app import cards
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import NOT_SHOWN
-from attnviz.app.lessons import contents, english, lesson, plan
+from attnviz.app.lessons import contents, english, plan, source_code
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.lessons.induction import page as induction
-from attnviz.app.lessons.lesson import source_of
+from attnviz.app.lessons.source_code import source_of
 from attnviz.app.lessons.write import page as write
 from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
@@ -91,10 +91,10 @@ def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
 
 def test_the_plan_tells_what_to_expect_when_a_teacher_asks_for_it() -> None:
     app = visit("classroom", open="Lesson plans")
-    assert "**Expect:**" not in words(app)
+    assert "**Expected answer:**" not in words(app)
     expected = words(app.toggle(key="expected answers").set_value(True).run())
-    assert expected.count("**Expect:**") == sum(map(len, plan.PLANS.values()))
-    for computed in ("takes 100 %", "7.7 % from each of the 13 tokens", "`dog` **66 %**"):
+    assert expected.count("**Expected answer:**") == sum(map(len, plan.PLANS.values()))
+    for computed in ("gives 100 %", "7.7 % to each of the 13 tokens", "`dog` **66 %**"):
         assert computed in expected
 
 
@@ -215,7 +215,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
             shown.append((module, function))
             return source_of(module, function)
 
-        with patch.object(lesson, "source_of", note), called() as seen:
+        with patch.object(source_code, "source_of", note), called() as seen:
             app = visit(name, choices)
         assert not app.warning
         assert shown or name == "long_distances"  # its numbers are stored

@@ -3,7 +3,6 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -12,16 +11,11 @@ from types import SimpleNamespace
 import cachetools
 import numpy as np
 import pytest
-import streamlit
 from streamlit.runtime.app_session import AppSession
 
-from attnviz.app import traces
 from attnviz.app.models import lookup
 from attnviz.app.server import cache
 from attnviz.app.server.cache import cached, size_of
-from attnviz.capture import loading
-from attnviz.capture.model import ModelInput
-from attnviz.errors import UnknownModel
 from attnviz.models.catalogue import Entry
 from tests.capture.tiny import tiny
 
@@ -118,22 +112,6 @@ def test_one_value_does_not_wait_for_another() -> None:
     thread.join()
 
 
-@pytest.mark.usefixtures("memory")
-def test_what_fails_is_not_kept() -> None:
-    attempts: list[int] = []
-
-    @cached()
-    def fails_once(number: int) -> int:
-        attempts.append(number)
-        if len(attempts) == 1:
-            raise LookupError(number)
-        return number
-
-    with pytest.raises(LookupError):
-        fails_once(5)
-    assert fails_once(5) == 5
-
-
 def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: Path) -> None:
     model = str(tiny("bert", tmp_path / "bert"))
     computed: list[str] = []
@@ -153,29 +131,3 @@ def test_a_value_is_computed_anew_when_its_models_files_have_changed(tmp_path: P
     assert len(ask()) == 2  # for half a minute nobody looks
     lookup.clear()
     assert ask() == [model, "minilm", model]
-
-
-def test_why_a_model_cannot_be_used_is_told_until_somebody_opens_it(tmp_path: Path) -> None:
-    model = str(tmp_path / "bert")
-    with pytest.raises(UnknownModel):
-        lookup.entry(model)
-    tiny("bert", tmp_path / "bert")
-    assert isinstance(lookup.entry_or_error(model), UnknownModel)  # to find the reason may have cost minutes
-    loading.load(model)
-    assert lookup.entry(model).name == model
-
-
-def test_while_the_model_loads_the_page_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-
-    def spinner(text: str) -> AbstractContextManager[None]:
-        said.append(text)
-        return nullcontext()
-
-    loading._models.pop("minilm-scratch", None)
-    cache.clear()
-    monkeypatch.setattr(streamlit, "spinner", spinner)
-    for text in ("Oh!", "Ah!"):
-        traces.trace(lookup.entry("minilm-scratch"), ModelInput(text))
-    reading = "Reading the text with the model …"
-    assert said == ["The model is loading. This page goes on by itself …", reading, reading]

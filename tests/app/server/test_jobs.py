@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Iterator
-from math import inf
 
 import pytest
 
@@ -157,26 +156,6 @@ def test_why_it_was_refused_is_passed_on_and_another_fault_is_not_shown(
     assert "secret" in caplog.text
 
 
-def test_a_long_step_tells_how_far_it_is_and_ends_when_nobody_wants_it() -> None:
-    go, loads = threading.Event(), list[str]()
-
-    def load() -> Iterator[Progress[str]]:
-        loads.append("begun")
-        while not go.wait(0.005):
-            job.report(Progress(40, 100, "Loading"))
-        yield from ()
-
-    job: Job[str] = Job(load, unwatched_seconds=inf, resumes=False)
-    job.start(("here", 1))
-    until(lambda: job.latest == Progress(40, 100, "Loading"))
-    job.stop(("here", 1))
-    assert job.wait(SECONDS) == "paused"
-    job.start(("here", 2))
-    go.set()
-    assert job.wait(SECONDS) == "finished"
-    assert len(loads) == 2
-
-
 # Several jobs
 
 
@@ -210,19 +189,3 @@ def test_who_asks_for_the_same_gets_the_same_and_the_oldest_goes_first(counting:
     jobs.find("three", counting)
     assert jobs.find("one", counting) is one
     assert jobs.find("two", counting) is not two
-
-
-def test_what_begins_anew_is_shared_while_it_runs(counting: Counting) -> None:
-    jobs = Jobs()
-    assert jobs.running("big") is None
-    first = Job(counting)
-    assert jobs.begin("big", first, ("one visitor",)) is first
-    assert jobs.begin("big", Job(Counting()), ("another",)) is first
-    assert jobs.running("big") is first
-    counting.let_go(STEPS)
-    assert first.wait(SECONDS) == "finished"
-    assert jobs.running("big") is None
-    again = Job(counting)
-    assert jobs.begin("big", again) is again
-    counting.let_go(STEPS)
-    assert again.wait(SECONDS) == "finished"

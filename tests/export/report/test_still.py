@@ -75,10 +75,6 @@ def test_the_lines_of_one_query_carry_its_numbers() -> None:
     assert texts(drawn, "end") == ["[START]", "le", "chien", "vit", *numbers]
 
 
-def test_no_line_leads_to_what_is_masked() -> None:
-    assert all(key <= query for query, key in lines(translator(), kind="decoder"))
-
-
 def test_of_many_lines_the_strongest_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_LINES", 5)
     weights = encoder().block("encoder", 0).weights[0]
@@ -103,14 +99,6 @@ def test_small_pictures_are_the_trace_s_weights() -> None:
     np.testing.assert_array_equal(tiles[..., :-1, :-1], np.floor(254 * np.sqrt(weights) + 0.5))
     assert (tiles[..., -1, :] == 255).all()
     assert (tiles[..., -1] == 255).all()
-
-
-def test_axes_range_and_title_are_written() -> None:
-    for view, names in (("matrix", {"query", "key"}), ("lines", {"query", "key"}), ("atlas", {"head"})):
-        shapes = [text for text in drawing(encoder(), view=view).shapes if isinstance(text, Text)]
-        assert {text.text for text in shapes if text.muted} >= {*names, "weight", "10 %", "100 %"}
-        [title] = [text.text for text in shapes if text.bold]
-        assert title == ("All heads of made" if view == "atlas" else "Layer 1, head 1 of made")
 
 
 @pytest.mark.parametrize("view", ["lines", "matrix"])
@@ -191,10 +179,3 @@ def test_letters_that_no_font_has_are_refused_for_a_png(
     assert not list(tmp_path.iterdir())
     figure.save(tmp_path / "head.svg")
     assert "我" in (tmp_path / "head.svg").read_text("utf-8")
-
-
-def test_a_picture_has_the_colours_of_its_theme() -> None:
-    styles = {theme: drawing(encoder(), theme=theme).svg() for theme in ("light", "dark", "auto")}
-    assert 'fill="#ffffff"' in styles["light"]
-    assert 'fill="#0f1016"' in styles["dark"]
-    assert "prefers-color-scheme:dark" in styles["auto"]

@@ -1,7 +1,5 @@
 """What is typed for the storyteller, read word by word, and what it says, written down."""
 
-from random import Random
-
 import pytest
 
 from attnviz.errors import EmptyText, TextTooLong, UnknownWords
@@ -44,11 +42,3 @@ def test_what_is_written_reads_back_as_the_same_tokens() -> None:
     text, tokens = reading.written(typed, reading.tokens(typed), ids)
     assert text == "john gave a book to Mary. then Mary said: key."
     assert tokens == reading.tokens(text)
-
-
-def test_the_beginnings_of_stories_can_be_read() -> None:
-    for seed in range(50):
-        text = reading.beginning(Random(seed))  # noqa: S311 - stories are no secret
-        assert text == text.strip()
-        assert " ," not in text
-        assert len(reading.tokens(text)) > 4

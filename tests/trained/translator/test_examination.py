@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnviz.trained.snapshots import Snapshot
-from attnviz.trained.translator import measures, splits
+from attnviz.trained.translator import measures
 from attnviz.trained.translator.examination import Examination, glance, watch
 from attnviz.trained.translator.probes import PROBES
 from attnviz.trained.translator.training import Settings, train
@@ -40,14 +40,6 @@ def watched(short: None, examination: Examination) -> Watched:  # noqa: ARG001
 def rounded(translator: Translator) -> Translator:
     translator.model.half().float()
     return translator
-
-
-def test_the_sentences_are_held_out_and_as_many_as_asked_for(examination: Examination) -> None:
-    assert len(examination.held_out) == len(examination.minimal_pairs) == SIZE
-    expected = [pair for split in splits.SPLITS for pair in splits.held_out(split, SIZE // 3, seed=0)]
-    assert list(examination.held_out) == expected
-    assert [pair.source[-1] for pair in examination.minimal_pairs]
-    assert all(pair.pronoun and pair.pronoun.other is not None for pair in examination.minimal_pairs)
 
 
 def test_every_step_is_told_and_looking_at_some_changes_nothing(

@@ -2,14 +2,13 @@
 
 import random
 import re
-from collections import Counter
 from itertools import product
 
 import pytest
 
 from attnviz.trained.translator.families import FAMILIES, OBJECT, SUBJECT, reasons
 from attnviz.trained.translator.grammar import Pair, sentence, understood, written
-from attnviz.trained.translator.lexicon import ADJECTIVES, NOUN, NOUNS, PEOPLE, VERBS, contrary
+from attnviz.trained.translator.lexicon import ADJECTIVES, NOUN, NOUNS, PEOPLE, contrary
 
 # Translated by hand: an English line, and the French one below it.
 BY_HAND = """
@@ -17,54 +16,30 @@ The dog did not cross the road as it was too tired.
 Le chien n'a pas traversé la route car il était trop fatigué.
 The dog did not cross the road as it was too narrow.
 Le chien n'a pas traversé la route car elle était trop étroite.
-The trophy does not fit in the suitcase as it is too big.
-Le trophée ne rentre pas dans la valise car il est trop grand.
 The trophy does not fit in the suitcase as it is too small.
 Le trophée ne rentre pas dans la valise car elle est trop petite.
-A clock fitted in the wardrobe because it was empty.
-Une horloge rentrait dans l'armoire parce qu'elle était vide.
 As it was too tired, the dog did not cross the road.
 Comme il était trop fatigué, le chien n'a pas traversé la route.
-Because it was too steep, the ambulance did not cross the bridge.
-Parce qu'il était trop raide, l'ambulance n'a pas traversé le pont.
 Since she was so curious, the old queen entered the castle.
 Puisqu'elle était si curieuse, la vieille reine est entrée dans le château.
-The donkey did not enter the hotel since it was not safe enough.
-L'âne n'est pas entré dans l'hôtel puisqu'il n'était pas assez sûr.
 The cow entered the stable last night because it wanted to eat.
 La vache est entrée dans l'écurie hier soir parce qu'elle voulait manger.
 The cat does not explore the forest as it does not want to play.
 Le chat n'explore pas la forêt car il ne veut pas jouer.
-The goat crossed the meadow since the goat was hungry.
-La chèvre a traversé la prairie puisque la chèvre était affamée.
 The old man did not help the girl as he was too selfish.
 Le vieil homme n'a pas aidé la fille car il était trop égoïste.
-The boy feared the bear near a tree as it was too fierce.
-Le garçon craignait l'ours près d'un arbre car il était trop féroce.
-The wolf does not fear the antelope behind the mill.
-Le loup ne craint pas l'antilope derrière le moulin.
 The fox chased the squirrel in front of the school.
 Le renard a poursuivi l'écureuil devant l'école.
 The cave frightened the dog near the mill as it was so dark.
 La grotte a effrayé le chien près du moulin car elle était si sombre.
-Today, the sea attracts the uncle because it is warm.
-Aujourd'hui, la mer attire l'oncle parce qu'elle est chaude.
 Every day, the small cat follows the beautiful girl.
 Chaque jour, le petit chat suit la belle fille.
-A beautiful elephant reached an open cave.
-Un bel éléphant a atteint une grotte ouverte.
 An old hen did not avoid the dry alley.
 Une vieille poule n'a pas évité la ruelle sèche.
-In winter, the road is not very safe.
-En hiver, la route n'est pas très sûre.
-The white house was really beautiful.
-La maison blanche était vraiment belle.
 The lake is too deep and the frog does not want to drink.
 Le lac est trop profond et la grenouille ne veut pas boire.
 The ambulance crossed the farm but did not enter the courtyard.
 L'ambulance a traversé la ferme mais n'est pas entrée dans la cour.
-The king visited the castle and explored the garden.
-Le roi a visité le château et a exploré le jardin.
 """
 _LINES = BY_HAND.strip().splitlines()
 
@@ -177,28 +152,6 @@ def test_elision_and_contraction(pairs: list[Pair]) -> None:
             if word in {"l'", "n'", "d'", "qu'", "puisqu'"}:
                 assert vowel, pair.target
             assert (word, after) != ("de", "le")
-
-
-def test_both_genders_in_both_roles(pairs: list[Pair]) -> None:
-    """And "it" is as often the subject as the object, as often masculine as feminine."""
-    meant = Counter(
-        (NOUN[pair.source[pair.pronoun.referent]].gender, pair.pronoun.referent < pair.pronoun.other)
-        for pair in pairs
-        if pair.pronoun and pair.pronoun.other is not None
-    )
-    assert len(meant) == 4
-    assert min(meant.values()) > 0.2 * sum(meant.values())
-
-
-def test_every_family_and_verb_occurs(pairs: list[Pair]) -> None:
-    families = {pair.family for pair in pairs}
-    assert families == {family.name for family in FAMILIES} | {
-        "a description",
-        "two descriptions",
-        "two actions",
-    }
-    words = {word for pair in pairs for word in pair.source}
-    assert {form for verb in VERBS for form in (verb.english, verb.past, verb.third)} <= words
 
 
 def test_there_is_always_a_reason() -> None:

@@ -9,26 +9,11 @@ from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.lexicon import NOUN
 
 
-def test_the_opening_sentence() -> None:
-    assert "dog" in menu.SUBJECTS
-    assert "cross" in menu.verbs("dog")
-    assert "road" in menu.objects("dog", "cross")
-    of_dog, of_road = menu.predicates("dog", "cross", "road")
-    assert "tired" in of_dog
-    assert "narrow" in of_road
-    pair = menu.canonical("dog", "cross", "road", "tired")
-    assert written(pair.source) == "The dog did not cross the road as it was too tired."
-    assert written(pair.target) == "Le chien n'a pas traversé la route car il était trop fatigué."
-
-
-def test_the_suitcase() -> None:
-    assert menu.verbs("trophy") == ("fit",)
-    assert "suitcase" in menu.objects("trophy", "fit")
-    pair = menu.canonical("trophy", "fit", "suitcase", "small")
-    assert written(pair.target) == "Le trophée ne rentrait pas dans la valise car elle était trop petite."
-
-
 def test_every_choice_leads_to_a_sentence() -> None:
+    of_dog, of_road = menu.predicates("dog", "cross", "road")
+    assert ("tired" in of_dog, "narrow" in of_road) == (True, True)
+    pair = menu.canonical("dog", "cross", "road", "tired")
+    assert written(pair.target) == "Le chien n'a pas traversé la route car il était trop fatigué."
     dice = random.Random(0)  # noqa: S311 - no secret
     for subject in menu.SUBJECTS:
         for verb in menu.verbs(subject):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords, UnreadableText
+from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords
 from attnviz.readable import MAX_CHARACTERS
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import sentence, written
@@ -41,11 +41,6 @@ def test_the_opening_sentence() -> None:
 )
 def test_punctuation_and_capitals_are_not_read(text: str) -> None:
     assert words(text) == ["the", "dog", "did", "not", "cross", "the", "road"]
-
-
-def test_a_word_that_stands_for_two() -> None:
-    text = "It DIDN'T"
-    assert [text[token.start : token.end] for token in tokens(text)[:-1]] == ["It", "DID", "N'T"]
 
 
 def test_all_unknown_words_are_named_as_they_were_typed() -> None:
@@ -84,17 +79,6 @@ def test_too_many_characters_are_not_even_looked_at(monkeypatch: pytest.MonkeyPa
             read("x" * (MAX_CHARACTERS + 1))
 
 
-@pytest.mark.parametrize("text", ["x" * 10_000, "zebra " * 2_000, "the dog " * 5_000, "'" * 10_000])
-def test_a_long_text_is_refused(text: str) -> None:
-    with pytest.raises((TextTooLong, UnknownWords, EmptyText)):
-        tokens(text)
-
-
-def test_half_a_character() -> None:
-    with pytest.raises(UnreadableText, match="Character 5"):
-        tokens("dog \ud800 cat")
-
-
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused_for_a_reason(text: str) -> None:
     try:
@@ -128,37 +112,18 @@ def test_french_elisions_are_words() -> None:
     assert read[0].special
 
 
-def test_french_between_quotation_marks() -> None:
-    read = french("'Le chien' suit l'âne'")
-    assert [token.text for token in read] == ["[START]", "le", "chien", "suit", "l'", "âne"]
-
-
-def test_unknown_french() -> None:
-    with pytest.raises(UnknownWords) as caught:
-        french("le zèbre traverse l'eau")
-    assert list(caught.value.words) == ["zèbre", "eau"]
-
-
 @pytest.mark.parametrize(
     ("text", "spoken"),
     [
         ("the road did not cross the dog as it was too tired", "a road cross"),
         ("the dog crossed the bottle", "cross a bottle"),
-        ("the trophy did not fit in the elephant", "fit in an elephant"),
         ("it was tired as it was big", "two pronouns"),
-        ("it it it", "two pronouns"),
-        ("dog dog dog", "built like this"),
         ("the dog did not cross", "built like this"),
-        ("dog did not cross road", "built like this"),
         ("the dog crossed the road as it was old", "Both a dog and a road could be old"),
         ("the dog crossed the road as it was full", "can be full"),
-        ("the dog did not cross the road as the cat wanted to sleep", "built like this"),
         ("the dog helped the cat as it wanted to sleep", "Both a dog and a cat could want to sleep"),
         ("the dog crossed the road as it was too tired", "this reason"),
-        ("the " * 39, "built like this"),
         ("the dog " * 19, "built like this"),
-        ("the small dog did not cross " * 6, "cross a dog"),
-        ("the dog did not cross the road as " * 5, "built like this"),
         ("", "built like this"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from attnviz.trained.translator import splits
 from attnviz.trained.translator.grammar import Pair, written
-from attnviz.trained.translator.lexicon import ADJECTIVES, NOUN, NOUNS, PREDICATE
+from attnviz.trained.translator.lexicon import NOUN, NOUNS, PREDICATE
 from attnviz.trained.translator.splits import SPLITS, is_held_out
 
 SIZE = 10_000
@@ -81,34 +81,6 @@ def test_minimal_pairs() -> None:
             assert any(is_held_out(split, each) for split in SPLITS for each in combinations_in(pair, split))
 
 
-def test_every_noun_is_learned_with_every_sort_of_word(training: list[Pair]) -> None:
-    """Each as the subject, as the object, as what "it" means, and with most of what can be said of it."""
-    seen = Counter(noun for pair in training for noun in nouns(pair))
-    meant = Counter(pair.source[pair.pronoun.referent] for pair in training if pair.pronoun)
-    other = Counter(
-        pair.source[pair.pronoun.other] for pair in training if pair.pronoun and pair.pronoun.other
-    )
-    spoken = {each for pair in training for each in descriptions(pair)}
-    for noun in NOUNS:
-        word = noun.english
-        assert seen[word] >= 30, word
-        if noun.kind not in {"person", "landmark"}:
-            assert meant[word] >= 20, word
-            assert other[word] >= 20, word
-        possible = [each.english for each in ADJECTIVES if noun.kind in each.kinds]
-        assert sum((word, each) in spoken for each in possible) >= 0.6 * len(possible), word
-
-
-def test_every_adjective_and_wish_is_learned(training: list[Pair]) -> None:
-    spoken = Counter(predicate for pair in training for _, predicate in descriptions(pair))
-    assert min(spoken[predicate] for predicate in PREDICATE) >= 25
-
-
-def test_the_opening_sentences_are_held_out() -> None:
-    assert is_held_out("pair", ("dog", "road"))
-    assert is_held_out("pair", ("suitcase", "trophy"))
-
-
 def test_the_shares_are_the_ones_that_are_stated() -> None:
     words = [noun.english for noun in NOUNS]
     pairs = [is_held_out("pair", two) for two in combinations(sorted(words), 2)]
@@ -121,8 +93,3 @@ def test_the_sentences_are_the_ones_that_the_shipped_weights_learned_from() -> N
     """Whoever changes the grammar changes what can be held out, and has to train again."""
     pairs = splits.training(300, seed=0)
     assert zlib.crc32(repr([(pair.source, pair.target) for pair in pairs]).encode()) == 2771186965
-
-
-def test_the_same_seed_gives_the_same_sentences() -> None:
-    assert splits.training(50, seed=3) == splits.training(80, seed=3)[:50]
-    assert splits.training(50, seed=3) != splits.training(50, seed=4)

@@ -74,21 +74,3 @@ def test_training_wheels_come_off(monkeypatch: pytest.MonkeyPatch) -> None:
     asked.clear()
     last(train(TINY))
     assert len(asked) == TINY.steps
-
-
-def test_a_few_dozen_steps_teach_something() -> None:
-    settings = replace(TINY, steps=60, sentences=500, learning_rate=1e-2)
-    losses = [progress.loss for progress in train(settings)]
-    # Words that are often right come first; it would be ln 274 = 5.6 nats if all were equally probable.
-    assert sum(losses[-10:]) / 10 < 5 < sum(losses[:10]) / 10
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_variants_settings(variant: str) -> None:
-    assert Settings.of(variant).seed == VARIANTS[variant].seed
-    settings = Settings.of(variant, seed=4)
-    assert (settings.variant, settings.seed) == (variant, 4)
-    assert settings.sizes.n_heads == VARIANTS[variant].n_heads
-    live = Settings.live(variant, 4, 100)
-    assert (live.steps, live.sizes) == (100, settings.sizes)
-    assert live.sentences < settings.sentences

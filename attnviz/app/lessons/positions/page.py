@@ -123,9 +123,11 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
             [group.label for group in chosen.groups],
             position=chosen.query,
             pair=pair,
+            title=page.label("matrix_title"),
             alt=page.label("matrix_alt", positions=len(found.encoding), d=values.D_MODEL),
-            about=page.label("matrix_about"),
         )
+        sine, cosine = found.encoding[chosen.query, 2 * pair : 2 * pair + 2].tolist()
+        st.caption(page.label("cells", position=chosen.query, pair=pair, sine=sine, cosine=cosine))
     return pair
 
 
