@@ -31,12 +31,12 @@ _BELOW = {
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; a picture needs them more.
-# What brings the widgets' code has no picture, and takes no place. A room's bar stands over the page's foot,
+# What brings the widgets' code has no picture, and takes no place. A room's bar covers the page's foot,
 # and does not fade while the page is drawn anew: the page's text would shine through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # A token or a text that runs from right to left keeps that to itself.
 # Streamlit's letters have 16 pixels, whatever the browser's. An iPhone zooms in on small text boxes.
-# What a button says is never cut, and keyboard focus is seen in the menu, too.
+# A button's label is never cut, and keyboard focus is seen in the menu, too.
 # Where the system chooses all colours, what is pressed, a slider and a switch would not be seen.
 # A phone is no projector. Streamlit's colours of code are too pale to read, and blue belongs to the queries.
 _STYLE = """
@@ -163,7 +163,7 @@ def _pages() -> list[StreamlitPage]:
 
 @metrics.RERUNS.time()
 def run() -> None:
-    """Draw the page that the visitor asked for, inside the frame."""
+    """Draw the requested page inside the frame."""
     patches.apply()
     # Without an icon before the navigation, the browser would fetch the page's own from outside.
     st.set_page_config(page_icon=str(ICON), layout="wide")

@@ -57,7 +57,7 @@ def test_a_guess_stays_until_another_question_is_asked_which_is_covered_then() -
 
 def test_what_cannot_be_asked_is_told_and_the_pages_own_question_stays() -> None:
     app = try_page("scale", {**ASKED, "options": "one; one", "right": "two"}, predict="1")
-    assert "Among your options, “one” stands 2 times" in warnings(app)
+    assert "Among your options, “one” occurs 2 times" in warnings(app)
     assert "`right` = `two` is not valid" in warnings(app)
     assert "independent random entries" in words(app)
     assert "Reveal" in buttons(app)
@@ -99,7 +99,7 @@ def test_who_is_asked_in_a_room_cannot_reveal_nor_who_follows() -> None:
         from attnviz.app.state import link
 
         link.arrive("scale")
-        question.ask(question.Question("Why?", ["a", "b"], "a", "Because."))
+        question.draw_question(question.Question("Why?", ["a", "b"], "a", "Because."))
         for why in ("vote", "led", ""):
             cover = partial(question.keep_covered, why, in_room=True)
             st.button(f"{why or 'nothing'} covers", on_click=cover)

@@ -72,7 +72,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED).keys
         return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
-        return f"{name} stands in one of the two sentences only."
+        return f"{name} is in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
     how = f"changes most at {_listed(view, found)}" if found else "looks where it looked"
@@ -99,7 +99,7 @@ def explanation(view: View) -> str:
 
 
 def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
-    """The same for one sentence, whose queries and keys may be of two texts."""
+    """The same for one sentence, with queries and keys of one or two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
     if view.stage == WEIGHTS:
         keys = tokens[-1].explanation  # rows are rescaled by what is left of their keys
@@ -107,7 +107,7 @@ def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
 
 
 def caption(view: View, heads: Heads) -> str:
-    """What a picture that leaves the page must say about itself."""
+    """The caption of a saved picture."""
     first, second = (_quoted(view, given) if given else "" for given in (view.given, view.changed))
     sentence = first if view.changed is None else f"{first} → {second} (change)"
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
@@ -173,7 +173,7 @@ def _widget(view: View, heads: Heads, tokens: Tokens, style: str, sent: Publishe
 
 
 def _heatmap(view: View, heads: Heads) -> None:
-    # Plotly weighs 4.7 MB in the browser and a second in the server: only those who ask for it wait for it.
+    # Plotly weighs 4.7 MB in the browser and a second in the server: so it is loaded on request.
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
     queries, keys = ([group.label for group in side] for side in views.groups(view))

@@ -27,7 +27,7 @@ def row_moves(grid: Aligned, first: Floats, second: Floats, row: int) -> str:
     name = markdown.token(row, grid.queries)
     both = np.flatnonzero(np.isfinite(first[row]) & np.isfinite(second[row]))
     if not both.size:
-        return f"Both sides have {name}, but no word that it may look at in both."
+        return f"Both sides have {name}, but no word that it may attend to in both."
     moved = moves((second - first)[:, both], row, grid.queries, [grid.keys[at] for at in both])
     parts = [
         f"{markdown.code(key)} **{points(change)} {'more' if change > 0 else 'less'}**"

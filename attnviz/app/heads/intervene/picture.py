@@ -1,4 +1,4 @@
-"""The head that is looked at, as it is and with the changes."""
+"""The open head, without and with the changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTE = "one colour scale for all heads, unchanged and changed"
 
 
 def draw(chosen: Intervention) -> None:
-    """Draw the head before and with the changes, and say what the token attends to in both."""
+    """Draw the head before and with the changes, and name what the token attends to in both."""
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None

@@ -48,7 +48,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
-    """The long computation: shared by all visitors who ask for the same."""
+    """The long computation: shared by all visitors with the same request."""
     name, given = chosen.entry.name, chosen.given
     key = ("ablation", chosen.entry, given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
@@ -171,4 +171,4 @@ def open_edit(edit: Edit) -> None:
 
 def _open(layer: int, head: int) -> None:
     controls.open_head(layer, head)
-    st.rerun()  # the choice stands outside of this part of the page
+    st.rerun()  # the choice is outside of this part of the page

@@ -64,7 +64,7 @@ def expected(chosen: Intervention, found: Effect, place: int) -> None:
 
 
 def distances(found: Effect) -> None:
-    """Say how far all probabilities move."""
+    """Show how far all probabilities move."""
     variation, divergence = found.moved.variation, found.moved.divergence
     if variation is not None and divergence is not None:
         st.markdown(
@@ -74,7 +74,7 @@ def distances(found: Effect) -> None:
 
 
 def written(chosen: Intervention) -> None:
-    """Say what an encoder–decoder writes before and with the changes."""
+    """Show what an encoder–decoder writes before and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""
     after = computed.target(chosen.entry, chosen.given, chosen.written)
     if before == after:

@@ -18,7 +18,7 @@ def cosine(turned: float) -> str:
 
 
 def average(turned: Numbers) -> Numbers:
-    """The mean of angles, [… token] to […], as 1 − cosine: what is told in degrees is averaged in degrees."""
+    """The mean of angles, [… token] to […], as 1 − cosine: degrees are averaged in degrees."""
     half = np.radians(angles(turned).mean(axis=-1)) / 2
     mean: Numbers = 2 * np.sin(half) ** 2  # 1 − cos, and small angles do not drown in rounding
     return mean
