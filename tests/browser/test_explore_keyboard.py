@@ -131,7 +131,7 @@ def test_heads_tokens_switches_filters_rankings_and_the_matrix_by_keyboard_alone
     press(page, "Enter")
     tab_to(page, "^previous$")
     press(page, "Space")
-    assert explore.chosen("Heads that look at") == "previous"
+    assert explore.chosen("Heads that attend to") == "previous"
     press(page, "Escape")
     expect(explore.head(4, 2)).to_have_accessible_name(re.compile("does not match the filter"))
     first = explore.ranked()[0][0]

@@ -62,5 +62,5 @@ def test_actors_for_which_there_is_no_room_are_not_awaited_for_good() -> None:
 
     actor = SimpleNamespace(ready=SimpleNamespace(remote=lambda: "begun"))
     full: Any = Full()
-    with pytest.raises(AttnvizError, match=r"Of 3 workers 1 did not start .* knows of 2 processors"):
+    with pytest.raises(AttnvizError, match=r"Of 3 workers 1 did not start .* has 2 processors"):
         on_ray._wait_for(full, [actor] * 3)
