@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from attnviz.app.lessons.contents import LESSONS
 from tests.browser.server import ROOT, Server
 from tests.browser.visit import (
-    COMPUTED_MS,
     everybody_can_use,
     type_into,
     visit,
@@ -26,12 +25,10 @@ class View:
 
     Attributes:
         link: of the page.
-        ready: a text that is there once all has been computed; "": nothing is waited for.
         opened: texts that are clicked, one after the other.
     """
 
     link: str
-    ready: str = ""
     opened: tuple[str, ...] = ()
 
 
@@ -101,8 +98,6 @@ def test_no_page_is_left_out() -> None:
 def test_everybody_can_use_it(page: Page, server: Server, name: str) -> None:
     view = VIEWS[name]
     visit(page, f"{server.url}/{view.link}")
-    if view.ready:
-        expect(page.get_by_text(re.compile(view.ready)).first).to_be_visible(timeout=COMPUTED_MS)
     if "Heatmap" in view.link:
         expect(page.locator(".js-plotly-plot")).to_be_visible()
     for text in view.opened:

@@ -129,21 +129,6 @@ def test_opening_lists_a_model_with_its_way_told() -> None:
     assert any(re.fullmatch(r"Downloading 0\.\d of 0\.\d MB", doing) for doing, _ in told)
 
 
-def test_whoever_tells_may_end_an_opening(folder_of: FolderOf) -> None:
-    class Enough(Exception):
-        pass
-
-    def stop(doing: str, done: float) -> None:
-        assert doing
-        if done:
-            raise Enough
-
-    name = str(folder_of("bert"))
-    with pytest.raises(Enough):
-        loading.open_model(name, stop)
-    assert allowed.opened() == ()
-
-
 def test_a_name_on_the_operators_list_stands_for_what_the_list_says(
     folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
