@@ -127,7 +127,7 @@ def trace(
         target: what the decoder of an encoder–decoder reads; None: what the model itself writes.
         writing: how a decoder writes on; None: it only reads.
         edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" ablates
-            head 2 of layer 4. They are made one after the other: of two that silence or point the same row,
+            head 2 of layer 4. They are made one after the other: of two that ablate or point the same row,
             the last one counts. The trace's weights are those that the model went on with.
         tokenizer: of transformers, or any function from text to ids with `convert_ids_to_tokens`, for a model
             object; None: the tokens are given.

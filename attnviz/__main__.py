@@ -10,8 +10,11 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, TextIO
 
-import typer
-from typer.core import TyperGroup
+try:
+    import typer
+    from typer.core import TyperGroup
+except ModuleNotFoundError:
+    sys.exit('The attnviz command needs the extra [torch]: python -m pip install "attnviz[torch]"')
 
 import attnviz
 from attnviz import importing
@@ -59,7 +62,7 @@ class Commands(TyperGroup):
             raise _refused(f"{error.filename or 'What is printed here'}: {error.strerror}.") from error
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         sys.stdout.write(f"attnviz {attnviz.__version__}\n")
         raise typer.Exit
@@ -70,7 +73,7 @@ def before(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - the callback prints it
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and exit."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """What every command begins with."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-_MOST_QUOTED = 40  # characters of an unknown word that the message repeats
-_MOST_OF_A_NAME = 60  # and of a name
+_MAX_QUOTED = 40  # characters of an unknown word that the message repeats
+_MAX_NAME_LENGTH = 60  # and of a name
 
 
 class AttnvizError(ValueError):
@@ -122,11 +122,11 @@ class UnknownWords(AttnvizError):
 
 
 def _with_nearest(word: str, nearest: Sequence[str]) -> str:
-    quoted = word if len(word) <= _MOST_QUOTED else f"{word[:_MOST_QUOTED]}…"
+    quoted = word if len(word) <= _MAX_QUOTED else f"{word[:_MAX_QUOTED]}…"
     return f"“{quoted}” (nearest in spelling: {', '.join(nearest)})" if nearest else f"“{quoted}”"
 
 
 def quoted(name: str) -> str:
     """A name as a message repeats it: in quotation marks, shortened, without half characters."""
-    shown = name if len(name) <= _MOST_OF_A_NAME else f"{name[:_MOST_OF_A_NAME]}…"
+    shown = name if len(name) <= _MAX_NAME_LENGTH else f"{name[:_MAX_NAME_LENGTH]}…"
     return f"“{shown.encode('utf-8', 'replace').decode()}”"

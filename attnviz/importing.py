@@ -1,5 +1,6 @@
-"""Which versions of other packages attnviz runs with, and how the large ones are first imported."""
+"""The versions of other packages that attnviz runs with, and the first import of the large ones."""
 
+import re
 import threading
 import warnings
 from functools import cache
@@ -11,8 +12,11 @@ from attnviz.text import joined
 # transformers' progress bars ask for a part of Jupyter that few have; here no such bar is drawn.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
-CORE = ("torch>=2.13,<3", "transformers>=5.18,<6")
 EXTRAS = {
+    "torch": (
+        *("torch>=2.6,<3", "transformers>=5.4,<6", "tokenizers>=0.22,<1", "safetensors>=0.5,<1"),
+        *("huggingface_hub>=1.5,<3", "jaxtyping>=0.3,<1", "typer>=0.15,<1", "rich>=13.8,<16"),
+    ),
     "app": (
         *("streamlit>=1.65,<2", "plotly>=6,<8", "segno>=1.6,<2", "cachetools>=6.0,<9"),
         *("prometheus-client>=0.20,<1", "jinja2>=3.1,<4", "pyyaml>=6,<7"),
@@ -23,7 +27,7 @@ EXTRAS = {
     "ray": ("ray>=2.60,<3",),
     "rooms": ("redis>=6,<9",),
 }
-"""The requirements of pyproject.toml that are checked where a package is first imported."""
+"""The requirements of pyproject.toml that are checked before a package is first imported."""
 
 
 @cache
@@ -31,32 +35,44 @@ def need(*requirements: str, extra: str | None = None) -> None:
     """Check that these packages are installed; warn about a version with which attnviz is not tested.
 
     Args:
-        requirements: such as "torch>=2.13,<3".
-        extra: the extra of attnviz that they belong to; None: attnviz always needs them.
+        requirements: such as "torch>=2.6,<3".
+        extra: the extra of attnviz that they belong to.
 
     Raises:
-        AttnvizError: one is missing.
+        AttnvizError: a package is missing.
     """
-    from packaging.requirements import Requirement
-
     missing = []
     for requirement in requirements:
-        wanted = Requirement(requirement)
+        name = re.split("[<>]", requirement)[0]
         try:
-            found = metadata.version(wanted.name)
+            found = metadata.version(name)
         except metadata.PackageNotFoundError:
             missing.append(requirement)
             continue
-        if not wanted.specifier.contains(found, prereleases=True):
-            untested = f"attnviz is tested with {requirement}, and {wanted.name} {found} is installed."
+        if not _within(found, requirement):
+            untested = f"attnviz is tested with {requirement}, and {name} {found} is installed."
             warnings.warn(untested, stacklevel=2)
     if missing:
-        who = "attnviz" if extra is None else f"This part of attnviz, its extra [{extra}],"
+        part = "This part of attnviz" if extra is None else f"This part of attnviz, its extra [{extra}],"
         install = " ".join(f'"{requirement}"' for requirement in missing)
         raise AttnvizError(
-            f"{who} needs {joined(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed. "
+            f"{part} needs {joined(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed. "
             f"Install with: python -m pip install {install}"
         )
+
+
+def _within(version: str, requirement: str) -> bool:
+    """Whether "2.13.0+cpu" is within "torch>=2.6,<3"."""
+    bounds = dict(re.findall(r"(>=|<)([\d.]+)", requirement))
+    release = _release(version)
+    return _release(bounds.get(">=", "0")) <= release and (
+        "<" not in bounds or release < _release(bounds["<"])
+    )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """The numbers of a version: (2, 13, 0) of "2.13.0+cpu"."""
+    return tuple(int(number) for number in re.findall(r"\d+", re.split(r"[^\d.]", version)[0]))
 
 
 def need_extra(name: str) -> None:
@@ -69,13 +85,13 @@ def need_extra(name: str) -> None:
 
 
 class _Gate:
-    """A lock that whoever has it may take again, and that opens only where `CORE` is installed."""
+    """A lock that its owner may take again, and that opens only where the extra [torch] is installed."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
 
     def __enter__(self) -> None:
-        need(*CORE)
+        need_extra("torch")
         self._lock.acquire()
 
     def __exit__(self, *_: object) -> None:

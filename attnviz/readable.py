@@ -2,7 +2,7 @@
 
 from attnviz.errors import TextTooLong, UnreadableText
 
-MOST_CHARACTERS = 20_000
+MAX_CHARACTERS = 20_000
 """The longest text that is cut into tokens: a tokenizer takes 30 s and 2 GB for 20 million characters."""
 
 
@@ -10,11 +10,11 @@ def check(text: str) -> None:
     """Refuse a text that no tokenizer should be given.
 
     Raises:
-        TextTooLong: it has more than `MOST_CHARACTERS`.
+        TextTooLong: it has more than `MAX_CHARACTERS`.
         UnreadableText: half a surrogate pair, which stands for no character.
     """
-    if len(text) > MOST_CHARACTERS:
-        raise TextTooLong(len(text), MOST_CHARACTERS, unit="characters")
+    if len(text) > MAX_CHARACTERS:
+        raise TextTooLong(len(text), MAX_CHARACTERS, unit="characters")
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -14,7 +14,7 @@ NO_NUMBER = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-MOST_DIGITS = 8
+MAX_DIGITS = 8
 """Decimals of what is printed only to be worked with."""
 
 
@@ -23,11 +23,11 @@ def percent(share: float, digits: int = 0) -> str:
 
     What is not nothing is never 0, but "< 1 %" or "< 0.1 %"; what is not all never 100, but "> 99.9 %".
     """
-    rounded, least = f"{100 * share:.{digits}f}", 10**-digits
+    rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:
-        rounded = f"< {least:.{digits}f}"
+        rounded = f"< {minimum:.{digits}f}"
     elif share < 1 and float(rounded) == 100:
-        rounded = f"> {100 - least:.{digits}f}"
+        rounded = f"> {100 - minimum:.{digits}f}"
     return f"{rounded} %"
 
 
@@ -68,19 +68,19 @@ def scientific(number: float) -> str:
 
 
 def enough_digits(
-    operands: Sequence[float], least: int, agrees: Callable[..., bool], most: int = MOST_DIGITS
+    operands: Sequence[float], minimum: int, agrees: Callable[..., bool], maximum: int = MAX_DIGITS
 ) -> int:
-    """The fewest decimals, from `least`, at which who works with the printed operands gets what is printed.
+    """The fewest decimals, from `minimum`, at which who works with the printed operands gets what is printed.
 
     Args:
         operands: what is worked with.
         agrees: whether the operands as printed give what is printed.
-        most: if no number of decimals below does.
+        maximum: if no number of decimals below does.
     """
-    for digits in range(least, most):
+    for digits in range(minimum, maximum):
         if agrees(*(float(f"{operand:.{digits}f}") for operand in operands)):
             return digits
-    return most
+    return maximum
 
 
 def isolated(text: str) -> str:

@@ -44,7 +44,7 @@ _NO_WEIGHTS = (
     '`outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
     "output_attentions=True."
 )
-_MOST_SHOWN = 200  # characters of a text in a notebook
+_MAX_SHOWN = 200  # characters of a text in a notebook
 
 ROW_ROUNDING = 0.02
 """How far a row's sum may be from 1: many weights in bfloat16, of 8 bits each, are off together."""
@@ -333,7 +333,7 @@ class Trace:
         """The same for a notebook, with the texts."""
         texts = (self.text, self.second, self.target)
         told = (
-            f"“{text[:_MOST_SHOWN]}{'…' * (len(text) > _MOST_SHOWN)}”" for text in texts if text is not None
+            f"“{text[:_MAX_SHOWN]}{'…' * (len(text) > _MAX_SHOWN)}”" for text in texts if text is not None
         )
         lines = (f"attnviz.Trace of {self.model}", *told, *self._kinds())
         return f"<div>{'<br>'.join(map(html.escape, lines))}</div>"

@@ -30,17 +30,17 @@ File = str | PathLike[str] | IO[bytes]
 FORMAT = "attnviz trace"
 VERSION = 3
 
-MOST_BYTES = 3 * 2**29
+MAX_BYTES = 3 * 2**29
 """The most that the arrays may take; BERT-large at its 512 tokens, with its W_O, takes 2/5 of it."""
-MOST_HEADER_BYTES = 2**22
+MAX_HEADER_BYTES = 2**22
 """The most that the header may take: forty thousand tokens."""
-MOST_DIRECTORY_BYTES = 2**20
+MAX_DIRECTORY_BYTES = 2**20
 """The most that the archive's list of contents may take: ten thousand arrays."""
 
 _DTYPES = tuple(np.dtype(name) for name in ("u1", "?", "<f4"))
 _END = "<4s4H2LH"  # how a ZIP archive ends: signature, disks and counts, size and place of its list, comment
 _LOCATOR = struct.Struct("<4sLQL")  # the record before it in an archive of more than 4 GiB
-_MOST_QUOTED = 200  # characters of another library's complaint that the message repeats
+_MAX_QUOTED = 200  # characters of another library's complaint that the message repeats
 
 
 def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -85,7 +85,7 @@ def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         except InvalidTrace:
             raise
         except Exception as error:  # whatever the damaged part leads to: zipfile's, JSON's, a KeyError
-            raise damaged(f"{type(error).__name__}: {str(error)[:_MOST_QUOTED]}") from error
+            raise damaged(f"{type(error).__name__}: {str(error)[:_MAX_QUOTED]}") from error
 
 
 def damaged(reason: str) -> InvalidTrace:
@@ -114,7 +114,7 @@ def _checked_length(opened: IO[bytes]) -> int:
         raise InvalidTrace(
             "This file is not a trace that attnviz wrote: it is no NPZ file, or it was changed or cut off."
         )
-    if directory > MOST_DIRECTORY_BYTES:
+    if directory > MAX_DIRECTORY_BYTES:
         raise damaged(f"its list of contents claims {directory:,} bytes")
     return length
 
@@ -157,12 +157,12 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
 
 
 def _check_sizes(header: int, arrays: int) -> None:
-    if header > MOST_HEADER_BYTES:
+    if header > MAX_HEADER_BYTES:
         raise InvalidTrace(
-            f"This trace's header claims {header:,} bytes; attnviz reads at most {MOST_HEADER_BYTES:,}."
+            f"This trace's header claims {header:,} bytes; attnviz reads at most {MAX_HEADER_BYTES:,}."
         )
-    if arrays > MOST_BYTES:
+    if arrays > MAX_BYTES:
         raise InvalidTrace(
             f"This trace claims {arrays / 2**20:,.0f} MiB of numbers; "
-            f"attnviz keeps at most {MOST_BYTES / 2**20:,.0f} in a file. Trace a shorter text."
+            f"attnviz keeps at most {MAX_BYTES / 2**20:,.0f} in a file. Trace a shorter text."
         )

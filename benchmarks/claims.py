@@ -25,22 +25,21 @@ import torch
 import attnviz
 from attnviz.app.classroom import rooms, store
 from attnviz.app.examples import EXAMPLES, TOGETHER
-from attnviz.app.heads.texts import MOST_LINES
+from attnviz.app.heads.texts import MAX_LINES
 from attnviz.app.lessons.translate.values import translate
 from attnviz.app.traces import MAX_GUEST_WEIGHTS, MAX_WEIGHTS
-from attnviz.capture.model import MOST_WRITTEN
+from attnviz.capture.model import MAX_NEW_TOKENS
 from attnviz.errors import InvalidEdit
 from attnviz.experiments import corpus, pairs
 from attnviz.export.report import contents as report
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue, config
-from attnviz.readable import MOST_CHARACTERS
+from attnviz.readable import MAX_CHARACTERS
 from attnviz.text import percent
 from attnviz.trained.translator import distance, translator
-from attnviz.trained.translator.training import Settings
 from attnviz.trained.translator.translator import Translator
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
-from training import distances, recurrent, translators
+from training import distances, recurrent
 from training.translator_measures import measure
 
 ROOT = Path(__file__).parents[1]
@@ -120,7 +119,7 @@ def rollout_becomes_alike() -> str:
 def sentences_and_lines() -> str:
     """What Score heads reads."""
     sentences = corpus.bundled().splitlines()
-    return f"{len(sentences)} sentences come with attnviz; a file may have {MOST_LINES:,} lines"
+    return f"{len(sentences)} sentences come with attnviz; a file may have {MAX_LINES:,} lines"
 
 
 def live_rooms() -> str:
@@ -163,14 +162,14 @@ def limits_of_texts() -> str:
         return int((weights / heads) ** 0.5)
 
     curves = re.search(r"many: (\d+)", (ROOT / "attnviz" / "widgets" / "lines.js").read_text("utf-8"))
-    heads = MINILM.layers * MINILM.heads
+    heads, weights = MINILM.layers * MINILM.heads, config.MAX_ATTENTION_WEIGHTS
     return (
-        f"{MINILM.token_limit} tokens for the bundled model, {config.MOST_WEIGHTS:,} weights at most "
+        f"{MINILM.token_limit} tokens for the bundled model, {weights:,} weights at most "
         f"above {config.ALWAYS_TOKENS:,} tokens: "
-        f"{longest(config.MOST_WEIGHTS, 144):,} tokens of 12 × 12 heads; {MOST_CHARACTERS:,} characters; "
+        f"{longest(weights, 144):,} tokens of 12 × 12 heads; {MAX_CHARACTERS:,} characters; "
         f"{MAX_WEIGHTS:,} weights on a page: {longest(MAX_WEIGHTS, 144)} tokens of 12 × 12 heads, "
         f"{longest(MAX_GUEST_WEIGHTS, 72)} of 6 × 12 for a guest; "
-        f"{MOST_WRITTEN} tokens written; {report.MAX_WEIGHTS:,} weights in a "
+        f"{MAX_NEW_TOKENS} tokens written; {report.MAX_WEIGHTS:,} weights in a "
         f"report: {longest(report.MAX_WEIGHTS, heads)} and {longest(report.MAX_WEIGHTS, 144)} tokens; "
         f"lines thin out above {curves and curves[1]}"
     )
@@ -193,9 +192,9 @@ def it_in_french() -> str:
     return "; ".join(" ".join(translate("translator", text).words) for text in (TIRED, NARROW))
 
 
-def taught_until() -> str:
+def guided_until() -> str:
     """The share of its training."""
-    return f"the first {VARIANTS['training-wheels'].taught_until:.0%}"
+    return f"the first {VARIANTS['training-wheels'].guided_until:.0%}"
 
 
 @cache
@@ -203,21 +202,6 @@ def _measured(variant: str) -> tuple[dict[str, Any], ...]:
     """What was written down of a variant's trainings: one for each seed."""
     runs = json.loads((WEIGHTS / "figures.json").read_text("utf-8"))
     return tuple(run for run in runs if run["variant"] == variant)
-
-
-def _finds(run: dict[str, Any]) -> float:
-    return min(float(run["subject"]["found"]), float(run["object"]["found"]))
-
-
-def head_that_decides() -> str:
-    """Of the translators whose arrow was taught, with every seed."""
-    runs = (*_measured("taught"), *_measured("training-wheels"))
-    silenced = [run["silenced"]["pronoun"] for run in runs]
-    return (
-        f"{len(runs)} trainings: finds in at least {percent(min(map(_finds, runs)))}, right in "
-        f"{percent(min(silenced))} to {percent(max(silenced))} when silenced, turns in at "
-        f"least {percent(min(run['moved']['changed'] for run in runs))} when moved"
-    )
 
 
 def long_distances() -> str:
@@ -241,17 +225,6 @@ def translators_measured_again() -> str:
         again = asdict(measure(Translator.load(variant.file)))
         same.append(all(_near(again[what], written[what]) for what in again))
     return f"{sum(same)} of {len(same)} translators as written down"
-
-
-def untold_trained_again() -> str:
-    """Those whose weights are not kept, from scratch: where a processor rounds otherwise, other weights."""
-    seeds = [int(run["seed"]) for run in _measured("untold") if not run["shipped"]]
-    again = [asdict(measure(translators.trained(Settings.of("untold", seed)))) for seed in seeds]
-    found = sum(_finds(run) > 0.5 for run in again)
-    right = percent(min(run["pronoun"] for run in again))
-    return (
-        f"{found} of {len(again)} find the noun in most sentences of both readings; pronouns right: {right}"
-    )
 
 
 def distances_measured_again() -> str:
@@ -310,16 +283,16 @@ def limits_of_a_visitor() -> str:
     """What one visitor may cost a server, where its operator says nothing else."""
     from attnviz.app.server.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
     from attnviz.app.traces import MAX_WAITING_TOKENS
-    from attnviz.capture.pictures import MOST_PIXELS
+    from attnviz.capture.pictures import MAX_PIXELS
     from attnviz.models.limits import DEFAULT_GB
-    from attnviz.readable import MOST_CHARACTERS
+    from attnviz.readable import MAX_CHARACTERS
 
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
     server = settings["server"]
     return (
-        f"{MOST_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MAX_UPLOADS} files, "
+        f"{MAX_CHARACTERS:,} characters, uploads of {server['maxUploadSize']} MB, {MAX_UPLOADS} files, "
         f"{MAX_UPLOADED_BYTES / 1e6:.0f} MB in all, messages of {server['maxMessageSize']} MB, "
-        f"{MOST_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
+        f"{MAX_PIXELS / 1e6} million pixels, {DEFAULT_GB:.0f} GB, {MAX_WAITING_TOKENS:,} tokens wait"
     )
 
 

@@ -114,7 +114,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
             found.append(apart(np.where(seen, theirs, 0), np.where(seen, ours, 0)))
         yield f'cache["{name}", 3]', max(found)
 
-    def silence(output: Any, /, **_: Any) -> Any:
+    def ablate(output: Any, /, **_: Any) -> Any:
         output[:, :, 1] = 0
         return output
 
@@ -122,7 +122,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
     bridge.run_with_hooks(
         tokens,
         fwd_hooks=[
-            ("blocks.0.attn.hook_z", silence),
+            ("blocks.0.attn.hook_z", ablate),
             ("blocks.1.attn.hook_pattern", lambda pattern, **_: patterns.append(pattern[0].detach())),
         ],
     )

@@ -39,7 +39,7 @@ from tests.browser.server import Server, running
 
 VISITORS = 10
 TARGET_MS = 45
-PATIENCE_SECONDS = 120
+TIMEOUT_SECONDS = 120
 
 SENTENCE = "The trophy does not fit into the suitcase as it is too big."
 
@@ -134,7 +134,7 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[Ex
         for click in clicks(page, server.url):
             before = len(exchanges)
             click()
-            end = time.monotonic() + PATIENCE_SECONDS
+            end = time.monotonic() + TIMEOUT_SECONDS
             while len(exchanges) == before or not exchanges[-1].answer.complete:
                 if time.monotonic() > end:
                     raise RuntimeError(f"The server was not asked, or did not answer: {click}")
@@ -204,7 +204,7 @@ def replay(socket: ClientConnection, exchanges: Iterable[Exchange]) -> Replayed:
         socket.send(message)
         answer = Answer()
         while not answer.complete:
-            answer.add(socket.recv(PATIENCE_SECONDS, decode=False))
+            answer.add(socket.recv(TIMEOUT_SECONDS, decode=False))
         seconds.append(time.perf_counter() - begun)
         runs += answer.runs
         differing += len(dict(answer.elements.items() ^ expected.elements.items()))

@@ -40,7 +40,7 @@ from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
 from benchmarks.page import WITH_EMPTY_PAGE, load_the_model
 from benchmarks.proxy import proxied, wait_for
-from benchmarks.replay import PATIENCE_SECONDS, SENTENCE, anew, clicks, record, with_sentence
+from benchmarks.replay import SENTENCE, TIMEOUT_SECONDS, anew, clicks, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.explore import Explore
 from tests.browser.server import Server, running
@@ -77,7 +77,7 @@ def answer(socket: ClientConnection, message: bytes) -> None:
     """Send a message, and wait for the end of its answer."""
     socket.send(message)
     while True:
-        received = socket.recv(PATIENCE_SECONDS, decode=False)
+        received = socket.recv(TIMEOUT_SECONDS, decode=False)
         if BUSY in received:
             raise RuntimeError("The server refused a visitor's sentence.")
         if len(received) > 100:  # bytes: the last message of an answer is short

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from attnviz.app.about import limits, models, reading_a_picture, sources, what_a_weight_says
+from attnviz.app.about import limits, meaning_of_a_weight, models, reading_a_picture, sources
 
 with st.container(width=800):
     st.title("About", anchor=False)
     st.header("How to read a picture", anchor=False)
     reading_a_picture()
-    what_a_weight_says()
+    meaning_of_a_weight()
     models()
     limits()
     sources()

@@ -29,7 +29,7 @@ def below(
     """Draw all that shows what was read: a choice made here leaves what is above as it is."""
     if asked:
         with st.container(key="slide-question"):
-            question.ask_below(asked)
+            question.draw_below(asked)
     attention.warn(read)
     passage = st.container()
     with st.container(key=frame.PICTURE_FIRST_ON_PHONES):

@@ -11,7 +11,7 @@ with page("images", "Images") as this:
         "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
         "Click a patch to see which patches it attends to."
     )
-    question.ask_below(question.form())
+    question.draw_below(question.form())
     chosen = selection.choose()
     heads.describe_model(chosen)
     this.notices, problems = st.container(), st.container()

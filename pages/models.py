@@ -18,5 +18,5 @@ with st.container(width=1000), page("models", "Models"):
     if allowed.may_open():
         folded(families, section("For whoever runs a server", here.how_to_run_a_server))
     else:
-        here.whose_choice()
+        here.operators_choice()
         folded(families)

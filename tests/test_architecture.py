@@ -175,7 +175,7 @@ def test_the_frame_does_not_wait_for_the_models() -> None:
 # docs/architecture.md describes the house as it stands.
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-MOST_FILES_OF_A_WALK = 20
+MAX_PATH_FILES = 20
 
 
 def test_the_arrows_are_those_that_are_kept() -> None:
@@ -190,5 +190,5 @@ def test_the_arrows_are_those_that_are_kept() -> None:
 
 def test_every_file_that_is_named_exists() -> None:
     named = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
-    assert len(named) > MOST_FILES_OF_A_WALK
+    assert len(named) > MAX_PATH_FILES
     assert [name for name in named if not (ROOT / name).exists()] == []

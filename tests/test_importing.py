@@ -9,13 +9,28 @@ from attnviz import importing
 from attnviz.errors import AttnvizError
 
 
-@pytest.mark.parametrize("outside", [">=99", "<1"])
+@pytest.mark.parametrize("outside", [">=99", "<1", ">=0.5,<1"])
 def test_a_version_that_is_not_tested_gives_a_warning(outside: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "CORE", ("torch>=2", f"transformers{outside}"))
+    monkeypatch.setitem(importing.EXTRAS, "torch", ("torch>=2", f"transformers{outside}"))
     found = metadata.version("transformers")
-    said = f"attnviz is tested with transformers{outside}, and transformers {found} is installed."
-    with pytest.warns(UserWarning, match=f"^{re.escape(said)}$"), importing.gate:
+    warning = f"attnviz is tested with transformers{outside}, and transformers {found} is installed."
+    with pytest.warns(UserWarning, match=f"^{re.escape(warning)}$"), importing.gate:
         pass
+
+
+@pytest.mark.parametrize(
+    ("version", "requirement", "tested"),
+    [
+        ("2.13.0+cpu", "torch>=2.6,<3", True),
+        ("2.6.0", "torch>=2.6,<3", True),
+        ("2.5.1", "torch>=2.6,<3", False),
+        ("3.0", "torch>=2.6,<3", False),
+        ("3.0.0rc1", "torch>=2.6,<3", False),
+        ("0.9", "torch", True),
+    ],
+)
+def test_versions_compare_number_by_number(version: str, requirement: str, tested: bool) -> None:
+    assert importing._within(version, requirement) is tested
 
 
 def test_all_that_an_extra_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,6 @@ def test_what_is_pinned_lies_in_the_ranges_and_each_package_is_in_one_place() ->
 
 
 def test_what_is_looked_at_before_an_import_is_what_the_package_asks_for() -> None:
-    assert set(importing.CORE) < set(PROJECT["dependencies"])
     assert {name: [*asked] for name, asked in importing.EXTRAS.items()} == {
         name: asked for name, asked in EXTRAS.items() if name != "model"
     }
@@ -53,13 +52,55 @@ def test_the_version_is_the_one_to_cite() -> None:
     assert f"\nversion: {attnviz.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
-def test_the_library_needs_no_extra_but_its_model() -> None:
+def only_with(*packages: str, code: str) -> str:
+    """What the code prints where no other package than these can be imported."""
+    refusing = (
+        "import sys\n"
+        "class Refuse:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.split('.')[0] not in {{*sys.stdlib_module_names, 'attnviz', *{packages}}}:\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Refuse())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", refusing + code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return ran.stdout
+
+
+def test_given_weights_need_numpy_alone(tmp_path: Path) -> None:
+    code = (
+        "import attnviz, numpy as np\n"
+        "trace = attnviz.Trace.from_weights(np.full((2, 3, 5, 5), 0.2), list('abcde'))\n"
+        f"trace.save({str(tmp_path / 'trace.npz')!r})\n"
+        f"figure = attnviz.show(attnviz.Trace.load({str(tmp_path / 'trace.npz')!r}), layer=1, head=2)\n"
+        f"figure.save({str(tmp_path / 'report.html')!r})\n"
+        f"figure.save({str(tmp_path / 'picture.svg')!r})\n"
+        "print(figure, len(figure._repr_html_()) > 10_000)"
+    )
+    assert only_with("numpy", code=code) == "<attnviz: Layer 2, head 3 of weights alone> True\n"
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    assert (tmp_path / "picture.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_what_needs_torch_says_which_extra_brings_it() -> None:
+    code = (
+        "import importlib.metadata as metadata, attnviz\n"
+        "def version(name): raise metadata.PackageNotFoundError(name)\n"
+        "metadata.version = version\n"
+        "try: attnviz.trace('The dog slept.')\n"
+        "except attnviz.AttnvizError as error: print(error)"
+    )
+    assert "its extra [torch], needs torch" in only_with("numpy", code=code)
+
+
+def test_tracing_needs_no_extra_but_torch_and_the_model() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('streamlit', 'plotly', 'cachetools', 'pandas', 'PIL', "
         "'ray'))); import attnviz; print(attnviz.show(attnviz.trace('The dog slept.')))"
     )
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert said.stdout == "<attnviz: Layer 1, head 1 of minilm>\n"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout == "<attnviz: Layer 1, head 1 of minilm>\n"
 
 
 @pytest.mark.everything

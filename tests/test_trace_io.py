@@ -294,8 +294,8 @@ def test_a_file_of_another_version_is_told_from_a_damaged_one() -> None:
 def test_a_trace_too_large_is_neither_written_nor_read(monkeypatch: pytest.MonkeyPatch) -> None:
     content, file = written(made(6)), io.BytesIO()
     for name, most, said in (
-        ("MOST_HEADER_BYTES", 2**10, "header claims"),
-        ("MOST_BYTES", 2**12, r"claims 0 MiB of numbers; .* Trace a shorter text"),
+        ("MAX_HEADER_BYTES", 2**10, "header claims"),
+        ("MAX_BYTES", 2**12, r"claims 0 MiB of numbers; .* Trace a shorter text"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(trace_io, name, most)
@@ -325,7 +325,7 @@ def test_an_entry_more_or_twice_is_refused() -> None:
 
 def test_a_list_of_contents_too_long_is_refused_unread() -> None:
     entry = b"PK\x01\x02" + bytes(42)
-    count = trace_io.MOST_DIRECTORY_BYTES // len(entry) + 1
+    count = trace_io.MAX_DIRECTORY_BYTES // len(entry) + 1
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count % 2**16, count % 2**16, count * len(entry), 0, 0)
     refused(entry * count + end, "list of contents claims")
     refused(written(made(6))[:-22] + end, "list of contents claims")

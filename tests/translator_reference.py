@@ -32,7 +32,7 @@ def move(name: str, head: int, query: int, source: int, target: int) -> Change:
     return change
 
 
-def silence(name: str, head: int, query: int | None = None) -> Change:
+def ablate(name: str, head: int, query: int | None = None) -> Change:
     """A head, or one of its rows, reads nothing."""
 
     def change(here: str, weights: Array) -> None:
@@ -138,7 +138,7 @@ def softmax(scores: Array) -> Array:
 
 
 @cache
-def reference(variant: str = "taught", heads: int = 4) -> Reference:
+def reference(variant: str = "guided", heads: int = 4) -> Reference:
     """A translator that comes with attnviz, by the name of its file."""
     folder = Path(__file__).parents[1] / "attnviz" / "trained" / "translator" / "weights"
     return Reference(folder / f"{variant}.safetensors", heads)
@@ -164,7 +164,7 @@ class Forward:
 
 
 @cache
-def translation(sentence: str, variant: str = "taught") -> Forward:
+def translation(sentence: str, variant: str = "guided") -> Forward:
     """The translation, word by word, every word from all of the sentence anew."""
     english = sentence.lower().strip(".").split()
     words = reference(variant).translate(english)

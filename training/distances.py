@@ -28,7 +28,7 @@ from attnviz.trained.translator.translator import Sizes, Translator
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 from training import recurrent
-from training.lengthening import MOST, Elastic, clauses
+from training.lengthening import MAX_CLAUSES, Elastic, clauses
 from training.recurrent import RecurrentEncoderDecoder
 
 Network: TypeAlias = RecurrentEncoderDecoder | EncoderDecoder
@@ -36,7 +36,7 @@ Network: TypeAlias = RecurrentEncoderDecoder | EncoderDecoder
 WEIGHTS = Path(__file__).with_name("weights")
 """The weights of one training of each network."""
 
-LONGEST_LEARNED = 6
+MAX_TRAINED_CLAUSES = 6
 """The most clauses that are put into a sentence to learn from."""
 
 SENTENCES = 300
@@ -58,7 +58,7 @@ _TUNED_ON = 40  # sentences that are looked for, for each number of clauses
 def settings(learning_rate: float, seed: int) -> Settings:
     """Return what a training follows from; no network is taught where to attend to."""
     return Settings(
-        variant="untold",
+        variant="unguided",
         seed=seed,
         steps=3000,
         batch=32,
@@ -76,7 +76,7 @@ def to_learn_from(count: int, seed: int) -> list[Pair]:
     """
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     sentences = filter(None, map(Elastic.of, splits.training(count, seed)))
-    return [it.stretched(clauses(dice, dice.randint(0, LONGEST_LEARNED))).pair for it in sentences]
+    return [it.stretched(clauses(dice, dice.randint(0, MAX_TRAINED_CLAUSES))).pair for it in sentences]
 
 
 def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[Elastic]:
@@ -89,7 +89,7 @@ def to_measure(count: int, inserted: int, seed: int = _MEASURED_SEED) -> list[El
     dice = random.Random(seed)  # noqa: S311 - sentences are no secret
     stretched = []
     for readings in splits.minimal_pairs(count // 2, seed):
-        put_in = clauses(dice, MOST)[:inserted]
+        put_in = clauses(dice, MAX_CLAUSES)[:inserted]
         stretched += [it.stretched(put_in) for it in filter(None, map(Elastic.of, readings))]
     return stretched
 
@@ -100,7 +100,7 @@ def to_tune_on() -> list[Pair]:
     short = to_measure(_TUNED_ON, 0, _TUNED_SEED)
     return [
         long.pair
-        for inserted in range(LONGEST_LEARNED + 1)
+        for inserted in range(MAX_TRAINED_CLAUSES + 1)
         for long, before in zip(to_measure(_TUNED_ON, inserted, _TUNED_SEED), short, strict=True)
         if before.pair.source not in measured
     ]
@@ -141,7 +141,9 @@ def right(model: nn.Module, some: Iterable[Exercises]) -> int:
 
 def points(model: nn.Module) -> tuple[Point, ...]:
     """Measure a trained network at each length."""
-    of_length = ([each.pair for each in to_measure(SENTENCES, inserted)] for inserted in range(MOST + 1))
+    of_length = (
+        [each.pair for each in to_measure(SENTENCES, inserted)] for inserted in range(MAX_CLAUSES + 1)
+    )
     return tuple(point(model, pairs) for pairs in of_length)
 
 
@@ -191,9 +193,9 @@ def compete() -> tuple[Distances, dict[Name, Network]]:
         # Files hold numbers in float16: what is measured is what a file gives back.
         runs.append(Run(name, learning_rate, seed, chosen.steps, tuned, points(model.half().float())))
         trained[name, learning_rate, seed] = model
-    stretched = (to_measure(SENTENCES, inserted) for inserted in range(MOST + 1))
+    stretched = (to_measure(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1))
     words = tuple(sum(each.words_apart for each in some) / len(some) for some in stretched)
-    found = Distances(SENTENCES, LONGEST_LEARNED, words, tuple(runs))
+    found = Distances(SENTENCES, MAX_TRAINED_CLAUSES, words, tuple(runs))
     chosen_runs = {name: found.chosen(name)[0] for name in NAMES}
     return found, {name: trained[name, run.learning_rate, run.seed] for name, run in chosen_runs.items()}
 

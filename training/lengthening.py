@@ -18,7 +18,7 @@ from attnviz.trained.translator.lexicon import Adjective, Noun, Predicate, Tense
 
 PEOPLE = saying.nouns("person")
 
-MOST = len(PEOPLE)
+MAX_CLAUSES = len(PEOPLE)
 """The most clauses that can be put in: one about each person that the translator knows."""
 
 _BECAUSE = ("as", "because", "since")
@@ -52,10 +52,10 @@ def clauses(dice: random.Random, count: int) -> list[Clause]:
     """So many clauses by chance, each about somebody else.
 
     Raises:
-        ValueError: there are not so many people; `MOST` is their number.
+        ValueError: there are not so many people; `MAX_CLAUSES` is their number.
     """
-    said = saying.predicates("person")
-    return [Clause(person, dice.choice(said)) for person in dice.sample(PEOPLE, count)]
+    spoken = saying.predicates("person")
+    return [Clause(person, dice.choice(spoken)) for person in dice.sample(PEOPLE, count)]
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def write_translator(
     header = {
         "about": dict(how),
         "probes": [asdict(probe) for probe in sentences.probes],
-        "said": [[glance.said for glance in snapshot.glances] for snapshot in snapshots],
+        "outputs": [[glance.spoken for glance in snapshot.glances] for snapshot in snapshots],
     }
     arrays["header"] = np.frombuffer(json.dumps(header, ensure_ascii=False).encode(), np.uint8)
     np.savez_compressed(file, allow_pickle=False, **arrays)

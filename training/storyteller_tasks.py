@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 
 from attnviz.trained.storyteller import grammar
-from attnviz.trained.storyteller.tasks import ANSWERED, SAID_TWICE, Item
+from attnviz.trained.storyteller.tasks import ANSWERED, NUM_REPEATED, Item
 from attnviz.trained.vocabulary import START
 
 ITEMS = 300
@@ -15,9 +15,9 @@ ITEMS = 300
 
 def _copying(dice: Random) -> Item:
     """Any of the random words but the first, when they are said again."""
-    known = dice.randint(1, SAID_TWICE - 1)
-    words = grammar.said_twice(dice, SAID_TWICE)
-    return Item(words[: 1 + SAID_TWICE + known], words[1 + known])
+    known = dice.randint(1, NUM_REPEATED - 1)
+    words = grammar.words_twice(dice, NUM_REPEATED)
+    return Item(words[: 1 + NUM_REPEATED + known], words[1 + known])
 
 
 def _place(dice: Random, facts: int) -> Item:

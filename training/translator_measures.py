@@ -52,7 +52,7 @@ class Figures:
             probable one; .5 is chance.
         layer, head: the encoder's head that the rest is about, counted from 1.
         subject, object: where it looks from "it", where the first and where the second noun is meant.
-        silenced: if it reads nothing from "it".
+        ablated: if it reads nothing from "it".
         moved: if it gives to the other noun what it gave to the noun that is meant.
     """
 
@@ -62,7 +62,7 @@ class Figures:
     head: int
     subject: PronounAttention
     object: PronounAttention
-    silenced: Intervention
+    ablated: Intervention
     moved: Intervention
 
 
@@ -117,7 +117,7 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
         head=head + 1,
         subject=reading(of_head[0::2], both[0::2]),
         object=reading(of_head[1::2], both[1::2]),
-        silenced=intervention(translator, both, lambda it: Edit("encoder", layer, head, it.source)),
+        ablated=intervention(translator, both, lambda it: Edit("encoder", layer, head, it.source)),
         moved=intervention(
             translator, both, lambda it: Edit("encoder", layer, head, it.source, it.referent, it.other)
         ),
@@ -149,12 +149,12 @@ def intervention(
     """
     edits = [edit(pronoun_of(pair)) for pair in pairs]
     before, after = chooses_il(translator, pairs), chooses_il(translator, pairs, edits)
-    said = translations(translator, pairs, edits)
+    spoken = translations(translator, pairs, edits)
     return Intervention(
         pronoun=share(il == is_il(pair) for il, pair in zip(after, pairs, strict=True)),
         changed=share(now != then for now, then in zip(after, before, strict=True)),
         rest=share(
             [*map(without_gender, words)] == [*map(without_gender, pair.target)]
-            for words, pair in zip(said, pairs, strict=True)
+            for words, pair in zip(spoken, pairs, strict=True)
         ),
     )

@@ -290,8 +290,8 @@ def on_places(weights: Floats, queries: Sequence[int | None], keys: Sequence[int
         float32 [..., row, column].
     """
     placed = np.full((*weights.shape[:-2], len(queries), len(keys)), np.nan, dtype=np.float32)
-    (rows, looking), (columns, looked_at) = _present(queries), _present(keys)
-    placed[..., rows[:, None], columns] = weights[..., looking[:, None], looked_at]
+    (rows, of_queries), (columns, of_keys) = _present(queries), _present(keys)
+    placed[..., rows[:, None], columns] = weights[..., of_queries[:, None], of_keys]
     return placed
 
 

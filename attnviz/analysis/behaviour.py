@@ -53,7 +53,7 @@ class Behaviour:
         return [self.rule.amount(score, raw) for score, raw in scores]
 
 
-FILTERS = tuple(rule for rule in RULES if rule.least is not None)
+FILTERS = tuple(rule for rule in RULES if rule.minimum is not None)
 """The rules by which Explore finds heads."""
 
 
@@ -97,11 +97,11 @@ def behaviours(
         np.array([index for index, group in enumerate(shown.all_groups) if not group.special], dtype=np.intp)
         for shown in (queries, keys)
     ]
-    looking, looked_at = (
+    of_queries, of_keys = (
         np.array([shown.tokens[shown.all_groups[index].positions[0]].sentence for index in indices])
         for shown, indices in zip((queries, keys), ordinary, strict=True)
     )
-    apart = looking[:, None] != looked_at
+    apart = of_queries[:, None] != of_keys
     special = [index for index, group in enumerate(keys.all_groups) if group.special]
     layout = Layout(
         queries=ordinary[0],
@@ -127,7 +127,7 @@ def behaviours(
     for at, rule in enumerate(FILTERS):
         if counts[at].any():
             score, raw, even, raw_even = (np.asarray(each[at, :, 0], dtype=np.float32) for each in numbers)
-            bound = np.maximum(rule.least or 0, rule.even * even[:, None])
+            bound = np.maximum(rule.minimum or 0, rule.even * even[:, None])
             who = f"On average a {'word' if queries.merges else 'token'}"
             sentence = f"{who} {rule.filtered(called)}."
             is_found = (score >= bound) & counts[at]
@@ -158,8 +158,8 @@ def facts(
     spread, largest = _spread(weights)
     # An entropy of H bits is that of 2^H tokens with equal shares: the perplexity of the row.
     equal, possible = (np.exp2(bits.mean(axis=-1)) for bits in (spread, largest))
-    most = largest.mean(axis=-1)
-    even = spread.mean(axis=-1) / np.where(most > 0, most, 1)
+    mean = largest.mean(axis=-1)
+    even = spread.mean(axis=-1) / np.where(mean > 0, mean, 1)
     told = []
     for layer, head in np.ndindex(best.shape):
         here = layer, head

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from attnviz.analysis.norms import FrozenNorm, handed_over
+from attnviz.analysis.norms import FrozenNorm, weighted_vectors
 from attnviz.trace import Block, Floats, Kind
 
 PartKind = Kind | Literal["embeddings", "feed-forward", "biases"]
@@ -118,7 +118,7 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
             parts.append(Part("feed-forward", feed_forwards, step.vector))
             feed_forwards += 1
         else:
-            parts.append(Part(step.block.kind, step.block.layer, handed_over(step.block, token)))
+            parts.append(Part(step.block.kind, step.block.layer, weighted_vectors(step.block, token)))
             biases = biases + step.bias
     return (*parts, Part("biases", 0, biases))
 

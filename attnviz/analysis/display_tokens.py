@@ -22,11 +22,11 @@ from attnviz.trace import Floats, Kind, Mask, Token, Trace
 UNKNOWN = ("[UNK]", "<unk>")
 """What tokenizers call letters that their model does not know."""
 
-_MOST_QUOTED = 12
+_MAX_QUOTED = 12
 _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
-LEAST_LEFT = 0.1
+MIN_KEPT = 0.1
 """Of a row of which less than this goes to what is shown, pictures show that hardly anything is left of it.
 
 Rescaling would make its weights more than ten times as large as the model's.
@@ -101,7 +101,7 @@ class DisplayTokens:
         everything = tuple(self._group(positions) for positions in self._runs())
         object.__setattr__(self, "all_groups", everything)
         object.__setattr__(self, "groups", tuple(everything[index] for index in self.visible))
-        if not any(self._asked_for(group) for group in everything):
+        if not any(self._is_selected(group) for group in everything):
             raise AttnvizError("There is no second sentence here. Type one, or show all tokens.")
         if not self.groups:
             raise AttnvizError("Every token here is a special one. Show the special tokens to see a picture.")
@@ -120,7 +120,7 @@ class DisplayTokens:
         return tuple(
             index
             for index, group in enumerate(self.all_groups)
-            if self._asked_for(group) and not (self.hide_special and group.special)
+            if self._is_selected(group) and not (self.hide_special and group.special)
         )
 
     @property
@@ -132,9 +132,9 @@ class DisplayTokens:
     def hidden(self) -> str:
         """What rescaling leaves out, in words: "[CLS] and [SEP]"; "" if no token is."""
         shown = set(self.visible)
-        left_out = [group for index, group in enumerate(self.all_groups) if index not in shown]
-        names = list(dict.fromkeys(group.label for group in left_out))
-        if not all(group.special for group in left_out):
+        omitted = [group for index, group in enumerate(self.all_groups) if index not in shown]
+        names = list(dict.fromkeys(group.label for group in omitted))
+        if not all(group.special for group in omitted):
             names = ["tokens that are not shown"]
         return joined([*names, "the sink"] if self.sink and self.hides else names)
 
@@ -167,14 +167,14 @@ class DisplayTokens:
                 return index
         return None
 
-    def _asked_for(self, group: DisplayToken) -> bool:
+    def _is_selected(self, group: DisplayToken) -> bool:
         return self.only_sentence in (None, self.tokens[group.positions[0]].sentence)
 
     def _choices(self) -> tuple[str, ...]:
         choices = []
         if self.merges:
             choices.append("word pieces merged (to a word: the pieces' sum, from a word: their mean)")
-        special = [group.label for group in self.all_groups if group.special and self._asked_for(group)]
+        special = [group.label for group in self.all_groups if group.special and self._is_selected(group)]
         names = list(dict.fromkeys(special))
         listed = joined(names)
         if self.only_sentence is not None:
@@ -200,10 +200,10 @@ class DisplayTokens:
         first, last = positions[0] + 1, positions[-1] + 1
         number = f"token {first}" if first == last else f"tokens {first}–{last}"
         characters = self.tokens[positions[0]].start, self.tokens[positions[-1]].end
-        title = f"{number}: {self._told(positions, label)}"
+        title = f"{number}: {self._described(positions, label)}"
         return DisplayToken(label, title, special, first, positions, characters)
 
-    def _told(self, positions: tuple[int, ...], label: str) -> str:
+    def _described(self, positions: tuple[int, ...], label: str) -> str:
         """What a title says behind the number."""
         pieces = [self.tokens[position] for position in positions]
         spelling, start, end = pieces[0].text, pieces[0].start, pieces[-1].end
@@ -233,7 +233,7 @@ class DisplayTokens:
         if any(piece.text in UNKNOWN for piece in pieces):
             return self._quoted(_spelled(pieces), positions)
         exact = all(
-            len(self._bytes_around(position)) > 1 or _stands_for(piece.text, self._typed([position]))
+            len(self._bytes_around(position)) > 1 or _spells(piece.text, self._typed([position]))
             for position, piece in zip(positions, pieces, strict=True)
         )
         return _drawn(self._typed(positions)) if exact else _spelled(pieces)
@@ -251,12 +251,12 @@ class DisplayTokens:
             return f"{_drawn(typed)} {run.index(position) + 1}/{len(run)}"
         if (parts := _part(token.text)) and BROKEN in typed:  # a model wrote what is no character
             return numbered(parts)
-        label = _drawn(typed) if _stands_for(token.text, typed) else _spelled([token])
+        label = _drawn(typed) if _spells(token.text, typed) else _spelled([token])
         return f"##{label}" if typed.strip() and self._goes_on(position) else label
 
     def _quoted(self, label: str, positions: Sequence[int]) -> str:
         typed = visible_text(self._typed(positions))
-        return f"{label} {typed if len(typed) <= _MOST_QUOTED else f'{typed[:_MOST_QUOTED]}…'}".rstrip()
+        return f"{label} {typed if len(typed) <= _MAX_QUOTED else f'{typed[:_MAX_QUOTED]}…'}".rstrip()
 
     def _goes_on(self, position: int) -> bool:
         """True if the token is inside of a word that tokens before it have begun."""
@@ -285,7 +285,7 @@ def _part(spelling: str) -> bytes | None:
     return None if spelled is None or whole(spelled) is not None else spelled
 
 
-def _stands_for(spelling: str, typed: str) -> bool:
+def _spells(spelling: str, typed: str) -> bool:
     """True if the tokenizer's spelling means these very characters, but for the space around them."""
     if spelling.strip(SPACES) == typed.strip():
         return True
@@ -321,7 +321,7 @@ def queries_and_keys(
         hide_special, merge_words: as `DisplayTokens` takes them; and its errors.
     """
     block = trace.of_kind(kind)[0]
-    looks, looked_at = between
+    of_queries, of_keys = between
     sink = any(block.sinks is not None for block in trace.of_kind(kind))
     queries = DisplayTokens(
         block.query_tokens,
@@ -329,14 +329,14 @@ def queries_and_keys(
         hide_special,
         merge_words,
         trace.second,
-        looks,
+        of_queries,
         0 if kind == "encoder" else trace.written,
         sink,
     )
-    if kind != "cross" and looks == looked_at:
+    if kind != "cross" and of_queries == of_keys:
         return (queries,)
     return queries, DisplayTokens(
-        block.key_tokens, trace.text, hide_special, merge_words, trace.second, looked_at, sink=sink
+        block.key_tokens, trace.text, hide_special, merge_words, trace.second, of_keys, sink=sink
     )
 
 
@@ -372,14 +372,12 @@ def left_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | No
 
 def aside(left: float, hidden: str) -> str:
     """What is said of a row of which hardly anything is left: "97.3 % of this row went to [CLS]"; else ""."""
-    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < LEAST_LEFT else ""
+    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_KEPT else ""
 
 
 def faint_rows(hidden: str) -> str:
     """What a picture says of its faint rows, behind what else it says; "" where nothing is hidden."""
-    return (
-        f"; faint, with *: more than {percent(1 - LEAST_LEFT)} of the row went to {hidden}" if hidden else ""
-    )
+    return f"; faint, with *: more than {percent(1 - MIN_KEPT)} of the row went to {hidden}" if hidden else ""
 
 
 def faint(weights: Floats, left: Floats) -> Floats:
@@ -391,7 +389,7 @@ def faint(weights: Floats, left: Floats) -> Floats:
         weights: [..., shown query, shown key], rescaled.
         left: [..., shown query], as `left_share` returns it.
     """
-    few = left < LEAST_LEFT
+    few = left < MIN_KEPT
     return weights * np.where(few, left, np.float32(1))[..., None] if few.any() else weights
 
 

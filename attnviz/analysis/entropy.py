@@ -6,7 +6,7 @@ import numpy as np
 
 from attnviz.trace import Doubles, Floats, Trace, checked_array, refuse_cross, weights_of
 
-_LEAST = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be no number
+_MIN_WEIGHT = np.float32(1e-30)  # below this, w log w is nothing; and log 0 would be no number
 
 
 def entropy(weights: Floats | Trace) -> Doubles:
@@ -28,7 +28,7 @@ def entropy(weights: Floats | Trace) -> Doubles:
 
 def bits(rows: Floats) -> Doubles:
     """−Σ w log₂ w over the last axis, [...], of rows [..., key] that need not sum to 1."""
-    logarithms = np.log(np.maximum(rows, _LEAST))  # NumPy computes it faster than log₂
+    logarithms = np.log(np.maximum(rows, _MIN_WEIGHT))  # NumPy computes it faster than log₂
     return np.asarray(-np.einsum("...k,...k->...", rows, logarithms, dtype=np.float64) / np.log(2))
 
 

@@ -71,7 +71,7 @@ class Strongest(NamedTuple):
     weight: float
 
 
-def strongest(blocks: Sequence[Block], most: int) -> tuple[Strongest, ...]:
+def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
     """The pairs of tokens with the strongest links, each in its strongest head, strongest first.
 
     Left out are special tokens, what a token gives to itself, and what a decoder gives to its first token:
@@ -79,7 +79,7 @@ def strongest(blocks: Sequence[Block], most: int) -> tuple[Strongest, ...]:
 
     Args:
         blocks: of one kind, and so of the same tokens.
-        most: how many pairs at most; fewer, where there are no more.
+        maximum: how many pairs at most; fewer, where there are no more.
     """
     best: Floats = np.zeros_like(blocks[0].weights[0])
     layers, heads = np.zeros((2, *best.shape), dtype=np.intp)
@@ -90,7 +90,7 @@ def strongest(blocks: Sequence[Block], most: int) -> tuple[Strongest, ...]:
         heads[stronger] = weights.argmax(axis=0)[stronger]
         best = np.maximum(best, weights.max(axis=0))
     best[~_counts(blocks[0])] = 0
-    order = np.argsort(-best, axis=None, kind="stable")[:most]
+    order = np.argsort(-best, axis=None, kind="stable")[:maximum]
     places = zip(*np.unravel_index(order, best.shape), strict=True)
     return tuple(
         Strongest(
@@ -103,12 +103,12 @@ def strongest(blocks: Sequence[Block], most: int) -> tuple[Strongest, ...]:
 
 def _counts(block: Block) -> Mask:
     """[query, key]: True where a link says something about the text."""
-    looks, looked_at = (
+    of_queries, of_keys = (
         np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
     )
     if block.kind == "decoder":
-        looked_at[0] = False
-    counts: Mask = looks[:, None] & looked_at
+        of_keys[0] = False
+    counts: Mask = of_queries[:, None] & of_keys
     if block.kind != "cross":
         np.fill_diagonal(counts, val=False)
     return counts

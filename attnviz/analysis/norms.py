@@ -10,7 +10,7 @@ from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats, checked_place
 
 
-def handed_over(block: Block, query: int) -> Floats:
+def weighted_vectors(block: Block, query: int) -> Floats:
     """αᵢⱼ f(xⱼ) with f(x) = (x W_V + b_V) W_O, head by head (Kobayashi et al. 2020).
 
     Args:
@@ -41,16 +41,16 @@ def handed_over(block: Block, query: int) -> Floats:
 
 
 def head_norms(block: Block, query: int) -> Floats:
-    """‖αᵢⱼ f(xⱼ)‖ of each head, [head, key]; arguments and errors as in `handed_over`."""
-    return _length(handed_over(block, query))
+    """‖αᵢⱼ f(xⱼ)‖ of each head, [head, key]; arguments and errors as in `weighted_vectors`."""
+    return _length(weighted_vectors(block, query))
 
 
 def layer_norms(block: Block, query: int) -> Floats:
     """‖Σₕ αᵢⱼ f(xⱼ)‖, [key]: the heads' vectors are added before the length is taken, as in the paper.
 
-    What two heads take from a token can cancel. Arguments and errors as in `handed_over`.
+    What two heads take from a token can cancel. Arguments and errors as in `weighted_vectors`.
     """
-    return _length(handed_over(block, query).sum(axis=0))
+    return _length(weighted_vectors(block, query).sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +89,9 @@ def surrounded_norms(block: Block, query: int, residual: Floats, norm: FrozenNor
         [key].
 
     Raises:
-        AttnvizError: as in `handed_over`.
+        AttnvizError: as in `weighted_vectors`.
     """
-    parts = handed_over(block, query).sum(axis=0)
+    parts = weighted_vectors(block, query).sum(axis=0)
     parts[query] += residual
     return _length(parts if norm is None else norm.linear(parts))
 

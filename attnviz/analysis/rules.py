@@ -98,8 +98,8 @@ class Rule:
         does: what a head does, as the end of the sentence “On average a token …”; {} is how much.
         measure: what each query gives. A score is the mean of it; in `words`, divided by what goes to words.
         words: whether special tokens are left out and rows rescaled, or counted where they are looked at.
-        least, even: Explore's filter finds a head that scores `least` or more, and `even` times what even
-            attention scores; no `least`: there is no such filter.
+        minimum, even: Explore's filter finds a head that scores `minimum` or more, and `even` times what even
+            attention scores; no `minimum`: there is no such filter.
         unit: "attention": a share of it; "share": of something else; "tokens": 0 or more.
         single: whether it means something for a single sentence; else it needs a pair, or two texts.
     """
@@ -108,7 +108,7 @@ class Rule:
     does: str
     measure: Callable[[_Weights], Rows]
     words: bool = True
-    least: float | None = None
+    minimum: float | None = None
     even: float = 2.0
     unit: Literal["attention", "share", "tokens"] = "attention"
     single: bool = True
@@ -150,7 +150,7 @@ class Rule:
 
     def filtered(self, special: Special) -> str:
         """What the filter finds, as the end of the same sentence."""
-        bounds = [f"at least {percent(self.least)}{self.of and f' {self.of}'}"] if self.least else []
+        bounds = [f"at least {percent(self.minimum)}{self.of and f' {self.of}'}"] if self.minimum else []
         if self.even:
             times = "twice" if self.even == 2 else f"{self.even:g} times"
             bounds.append(f"at least {times} what even attention would")
@@ -240,30 +240,30 @@ def _relative_distance(here: _Weights) -> Rows:
 # half of all. Even attention enters because 40 % of three tokens is next to nothing. The separator's filter
 # has nothing else: in this BERT [CLS], not [SEP], is where attention rests.
 RULES = (
-    Rule("previous", "gives the token before it {}", partial(_beside, offset=-1), least=0.40),
-    Rule("next", "gives the token after it {}", partial(_beside, offset=1), least=0.40),
-    Rule("itself", "gives itself {}", partial(_beside, offset=0), least=0.40),
+    Rule("previous", "gives the token before it {}", partial(_beside, offset=-1), minimum=0.40),
+    Rule("next", "gives the token after it {}", partial(_beside, offset=1), minimum=0.40),
+    Rule("itself", "gives itself {}", partial(_beside, offset=0), minimum=0.40),
     Rule(
         "same place",
         "gives the three tokens around its own place in the other text {}",
         _near,
         words=False,
-        least=0.40,
+        minimum=0.40,
         single=False,
     ),
-    Rule("other sentence", "gives the other sentence {}", _apart, least=0.50, even=1.1, single=False),
-    Rule("first", "gives {first} {}", _first, words=False, least=0.60),
-    Rule("separator", "gives {separators} {}", _separators, words=False, least=0, even=1.5),
-    Rule("punctuation", "gives punctuation {}", _marks, least=0.20),
-    Rule("same word", "gives its own word elsewhere in the text {}", _alike, least=0.20),
-    Rule("focused", "gives the one token that it attends to most {}", _focused, least=0.60),
-    Rule("broad", "has {} of the largest possible entropy", _bits, least=0.90, even=0.0, unit="share"),
+    Rule("other sentence", "gives the other sentence {}", _apart, minimum=0.50, even=1.1, single=False),
+    Rule("first", "gives {first} {}", _first, words=False, minimum=0.60),
+    Rule("separator", "gives {separators} {}", _separators, words=False, minimum=0, even=1.5),
+    Rule("punctuation", "gives punctuation {}", _marks, minimum=0.20),
+    Rule("same word", "gives its own word elsewhere in the text {}", _alike, minimum=0.20),
+    Rule("focused", "gives the one token that it attends to most {}", _focused, minimum=0.60),
+    Rule("broad", "has {} of the largest possible entropy", _bits, minimum=0.90, even=0.0, unit="share"),
     Rule("distance", "looks {} away", _distance, unit="tokens"),
     Rule(
         "far away",
         "looks {} of the longest distance in the text away",
         _relative_distance,
-        least=0.35,
+        minimum=0.35,
         even=1.05,
         unit="share",
     ),

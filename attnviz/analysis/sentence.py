@@ -56,7 +56,7 @@ class ChangedKeys:
 
 
 def to_guess_from(
-    row: Floats, groups: Sequence[DisplayToken], most: int = 5, best: int | None = None
+    row: Floats, groups: Sequence[DisplayToken], maximum: int = 5, best: int | None = None
 ) -> list[int]:
     """The places, in order, among which one can guess the largest weight of a row.
 
@@ -66,14 +66,14 @@ def to_guess_from(
 
     Args:
         row: [key], one row of weights.
-        most: how many places at most.
+        maximum: how many places at most.
         best: which of several largest weights is among them; None: the first.
     """
     best = int(row.argmax()) if best is None else best
     other = [place for place in np.flatnonzero(row > 0) if not np.isclose(row[place], row[best], rtol=1e-5)]
     by_weight = sorted((int(place) for place in other), key=lambda place: -row[place])
     rest = sorted(by_weight[1:], key=lambda place: not names_something(groups[place]))
-    return sorted([best, *by_weight[:1], *rest][:most])
+    return sorted([best, *by_weight[:1], *rest][:maximum])
 
 
 def names_something(group: DisplayToken) -> bool:
@@ -83,26 +83,26 @@ def names_something(group: DisplayToken) -> bool:
     return whole and word not in _SMALL_WORDS
 
 
-def looks(
+def strongest_keys(
     weights: Floats,
     query: int,
     queries: Sequence[DisplayToken],
     keys: Sequence[DisplayToken] | None = None,
-    most: int = 3,
-    least: float = 0.05,
+    maximum: int = 3,
+    minimum: float = 0.05,
 ) -> StrongestKeys:
-    """The strongest keys of one query: at most `most`, each at least `least`, but always the first.
+    """The strongest keys of one query: at most `maximum`, each at least `minimum`, but always the first.
 
     Args:
         weights: [query, key] of one head, as shown.
         query: the shown query, from 0.
         queries, keys: what the rows and the columns are; no keys: the same.
-        most, least: how many keys at most, and the smallest weight worth telling.
+        maximum, minimum: how many keys at most, and the smallest weight worth telling.
     """
     keys = queries if keys is None else keys
     row = weights[query]
-    strongest = np.argsort(-row, kind="stable")[:most]
-    told = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= least]
+    strongest = np.argsort(-row, kind="stable")[:maximum]
+    told = [int(key) for nth, key in enumerate(strongest) if nth == 0 or row[key] >= minimum]
     return StrongestKeys(
         name_of(query, queries), tuple((name_of(key, keys), float(row[key])) for key in told)
     )

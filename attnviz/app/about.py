@@ -38,7 +38,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
     )
 
 
-def what_a_weight_says() -> None:
+def meaning_of_a_weight() -> None:
     """What a visitor should not conclude."""
     st.header("What a weight says, and what it does not", anchor=False)
     cited_markdown(
@@ -80,7 +80,7 @@ def limits() -> None:
     st.header("Limits", anchor=False)
     st.markdown(
         f"""
-- A text longer than the model can read is refused with its length; nothing is cut in silence.
+- A text longer than the model can read is refused with its length; nothing is cut silently.
 - Above some 64 tokens labels and lines thin out.
 - A word with a letter that BERT does not know becomes [UNK], with what was typed beside it; the bundled BERT
   was trained on English.

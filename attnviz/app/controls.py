@@ -27,7 +27,7 @@ PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "thei
 ONE_CHANGED = "the same sentence with one word changed"
 """What stands in an empty box for a second sentence."""
 
-_LONGEST_ASKED = 200  # characters of a model's name in a link that a button repeats
+_MAX_NAME_LENGTH = 200  # characters of a model's name in a link that a button repeats
 _SHOWN_IN_A_BOX, _SHOWN_BELOW = 70, 600  # characters of a sentence
 _WORD_MARKS = " Ġ▁"  # what tokenizers write for the space before a word
 
@@ -71,7 +71,7 @@ def left_empty(*boxes: Text) -> bool:
 
     So it is at the page's own address, and when the Back button has returned there.
     """
-    named = not boxes[0].stands and any(link.named(box) for box in boxes)
+    named = not boxes[0].is_set and any(link.named(box) for box in boxes)
     emptied = link.page() or True
     return not any(box.get("") for box in boxes) and not named and memory.get(_emptied(*boxes)) != emptied
 
@@ -140,13 +140,13 @@ def reading_model(*, offer_own: bool = True) -> Entry:
     return lookup.on_this_machine(model(entries, offer_own=offer_own))
 
 
-def offer_asked_model() -> None:
+def offer_requested_model() -> None:
     """Draw a way to the model that a link asked for and that does not read here.
 
     A link alone never makes the server look at a model: it could name a folder, or a file that is huge.
     """
-    name = " ".join(" ".join(link.asked(choices.MODEL)).split())
-    if not name or link.given().get(choices.MODEL.name) in (None, [name]):
+    name = " ".join(" ".join(link.requested(choices.MODEL)).split())
+    if not name or link.values().get(choices.MODEL.name) in (None, [name]):
         return
     if any(each.name == name and each.sees for each in lookup.usable()):
         st.page_link(
@@ -155,7 +155,7 @@ def offer_asked_model() -> None:
             icon=":material/image:",
             query_params={choices.MODEL.name: name},
         )
-    elif allowed.may_open() and name not in allowed.names() and len(name) <= _LONGEST_ASKED:
+    elif allowed.may_open() and name not in allowed.names() and len(name) <= _MAX_NAME_LENGTH:
         st.page_link(
             "pages/models.py",
             label=f"Open {markdown.code(name)} on this server …",
@@ -188,11 +188,11 @@ def head(
     """
     memory.keep_picked()
     numbers = []
-    for column, box, label, most, first in zip(
+    for column, box, label, maximum, first in zip(
         st.columns(2, wrap=False), boxes, labels, (layers, heads), opening, strict=True
     ):
         with column:
-            numbers.append(box.draw(label, most, first, on_change=changed))
+            numbers.append(box.draw(label, maximum, first, on_change=changed))
     return numbers[0] - 1, numbers[1] - 1
 
 

@@ -6,7 +6,7 @@ from attnviz.app.models import lookup
 from attnviz.models import catalogue
 from attnviz.models.catalogue import Entry
 from attnviz.text import head_name
-from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ TRANSLATED = (
         EXAMPLES[0].text,
         EXAMPLES[0].other,
         "*il* is the dog, *elle* the road. Follow *it* in encoder head "
-        f"{head_name(TAUGHT_LAYER, TAUGHT_HEAD)}, then *car* in *cross*.",
+        f"{head_name(GUIDED_LAYER, GUIDED_HEAD)}, then *car* in *cross*.",
     ),
     Example(
         "trophy / suitcase",
@@ -171,7 +171,7 @@ UNFINISHED = (
     ),
 )
 
-TOLD = (
+STORIES = (
     Example(
         "keys / lamp",
         "the keys near the lamp",
@@ -221,9 +221,9 @@ class Introduction:
 
 
 _BERT = Introduction((4, 2), EXAMPLES, TOGETHER)
-_TRANSLATOR = Introduction((TAUGHT_LAYER + 1, TAUGHT_HEAD + 1), TRANSLATED)
+_TRANSLATOR = Introduction((GUIDED_LAYER + 1, GUIDED_HEAD + 1), TRANSLATED)
 _WRITER = Introduction(None, UNFINISHED)
-_STORYTELLER = Introduction(None, TOLD)
+_STORYTELLER = Introduction(None, STORIES)
 _READER = Introduction(None, NEUTRAL, TOGETHER)
 
 OPENING = EXAMPLES[0]

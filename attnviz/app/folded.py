@@ -87,4 +87,4 @@ def folded(*sections: Section, key: str = "section") -> None:
 
 def _asked(choice: Choice[Any]) -> bool:
     """Whether a link asked for it; what other pages have too comes along with each visitor, unasked."""
-    return bool(link.asked(choice)) if choice.carried else link.named(choice)
+    return bool(link.requested(choice)) if choice.carried else link.named(choice)

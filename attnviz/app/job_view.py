@@ -56,18 +56,18 @@ def show_job(
         memory.put(_stopped(key), job)
         job.stop(visitor)
 
-    def state_here() -> State:
+    def current_state() -> State:
         return "paused" if stopped and job.running else job.state
 
     waits = bool(start) and job.latest is None and job.state == "paused"
     if mine and not stopped and not waits and (job.running or (job.state == "paused" and job.resumes)):
         job.start(visitor)
-    was_running = state_here() in RUNNING
+    was_running = current_state() in RUNNING
 
     def show() -> None:
         if mine and was_running:
             job.watch(visitor)
-        state, latest = state_here(), job.latest
+        state, latest = current_state(), job.latest
         if (state in RUNNING) != was_running:
             st.rerun()  # `run_every` is set where the whole page is drawn
         if state == "refused":

@@ -56,7 +56,7 @@ class Frame:
         with self.notices:
             if told := link.notices():
                 st.warning("\n\n".join(told), icon=":material/link_off:")
-                controls.offer_asked_model()
+                controls.offer_requested_model()
         link.drop_unused(undrawn=self.drop_undrawn and not failed)
 
     def part(self, draw: Callable[[], None]) -> None:
@@ -112,7 +112,7 @@ def draw_copy_link(always: list[str] | None = None) -> None:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
     here = of_page(link.page())
     nothing: tuple[list[str], ...] = ([], [""], ["false"])
-    given = {name: values for name, values in link.given().items() if values not in nothing}
+    given = {name: values for name, values in link.values().items() if values not in nothing}
     if always is None:
         always = [name for name in given if here[name].always]
     copy_link("link", given, always, link.never_copied())

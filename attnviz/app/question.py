@@ -19,7 +19,7 @@ from attnviz.app.state import link, memory
 from attnviz.app.state.choices import ASK, OPTIONS, PREDICT, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted
 
-LONGEST, LONGEST_OPTION, FEWEST, MOST = 400, 80, 2, 6
+MAX_LENGTH, MAX_OPTION_LENGTH, MIN_OPTIONS, MAX_OPTIONS = 400, 80, 2, 6
 """The characters of a question and of an option, and how many options there are."""
 
 _UNMARKED = "not marked"
@@ -86,22 +86,23 @@ def form() -> Question | None:
             choice.set(value)
     memory.put(_WRITTEN_ON, name)
     with st.popover("Ask your own", icon=":material/edit:", type="tertiary", key="ask-own"):
-        text = ASK.draw("Question", max_chars=LONGEST, placeholder="What does “it” stand for?")
+        text = ASK.draw("Question", max_chars=MAX_LENGTH, placeholder="What does “it” stand for?")
         options = OPTIONS.draw(
-            f"{FEWEST} to {MOST} options, with semicolons between them", placeholder="the dog; the road; both"
+            f"{MIN_OPTIONS} to {MAX_OPTIONS} options, with semicolons between them",
+            placeholder="the dog; the road; both",
         )
         several, right = _split(options), _UNMARKED
         # The form may be on the wall: which option is right stands behind a button of its own, which closes
         # with each choice, since its name changes.
         if several:
-            marked = link.said(RIGHT) in several
+            marked = link.current(RIGHT) in several
             with st.expander("One option is marked right" if marked else "Mark the right option"):
                 told = "Copy link takes the question along, and the right option: the address has both."
                 right = RIGHT.select("The right one", [_UNMARKED, *dict.fromkeys(several)], help=told)
         else:
             RIGHT.forget()
             st.caption("Then mark the right one, if there is one: it is shown with the answer, not before.")
-        if PREDICT.stands or name in PREDICT.pages:
+        if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",
                 bool(PREDICT.get(0)),
@@ -135,13 +136,13 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     text, several = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:
         raise InvalidQuestion("Here are options of your own. Write their question, too.")
-    if len(text) > LONGEST:
+    if len(text) > MAX_LENGTH:
         raise InvalidQuestion(
-            f"A question has at most {LONGEST} characters. This one has {len(text):,}: shorten it."
+            f"A question has at most {MAX_LENGTH} characters. This one has {len(text):,}: shorten it."
         )
-    if not FEWEST <= len(several) <= MOST:
+    if not MIN_OPTIONS <= len(several) <= MAX_OPTIONS:
         raise InvalidQuestion(
-            f"A question of your own has {FEWEST} to {MOST} options, with semicolons between them. "
+            f"A question has {MIN_OPTIONS} to {MAX_OPTIONS} options, separated by semicolons. "
             f"This one has {len(several) or 'none'}."
         )
     for option, times in Counter(several).items():
@@ -149,9 +150,9 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
             raise InvalidQuestion(
                 f"Among your options, {quoted(option)} stands {times} times: once is enough."
             )
-        if len(option) > LONGEST_OPTION:
+        if len(option) > MAX_OPTION_LENGTH:
             raise InvalidQuestion(
-                f"An option has at most {LONGEST_OPTION} characters. {quoted(option)} has "
+                f"An option has at most {MAX_OPTION_LENGTH} characters. {quoted(option)} has "
                 f"{len(option):,}: shorten it."
             )
     return text, several
@@ -208,7 +209,7 @@ def _withdraw(name: str) -> None:
     reveal(revealed() - {name})
 
 
-def ask_below(own: Question | None) -> None:
+def draw_below(own: Question | None) -> None:
     """Ask a teacher's question, if there is one, on a page that asks nothing itself."""
     if own:
         with st.container(border=True, key="question"):
@@ -249,7 +250,7 @@ def take_hiding() -> None:
 
 def hiding() -> bool:
     """Whether the page that is drawn is hidden until the answer is revealed."""
-    projected = link.said(TEACHER).lower() == "true"
+    projected = link.current(TEACHER).lower() == "true"
     return bool(PREDICT.get(0) or projected or memory.get(_IN_ROOM) or why_covered())
 
 

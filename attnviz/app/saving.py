@@ -16,7 +16,7 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, isolated
 from attnviz.trace import Trace
 
-_MOST = 60  # characters of a model's name that a file's name has room for
+_MAX_NAME_LENGTH = 60  # characters of a model's name that a file's name has room for
 _BEGIN = 32  # characters of a sentence in a file's name
 _TYPES = {"csv": "text/csv", "npz": "application/zip", "html": "text/html"}
 
@@ -42,7 +42,7 @@ def file_name_of(model: str) -> str:
     Of a long name the end is kept, where a folder has its own name.
     """
     kept = re.sub(r"[^A-Za-z0-9_]+", "-", model)
-    return f"attnviz-{kept[-_MOST:].strip('-') or 'model'}"
+    return f"attnviz-{kept[-_MAX_NAME_LENGTH:].strip('-') or 'model'}"
 
 
 def with_sentence(name: str) -> str:
@@ -51,7 +51,7 @@ def with_sentence(name: str) -> str:
     return "-".join(filter(None, (name, _beginning(text))))
 
 
-def picture_file(what: str, title: str = "", about: str = "", left_out: str = "") -> dict[str, str]:
+def picture_file(what: str, title: str = "", about: str = "", omitted: str = "") -> dict[str, str]:
     """How the file of a picture is called, and what it says above and below the picture.
 
     Args:
@@ -59,7 +59,7 @@ def picture_file(what: str, title: str = "", about: str = "", left_out: str = ""
         title: its heading; "": the page's.
         about: what is seen, in parts with " · " between them; "": the sentence, the model and the head that
             the page is about.
-        left_out: what of these is not seen.
+        omitted: what of these is not seen.
     """
     text, model, head = _subject()
     kept = re.sub(r"\W+", "-", what).strip("-")
@@ -68,7 +68,7 @@ def picture_file(what: str, title: str = "", about: str = "", left_out: str = ""
         return {"name": "-".join(("attnviz", kept, *filter(None, parts))), "title": title, "about": about}
     begin = file_name_of(model) if model else "attnviz"
     name = "-".join(filter(None, (begin, head and f"head{head}", kept)))
-    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", left_out)
+    told = (text and f"“{isolated(text)}”", model, head and f"head {head}", omitted)
     return {"name": with_sentence(name), "title": title, "about": " · ".join(filter(None, told))}
 
 

@@ -44,13 +44,13 @@ class _Readings:
 
     Args:
         at_once: how many are read at a time; that bounds their memory, too.
-        most_waiting: the tokens of all that wait.
+        max_waiting: the tokens of all that wait.
     """
 
-    def __init__(self, at_once: int, most_waiting: int) -> None:
+    def __init__(self, at_once: int, max_waiting: int) -> None:
         self._places = threading.BoundedSemaphore(at_once)
         self._lock = threading.Lock()
-        self._most_waiting = most_waiting
+        self._max_waiting = max_waiting
         self._waiting = 0
 
     @contextmanager
@@ -61,7 +61,7 @@ class _Readings:
             AttnvizError: too much waits already.
         """
         with self._lock:
-            if self._waiting and self._waiting + tokens > self._most_waiting:
+            if self._waiting and self._waiting + tokens > self._max_waiting:
                 raise AttnvizError("This server is busy: many long texts wait before yours. Try again soon.")
             self._waiting += tokens
         self._places.acquire()

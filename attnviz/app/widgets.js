@@ -4,9 +4,7 @@ export { default as aligned_matrices } from "./heads/compare/aligned_matrices.js
 export { default as arithmetic } from "./components/arithmetic.js";
 export { default as arrow } from "./components/arrow.js";
 export { default as atlas } from "../widgets/atlas.js";
-export { default as average } from "./lessons/weighted_average/average.js";
 export { default as copy_link } from "./components/copy_link.js";
-export { default as encoding } from "./lessons/positions/encoding.js";
 export { default as head_map } from "./components/head_map.js";
 export { default as head_view } from "../widgets/head_view.js";
 export { default as hinge } from "./components/hinge.js";

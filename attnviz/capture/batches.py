@@ -12,10 +12,10 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind, Mask, Token
 
-MOST_TOKENS = 1_024
+MAX_TOKENS = 1_024
 """How many tokens a batch has at most; more make a forward pass no faster. A sentence is never cut."""
 
-MOST_BYTES = 32_000_000
+MAX_BYTES = 32_000_000
 """How much the weights of a batch take at most, unless a single sentence takes more."""
 
 
@@ -104,7 +104,7 @@ class _Read(NamedTuple):
 def _room(entry: Entry, length: int) -> int:
     """How many sentences of this length a batch has room for."""
     each = 4 * entry.layers_of(entry.kinds[0]) * entry.heads * length**2  # bytes
-    return max(1, min(MOST_TOKENS // length, MOST_BYTES // each))
+    return max(1, min(MAX_TOKENS // length, MAX_BYTES // each))
 
 
 def _tried(model: Model, kind: Kind, read: Sequence[_Read]) -> Iterator[Batch | Refused]:

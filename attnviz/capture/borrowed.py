@@ -34,7 +34,7 @@ from attnviz.capture.network import (
     expects,
     implementation,
     in_our_words,
-    in_silence,
+    quiet,
     refuse_rounding,
     refuse_unreadable,
     vocabulary_rows,
@@ -146,7 +146,7 @@ def _ready(theirs: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTra
     if own:  # its modules ask the config, which transformers' own method leaves as it is in some families
         network.config._attn_implementation = wanted  # noqa: SLF001
     else:
-        with in_silence(), in_our_words(Path(name), name):
+        with quiet(), in_our_words(Path(name), name):
             compute_with(network, wanted)
     if weights_alone and network.config._attn_implementation != wanted:  # noqa: SLF001
         raise ModelNotSupported(

@@ -48,7 +48,7 @@ def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
     if network.config.is_encoder_decoder:
         stacks = {"source": base.get_encoder(), "states": base.get_decoder()}
     for name, stack in stacks.items():
-        stack.register_forward_hook(partial(_tell_states, name))
+        stack.register_forward_hook(partial(_record_states, name))
     if custom_attention.has(network.config.model_type):
         for layer in layers:
             if layer.mixer is not None:
@@ -259,7 +259,7 @@ def intervening(
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit looks where a mask forbids it.
         ModelNotSupported: the model computes attention in a way of its own, and an edit does more than
-            silence; or it did not do what it did when it was inspected.
+            ablate; or it did not do what it did when it was inspected.
     """
     if not any(edits):
         yield
@@ -268,13 +268,13 @@ def intervening(
     by_layer: list[Sequence[Edits]] = [by.get((layer.kind, layer.layer), ()) for layer in layers]
     expected: list[nn.Module | None] = [layer.module for layer in layers]
     if custom_attention.has(network.config.model_type):
-        _refuse_all_but_silence(network, layers, edits)
+        _refuse_all_but_ablation(network, layers, edits)
         expected = [layer.mixer for layer in layers]
     with changing(expected, by_layer):
         yield
 
 
-def _tell_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returned: Any) -> None:
+def _record_states(name: str, _stack: nn.Module, _inputs: tuple[Any, ...], returned: Any) -> None:
     last = _last_states.get()
     if last is not None:
         last[name] = returned.last_hidden_state
@@ -293,19 +293,19 @@ def _change_outputs(mixer: nn.Module, inputs: tuple[Any, ...], *, heads: int) ->
     return (join_heads(replace_outputs(by_head, edits)), *others)
 
 
-def _refuse_all_but_silence(
+def _refuse_all_but_ablation(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
 ) -> None:
     for edit in (edit for of_row in edits for edit in of_row):
         if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
                 f"{type(network).__name__} computes attention in a way of its own: its heads and rows can be "
-                f"silenced, but not pointed elsewhere, as “{edit}” says."
+                f"ablated, but not pointed elsewhere, as “{edit}” says."
             )
     if any(layer.mixer is None for layer in layers):
         raise ModelNotSupported(
             f"{type(network).__name__} computes attention in a way of its own, and its W_O was not found. "
-            "Its heads cannot be silenced exactly, so they are not silenced."
+            "Its heads cannot be ablated exactly, so they are not ablated."
         )
 
 

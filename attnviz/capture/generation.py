@@ -16,7 +16,7 @@ from attnviz.capture.inspection import exactly
 from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
-MOST_CANDIDATES = 10
+MAX_CANDIDATES = 10
 """How many of the most probable tokens are returned."""
 
 
@@ -238,7 +238,7 @@ def masked_tokens(
 def _likeliest(
     readable: Callable[[int], str], probabilities: Tensor, shares: Tensor
 ) -> tuple[Candidate, ...]:
-    best = probabilities.topk(min(MOST_CANDIDATES, len(probabilities))).indices.tolist()
+    best = probabilities.topk(min(MAX_CANDIDATES, len(probabilities))).indices.tolist()
     return tuple(_candidate(readable, number, probabilities, shares) for number in best)
 
 

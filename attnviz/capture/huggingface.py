@@ -87,7 +87,7 @@ class HuggingFaceModel(Model):
         self._expects = expects(self.network)
         self._paired = bool(self.network.config.is_encoder_decoder)
         self._reads_twice = self._paired and reads_twice([type(self.network).__name__])
-        self._tells_sentences = "token_type_ids" in inspect.signature(self.network.forward).parameters
+        self._has_segment_ids = "token_type_ids" in inspect.signature(self.network.forward).parameters
         self.layers = self._inspected()
         if self.layers:
             self.entry = entry.of_kind(self.layers[0].kind)
@@ -124,7 +124,7 @@ class HuggingFaceModel(Model):
         One by one also if only some have token types: passing them for the others may change the result.
         """
         read = [self._tokenized(self._supported(text)) for text in texts]
-        typed = [any(one.type_ids) and self._tells_sentences for one in read]
+        typed = [any(one.type_ids) and self._has_segment_ids for one in read]
         if self._paired or any(text.writing is not None for text in texts) or len(set(typed)) > 1:
             yield from super().traces(texts)
             return
@@ -203,7 +203,7 @@ class HuggingFaceModel(Model):
                 f"The decoder of {quoted(self.name)} reads the text of its encoder. Leave out the target."
             )
         given = self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
-        if given.segments is not None and not self._tells_sentences:
+        if given.segments is not None and not self._has_segment_ids:
             raise ModelNotSupported(
                 f"{quoted(self.name)} cannot be told which sentence is which. Leave out token_type_ids."
             )
@@ -336,7 +336,7 @@ class HuggingFaceModel(Model):
     def _arguments(self, read: TokenizedInput) -> Mapping[str, Tensor]:
         """What the network is called with."""
         inputs = {"input_ids": _ids(read.source)}
-        if self._tells_sentences and any(read.type_ids):
+        if self._has_segment_ids and any(read.type_ids):
             inputs["token_type_ids"] = torch.tensor([read.type_ids])
         if read.target:
             inputs["decoder_input_ids"] = _ids(read.target)

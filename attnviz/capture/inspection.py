@@ -29,7 +29,7 @@ TOLERANCE = 1e-5
 _MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """How far two ways to compute one thing may be apart, as a share of its largest number."""
 
-_MOST_QUOTED = 200  # characters of an error of torch that ours repeats
+_MAX_QUOTED = 200  # characters of an error of torch that ours repeats
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -150,7 +150,7 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, returning: bo
     except Exception as error:  # whatever a model's own code, or a hook of its owner, raises
         raise ModelNotSupported(
             f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
-            f"{str(error).strip()[:_MOST_QUOTED]}"
+            f"{str(error).strip()[:_MAX_QUOTED]}"
         ) from error
 
 
@@ -201,7 +201,7 @@ def kinds_and_layers(network: PreTrainedModel, records: Sequence[Record]) -> tup
         records: of two tokens or more.
     """
     names = {id(module): name for name, module in network.named_modules()}
-    single: Kind = "decoder" if all(map(_looks_backwards, records)) else "encoder"
+    single: Kind = "decoder" if all(map(_is_causal, records)) else "encoder"
     counted: Counter[Kind] = Counter()
     found: list[tuple[Kind, int]] = []
     for record in records:
@@ -321,7 +321,7 @@ def _kind_by_name(module: str) -> Kind:
     return "decoder" if "decoder" in parts else "encoder"
 
 
-def _looks_backwards(record: Record) -> bool:
+def _is_causal(record: Record) -> bool:
     if record.mask is None:
         return False
     shape = (record.query.shape[2], record.key.shape[2])

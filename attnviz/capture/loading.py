@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from attnviz.capture.translator import TranslatorModel
     from attnviz.trained.storyteller.storyteller import Storyteller
 
-MOST_MODELS = 8
+MAX_MODELS = 8
 """How many loaded models are kept; the one that was not used for longest goes first.
 
 All that come with attnviz find room: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept where
-they would together take more than `limits.most_bytes`.
+they would together take more than `limits.max_bytes`.
 """
 
 gate = importing.gate
 """Hold this around any first import of torch or transformers; see `importing.gate`."""
 
-Tell = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 """What `open_model` calls on its way: what it does now, and how much is done (0 to 1)."""
 
 _IN_MEMORY = " in memory: "  # no folder and no id has such a name
@@ -45,7 +45,7 @@ _models: OrderedDict[str, tuple[catalogue.Entry, Model]] = OrderedDict()
 _lock = threading.Lock()  # held for moments only: a loaded model is found while another one loads
 
 
-def _tell_nobody(doing: str, done: float) -> None:
+def _ignore_progress(doing: str, done: float) -> None:
     """Ignore the progress."""
 
 
@@ -82,7 +82,7 @@ def opened(entry: catalogue.Entry) -> Model:
     return model
 
 
-def open_model(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
+def open_model(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Download, load and list a model that a visitor requested.
 
     Args:
@@ -222,7 +222,7 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def downloaded(name: str, tell: Tell = _tell_nobody) -> catalogue.Entry:
+def downloaded(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Return the entry of a model, with its files on this machine; download them if needed."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
@@ -248,10 +248,10 @@ def in_memory(entry: catalogue.Entry) -> Model | None:
 
 def _make_room() -> None:
     """Drop the models that were not used for longest, until those that are left are few and small enough."""
-    while len(_models) > MOST_MODELS or (
+    while len(_models) > MAX_MODELS or (
         len(_models) > 1
         and sum(limits.in_memory(entry.parameters or 0, entry.dtype) for entry, _ in _models.values())
-        > limits.most_bytes()
+        > limits.max_bytes()
     ):
         _models.popitem(last=False)
 

@@ -17,22 +17,22 @@ from attnviz.models.catalogue import Expects
 from attnviz.models.limits import DType
 from attnviz.trace import Floats, Token, Trace
 
-MOST_WRITTEN = 100
+MAX_NEW_TOKENS = 100
 """The most tokens that a model is asked to write."""
 
-LEAST_TEMPERATURE, MOST_TEMPERATURE = 0.01, 10.0
+MIN_TEMPERATURE, MAX_TEMPERATURE = 0.01, 10.0
 """What scores may be divided by, besides 0 for no chance at all."""
 
-MOST_SEED = 2**32 - 1
+MAX_SEED = 2**32 - 1
 """The largest number that random numbers may start from."""
 
 GRADES = 21
 """How many forward passes lead from one thing to another, both included: one for every twentieth."""
 
-MOST_NUMBERS = 2**25
+MAX_NUMBERS = 2**25
 """How many numbers one batch of variants may need in memory: 128 MB."""
 
-MOST_VARIANTS = 64
+MAX_VARIANTS = 64
 """How many variants one batch has at most; more would not be faster."""
 
 Way = Literal["mask vector", "mean vector", "key masked", "deleted"]
@@ -42,7 +42,7 @@ other token may attend to it, in any layer; or it is taken out of the sequence, 
 WAYS: tuple[Way, ...] = get_args(Way)
 """All of them."""
 
-_MOST_QUOTED = 30  # characters of a wrong number that its error message repeats
+_MAX_QUOTED = 30  # characters of a wrong number that its error message repeats
 _VECTORS = 12  # of d_model numbers that a layer needs for each token, the feed-forward network's included
 _MATRICES = 4  # of [query, key] numbers for each head: scores, masked scores, weights, and changed ones
 
@@ -52,7 +52,7 @@ class Writing:
     """How a decoder chooses the tokens that it writes (the same seed gives the same tokens).
 
     Attributes:
-        tokens: how many it writes at most, 0 to `MOST_WRITTEN`; it may end its text earlier.
+        tokens: how many it writes at most, 0 to `MAX_NEW_TOKENS`; it may end its text earlier.
         temperature: what its scores are divided by; 0: it always takes the likeliest token.
         top_k: it chooses among so many of the likeliest; 0: among all (Fan et al. 2018).
         top_p: it chooses among the likeliest that together have this probability; 1: among all
@@ -70,21 +70,21 @@ class Writing:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _whole("The number of tokens to write", self.tokens, MOST_WRITTEN)
+        _whole("The number of tokens to write", self.tokens, MAX_NEW_TOKENS)
         _whole("top-k", self.top_k)
-        _whole("The seed", self.seed, MOST_SEED)
+        _whole("The seed", self.seed, MAX_SEED)
         if not (
             _real(self.temperature)
-            and (self.temperature == 0 or LEAST_TEMPERATURE <= self.temperature <= MOST_TEMPERATURE)
+            and (self.temperature == 0 or MIN_TEMPERATURE <= self.temperature <= MAX_TEMPERATURE)
         ):
             raise AttnvizError(
                 "The temperature must be 0 (always the likeliest token) or a number from "
-                f"{LEAST_TEMPERATURE:g} to {MOST_TEMPERATURE:g}, not {self.temperature!r:.{_MOST_QUOTED}}."
+                f"{MIN_TEMPERATURE:g} to {MAX_TEMPERATURE:g}, not {self.temperature!r:.{_MAX_QUOTED}}."
             )
         if not (_real(self.top_p) and 0 < self.top_p <= 1):
             raise AttnvizError(
                 "top-p must be a number above 0 and not above 1 (1: choose among all tokens), "
-                f"not {self.top_p!r:.{_MOST_QUOTED}}."
+                f"not {self.top_p!r:.{_MAX_QUOTED}}."
             )
 
 
@@ -210,7 +210,7 @@ class Outcomes:
             each: how many numbers one of them needs in memory; see `numbers_of_variant`.
             run: reads the text with some of the variants in one batch.
         """
-        size = max(1, min(MOST_VARIANTS, MOST_NUMBERS // each))
+        size = max(1, min(MAX_VARIANTS, MAX_NUMBERS // each))
         parts = [run(variants[first : first + size]) for first in range(0, len(variants), size)]
         return Outcomes(
             _joined([part.states for part in parts]),
@@ -370,10 +370,10 @@ def _real(number: object) -> bool:
     return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
 
 
-def _whole(what: str, number: object, most: float = math.inf) -> None:
-    if not (isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= most):
-        upto = f"to {most:,}" if math.isfinite(most) else "or more"
-        raise AttnvizError(f"{what} must be a whole number, 0 {upto}, not {number!r:.{_MOST_QUOTED}}.")
+def _whole(what: str, number: object, maximum: float = math.inf) -> None:
+    if not (isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= maximum):
+        upto = f"to {maximum:,}" if math.isfinite(maximum) else "or more"
+        raise AttnvizError(f"{what} must be a whole number, 0 {upto}, not {number!r:.{_MAX_QUOTED}}.")
 
 
 def _joined(parts: Sequence[Floats | None]) -> Floats:

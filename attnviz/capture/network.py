@@ -52,7 +52,7 @@ _WITHOUT_WORDS: tuple[Mapping[str, str], ...] = (
 """What encoder–decoders are saved as that write nothing."""
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
-_MOST_QUOTED = 200  # characters of an error of transformers that ours repeats
+_MAX_QUOTED = 200  # characters of an error of transformers that ours repeats
 # What many files omit, and no attention depends on: a layer behind the last one, and a vector that
 # wav2vec 2.0 puts in place of what it has to guess in training.
 _UNUSED = ("pooler.", "masked_spec_embed")
@@ -79,7 +79,7 @@ def open_network(
         ModelFilesDamaged: a file is missing or damaged, or weights are missing in it.
     """
     name = name or folder.name
-    with in_silence(), in_our_words(folder, name):
+    with quiet(), in_our_words(folder, name):
         saved = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         reason = families.refusal(saved.model_type, saved.to_dict())
         if reason is not None:
@@ -230,7 +230,7 @@ def _load(
 
 
 @contextmanager
-def in_silence() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Disable progress bars and reports, which would clutter a server's log."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
@@ -271,4 +271,4 @@ def _first_line(error: Exception, folder: Path) -> str:
     """Return an error's message, short enough for a page, without the folder's path."""
     told = str(error).replace(str(folder), "its folder").strip()
     line = next(iter(told.splitlines()), type(error).__name__)
-    return line[:_MOST_QUOTED].rstrip(" .:") + "."
+    return line[:_MAX_QUOTED].rstrip(" .:") + "."

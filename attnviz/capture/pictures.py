@@ -28,8 +28,8 @@ from attnviz.models.catalogue import Entry
 from attnviz.models.tokenizer import PICTURE_FORMATS, patch_tokens
 from attnviz.trace import Token, Trace
 
-MOST_BYTES = 20_000_000
-MOST_PIXELS = 12_500_000
+MAX_BYTES = 20_000_000
+MAX_PIXELS = 12_500_000
 """A small file can claim to be a picture that fills all memory; its size is read before it is unpacked.
 
 A telephone's picture of 12 million pixels takes 37 MB, and several times that until it has been read.
@@ -117,7 +117,7 @@ class SeeingModel(Model):
             picture: a picture of Pillow's, or a file of one of `PICTURE_FORMATS`, or what is in such a file.
 
         Raises:
-            UnreadablePicture: it is no picture, or larger than `MOST_BYTES` or `MOST_PIXELS`.
+            UnreadablePicture: it is no picture, or larger than `MAX_BYTES` or `MAX_PIXELS`.
         """
         inputs = self._inputs(opened(picture))
         return Trace(
@@ -160,8 +160,8 @@ def opened(picture: Picture) -> Image.Image:
     if isinstance(picture, Image.Image):
         return _of_a_bearable_size(picture)
     size = len(picture) if isinstance(picture, bytes) else picture.stat().st_size
-    if size > MOST_BYTES:
-        raise UnreadablePicture(f"This file is larger than {MOST_BYTES / 1e6:,.0f} MB. Take a smaller one.")
+    if size > MAX_BYTES:
+        raise UnreadablePicture(f"This file is larger than {MAX_BYTES / 1e6:,.0f} MB. Take a smaller one.")
     data = picture if isinstance(picture, bytes) else picture.read_bytes()
     try:
         with warnings.catch_warnings():
@@ -193,9 +193,9 @@ def upright(picture: Image.Image) -> Image.Image:
 
 def _of_a_bearable_size(picture: Image.Image) -> Image.Image:
     width, height = picture.size
-    if width * height > MOST_PIXELS:
+    if width * height > MAX_PIXELS:
         raise UnreadablePicture(
-            f"This picture has {width:,} × {height:,} pixels; it may have {MOST_PIXELS / 1e6:,.0f} million "
+            f"This picture has {width:,} × {height:,} pixels; it may have {MAX_PIXELS / 1e6:,.0f} million "
             "together. Make it smaller."
         )
     return picture

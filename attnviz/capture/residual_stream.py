@@ -17,7 +17,7 @@ from attnviz.analysis.norms import FrozenNorm
 from attnviz.capture.arrays import owned
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.inspection import run
-from attnviz.capture.model import MOST_NUMBERS, Model, ModelInput
+from attnviz.capture.model import MAX_NUMBERS, Model, ModelInput
 from attnviz.capture.scratch import ScratchModel
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.capture.translator import TranslatorModel
@@ -30,7 +30,7 @@ from attnviz.transformer.encoder_decoder import EncoderDecoder
 TOLERANCE = 1e-5
 """How far what is put together may be from the model's own, as a share of its largest number (at least 1)."""
 
-_MOST_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
+_MAX_RESIDUAL = 1e-4  # the same of a whole output, which is a sum of very many numbers
 _NO_LOGITS = (
     "This model has no logits here, or computes them by more than one matrix, so they are no sum of the same "
     "parts. Its output is."
@@ -99,15 +99,17 @@ def logit_lens(model: Model, text: str | ModelInput, place: int, kind: Kind | No
     Raises:
         ModelNotSupported: the model has no logits here, too, or computes them by more than one matrix.
     """
-    heard = _heard(model, text, kind)
-    tokens = heard.blocks[0].query_tokens
+    recorded = _recorded(model, text, kind)
+    tokens = recorded.blocks[0].query_tokens
     checked_place(place, len(tokens))
-    unembedding = _unembedding(heard)
+    unembedding = _unembedding(recorded)
     if unembedding is None:
         raise ModelNotSupported(_NO_LOGITS)
     with torch.inference_mode():
-        after = torch.stack(heard.after_each_layer(heard.stream(place)))
-        return LogitLens(tokens, place, owned(unembedding.logits(torch.vstack([after, heard.output[place]]))))
+        after = torch.stack(recorded.after_each_layer(recorded.stream(place)))
+        return LogitLens(
+            tokens, place, owned(unembedding.logits(torch.vstack([after, recorded.output[place]])))
+        )
 
 
 def decomposition(
@@ -124,27 +126,27 @@ def decomposition(
         AttnvizError: the model cannot read the text, has no such token or output, or the text is too long.
         ModelNotSupported: the model does more to a token's vector than to add to it and to norm it.
     """
-    heard = _heard(model, text, kind)
-    tokens, width = heard.blocks[0].query_tokens, heard.output.shape[-1]
+    recorded = _recorded(model, text, kind)
+    tokens, width = recorded.blocks[0].query_tokens, recorded.output.shape[-1]
     checked_place(place, len(tokens))
-    numbers = width * sum(block.weights[:, 0].size for block in heard.blocks)
-    if numbers > MOST_NUMBERS:
+    numbers = width * sum(block.weights[:, 0].size for block in recorded.blocks)
+    if numbers > MAX_NUMBERS:
         raise AttnvizError(
-            f"This output has parts with {numbers:,} numbers; {MOST_NUMBERS:,} may be. Shorten the text."
+            f"This output has parts with {numbers:,} numbers; {MAX_NUMBERS:,} may be. Shorten the text."
         )
-    parts, output = decompose(heard.stream(place), place), owned(heard.output[place])
+    parts, output = decompose(recorded.stream(place), place), owned(recorded.output[place])
     whole = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
     residual = float(np.abs(whole - output).max())
-    if not residual <= _MOST_RESIDUAL * max(1.0, float(np.abs(output).max())):
+    if not residual <= _MAX_RESIDUAL * max(1.0, float(np.abs(output).max())):
         raise ModelNotSupported(
             f"The parts of an output of {quoted(model.name)}, added, are off by {residual:.1g}. {_NOT_EXACT}"
         )
-    return Decomposition(tokens, place, output, parts, residual, _unembedding(heard))
+    return Decomposition(tokens, place, output, parts, residual, _unembedding(recorded))
 
 
 def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind) -> ResidualStream:
     """What happens to one token's vector; arguments and errors as in `decomposition`."""
-    return _heard(model, text, kind).stream(place)
+    return _recorded(model, text, kind).stream(place)
 
 
 class _Call(NamedTuple):
@@ -174,7 +176,7 @@ class _Unembedding(NamedTuple):
         return owned(self.weight[token] * self.scale), float(self.bias[token])
 
 
-class _Heard(NamedTuple):
+class _Recorded(NamedTuple):
     """One forward pass through one stack.
 
     Attributes:
@@ -278,7 +280,7 @@ class _Heard(NamedTuple):
         )
 
 
-def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
+def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recorded:
     if model.dtype != "float32":
         raise ModelNotSupported(
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact sum of "
@@ -308,7 +310,7 @@ def _heard(model: Model, text: str | ModelInput, kind: Kind | None) -> _Heard:
             module.register_forward_hook(hear)
     with torch.inference_mode():
         logits = getattr(go(), "logits", None)
-    return _Heard(model.name, blocks, calls, output, own, logits if source is None else None)
+    return _Recorded(model.name, blocks, calls, output, own, logits if source is None else None)
 
 
 def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[[], object]]:
@@ -334,10 +336,10 @@ def _opened(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Callable[
     raise ModelNotSupported("This model reads no words.")
 
 
-def _unembedding(heard: _Heard) -> _Unembedding | None:
+def _unembedding(recorded: _Recorded) -> _Unembedding | None:
     """None if the logits are anything else."""
-    own, output = heard.network, heard.output
-    if heard.logits is None:
+    own, output = recorded.network, recorded.output
+    if recorded.logits is None:
         return None
     last: Any
     if isinstance(own, DecoderOnly):
@@ -346,7 +348,7 @@ def _unembedding(heard: _Heard) -> _Unembedding | None:
         last = own.target_embedding.table if isinstance(own, EncoderDecoder) else own.get_output_embeddings()
     if last is None:  # they are of classes
         return None
-    logits, weight = heard.logits.flatten(0, -2), last.weight.detach()
+    logits, weight = recorded.logits.flatten(0, -2), last.weight.detach()
     if weight.shape != (logits.shape[-1], output.shape[-1]):
         return None
     bias = torch.zeros(len(weight))

@@ -64,7 +64,7 @@ def find(
             f"The sentence has {plural(len(block.query_tokens), 'token')}. Choose one of them, from 1."
         )
     wanted = neighbours.vector_of(block, number, vector, token - 1)
-    share = map if ray is None else on_ray.share(ray, address or on_ray.HERE)
+    share = map if ray is None else on_ray.share(ray, address or on_ray.LOCAL)
     steps = neighbours.search(lines, entry.name, (layer, number), vector, wanted, count, text, share)
     with output.progress(log=True) as tell:
         for step in steps:
@@ -91,7 +91,7 @@ def _rows(model: str, found: Neighbours) -> Iterator[tuple[float, str, str, floa
 def _skipped(found: Neighbours) -> Iterator[str]:
     if found.skipped:
         yield f"Skipped: {plural(found.skipped, 'line')}."
-        yield from (f"  {each.text} {each.why}" for each in found.reasons[: output.MOST_NAMED])
+        yield from (f"  {each.text} {each.why}" for each in found.reasons[: output.MAX_LISTED])
 
 
 def _label(model: str, text: str, place: int) -> str:

@@ -84,9 +84,9 @@ def run(
     said = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
     for each in tests:
         said += ["", *summary(each, step.found[each.name], top)]
-    left_out = list(output.left_out(some.reasons, some.skipped))
+    omitted = list(output.omitted(some.reasons, some.skipped))
     table = (row for each in tests for row in rows(each.name, step.found[each.name]))
-    output.give(output.as_text([*said, *left_out]), COLUMNS, table, as_json=as_json, beside=left_out, out=out)
+    output.give(output.as_text([*said, *omitted]), COLUMNS, table, as_json=as_json, beside=omitted, out=out)
 
 
 def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
@@ -141,4 +141,4 @@ def _share(engine: str, workers: int | None, address: str | None) -> Share | Non
         if workers is not None or address is not None:
             raise AttnvizError("--workers and --address belong to Ray: say --engine ray, or leave them out.")
         return None
-    return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.HERE)
+    return on_ray.share(workers or os.cpu_count() or 1, address or on_ray.LOCAL)

@@ -73,7 +73,7 @@ def described(entry: Entry) -> str:
         "d_head": f"{entry.d_head:,}",
         "parameters": f"{_parameters(entry):,}",
         "reads": _reads(entry),
-        "expects": f"{_expects(entry)}{_asked_by(entry)}",
+        "expects": f"{_expects(entry)}{_required_packages(entry)}",
         "files": _files(entry),
     }
     lines = [
@@ -104,7 +104,7 @@ def _expects(entry: Entry) -> str:
     return {"next": "the next token", "masked": "masked tokens", None: "nothing"}[entry.expects]
 
 
-def _asked_by(entry: Entry) -> str:
+def _required_packages(entry: Entry) -> str:
     """How it is asked for what it expects: what its masked token is, if its tokenizer is on this machine."""
     match entry:
         case Entry(expects="masked", origin=Folder()):

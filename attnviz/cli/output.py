@@ -16,13 +16,13 @@ from attnviz import text
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import Cells, csv_text
 from attnviz.atomic_file import atomic_file
-from attnviz.capture.loading import Tell
+from attnviz.capture.loading import OnProgress
 from attnviz.errors import AttnvizError
 from attnviz.experiments.sentences import SkippedSentence
 
 _WIDTH = 100  # characters of a line
 
-MOST_NAMED = 3
+MAX_LISTED = 3
 """How many of the sentences that could not be read are named."""
 
 TableFile = Annotated[
@@ -159,7 +159,7 @@ def wrapped(paragraph: str, indent: str = "") -> list[str]:
     return textwrap.wrap(paragraph, _WIDTH, initial_indent=indent, subsequent_indent=indent)
 
 
-def left_out(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
+def omitted(unread: Sequence[SkippedSentence], total: int | None = None) -> Iterator[str]:
     """How many sentences could not be read, and the first of them; a line for each.
 
     `total` is how many there are, if `unread` names only some.
@@ -167,9 +167,9 @@ def left_out(unread: Sequence[SkippedSentence], total: int | None = None) -> Ite
     total = len(unread) if total is None else total
     if total:
         yield f"Left out: {text.plural(total, 'more sentence')}."
-        yield from (f"  {each.text} {each.why}" for each in unread[:MOST_NAMED])
-    if total > MOST_NAMED:
-        yield f"  … and {total - MOST_NAMED:,} more."
+        yield from (f"  {each.text} {each.why}" for each in unread[:MAX_LISTED])
+    if total > MAX_LISTED:
+        yield f"  … and {total - MAX_LISTED:,} more."
 
 
 def written(out: Path) -> str:
@@ -191,7 +191,7 @@ def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = st
 
 
 @contextmanager
-def progress(*, log: bool = False) -> Iterator[Tell]:
+def progress(*, log: bool = False) -> Iterator[OnProgress]:
     """Gives a function that is told what is being done, and how much of it is done, 0 to 1.
 
     It shows that on standard error. In a terminal it draws a bar, which is wiped away in the end. Elsewhere

@@ -20,7 +20,7 @@ from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
 
-MOST_LINKS = 3
+MAX_LINKS = 3
 """How many of the strongest links are printed."""
 
 
@@ -47,7 +47,7 @@ def run(
         typer.Option(
             metavar="EDIT",
             help="A change of the attention, with which the model goes on; several: --edit again. "
-            "“encoder 4-2” silences head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 look at token 7 "
+            "“encoder 4-2” ablates head 2 of layer 4; “encoder 4-2 9 >7” lets its token 9 look at token 7 "
             "alone. [CLS] and the like count as tokens.",
         ),
     ] = None,
@@ -99,6 +99,6 @@ def _summary(trace: Trace, kind: Kind) -> str:
     links = [
         f"{name_of(link.query, queries.groups)} attends to {name_of(link.key, keys.groups)} "
         f"{percent(link.weight)} (head {head_name(link.layer, link.head)})"
-        for link in strongest(blocks, MOST_LINKS)
+        for link in strongest(blocks, MAX_LINKS)
     ]
     return f"{size}; strongest links: {', '.join(links)}" if links else size

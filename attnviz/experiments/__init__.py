@@ -36,15 +36,15 @@ def ablate(
     target: str | None = None,
     tokenizer: object = None,
 ) -> Ablation:
-    """Silence every head of a model, each alone, and see what moves (as Michel et al. 2019, section 3.2).
+    """Ablate every head of a model, each alone, and see what moves (as Michel et al. 2019, section 3.2).
 
     A silent head puts out 0 for every token. How far a token's output turns is 1 − cos(before, after).
 
     >>> tired = "The dog did not cross the road as it was too tired."
     >>> found = ablate(tired)
-    >>> found.moved.turned.shape  # [head, token], the heads in the order of found.silenced
+    >>> found.moved.turned.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.silenced[found.moved.turned[:, 9].argmax()])  # without it, “it” turns furthest
+    >>> str(found.ablated[found.moved.turned[:, 9].argmax()])  # without it, “it” turns furthest
     'encoder 6-12'
 
     Args:
@@ -180,7 +180,7 @@ def occlusion(
     """
     given = model_input(text, None, None, None)
     with opened(model, tokenizer) as name:
-        return ablation.words_left_out(name, given, place, way)
+        return ablation.occlude_words(name, given, place, way)
 
 
 def score_heads(

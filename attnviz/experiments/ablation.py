@@ -42,14 +42,14 @@ class OutcomeDistances:
 
 @dataclass(frozen=True, eq=False)
 class Ablation:
-    """What silencing did, as far as it was tried.
+    """What ablating did, as far as it was tried.
 
     Attributes:
-        silenced: the head that was silenced in each variant.
+        ablated: the head that was ablated in each variant.
         moved: what that did.
     """
 
-    silenced: tuple[Edit, ...]
+    ablated: tuple[Edit, ...]
     moved: OutcomeDistances
 
 
@@ -68,7 +68,7 @@ class WordOcclusion:
 
 
 def heads_of(model: str) -> tuple[Edit, ...]:
-    """Every head of a model, as the edit that silences it: kind by kind, layer by layer.
+    """Every head of a model, as the edit that ablates it: kind by kind, layer by layer.
 
     Raises:
         AttnvizError: there is no such model.
@@ -83,7 +83,7 @@ def heads_of(model: str) -> tuple[Edit, ...]:
 
 
 def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[Progress[Ablation]]:
-    """Silence every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
+    """Ablate every head of a model, each alone, on one text (as Michel et al. 2019, section 3.2, do).
 
     Args:
         place: one of `Model.prediction_positions`, for which it is asked; None: it is not asked.
@@ -104,8 +104,8 @@ def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[
         yield Progress(done, len(heads), Ablation(heads[:done], _joined(parts)))
 
 
-def words_left_out(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
-    """One token's output without each of the words in turn: a scale for what silencing a head does to it.
+def occlude_words(model: str, text: str | ModelInput, place: int, way: Way | None = None) -> WordOcclusion:
+    """One token's output without each of the words in turn: a scale for what ablating a head does to it.
 
     Args:
         place: the token whose output is looked at, from 0.

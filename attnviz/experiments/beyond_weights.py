@@ -53,7 +53,7 @@ class MeasuredToken:
         seen: [token], where it can look.
         values: for each measure but the yardstick [token], [layer, token] or [layer, head, token], as far as
             it goes.
-        left_out: the yardstick: for each way of leaving a token out [token], how far it moves what is
+        omitted: the yardstick: for each way of leaving a token out [token], how far it moves what is
             followed; NaN where a way cannot leave the token out.
         missing: why this model cannot give a measure, or leave tokens out in a way.
         mask_token: the token whose vector takes a word's place in one of the ways, if there is one.
@@ -65,7 +65,7 @@ class MeasuredToken:
     place: int
     seen: Mask
     values: Mapping[str, Floats] = field(default_factory=dict)
-    left_out: Mapping[Way, Floats] = field(default_factory=dict)
+    omitted: Mapping[Way, Floats] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
     mask_token: str | None = None
     followed: ExpectedToken | None = None
@@ -134,7 +134,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
 
     none = np.zeros(0, dtype=np.float32)
     yardstick = [
-        Row(OCCLUSION, found.left_out[way], ranked(found.left_out[way]), none, way)
+        Row(OCCLUSION, found.omitted[way], ranked(found.omitted[way]), none, way)
         for way in ways(found, counted)
     ]
     made = []
@@ -147,13 +147,13 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
 
 def ways(found: MeasuredToken, counted: Mask) -> tuple[Way, ...]:
     """The ways in which each of these tokens [token] could be left out."""
-    return tuple(way for way, values in found.left_out.items() if not np.isnan(values[counted]).any())
+    return tuple(way for way, values in found.omitted.items() if not np.isnan(values[counted]).any())
 
 
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
     """[..., token] → [way, ...]."""
     lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]
-    yardstick = [ranks(found.left_out[way][counted]) for way in ways(found, counted)]
+    yardstick = [ranks(found.omitted[way][counted]) for way in ways(found, counted)]
     each = [correlation_of_ranks(line, row) for row in yardstick for line in lines]
     return np.array(each, dtype=np.float32).reshape(len(yardstick), *values.shape[:-1])
 
@@ -257,6 +257,6 @@ def _left_out(
             moved[way] = np.abs(each.log_probability - np.log(np.float32(followed.probability)))
             probabilities[way] = np.exp(each.log_probability)
     found = replace(
-        found, left_out=moved, probabilities=probabilities, followed=followed, mask_token=stack.mask_token
+        found, omitted=moved, probabilities=probabilities, followed=followed, mask_token=stack.mask_token
     )
     yield len(WAYS) * len(stack.tokens), found

@@ -15,10 +15,10 @@ from attnviz.errors import AttnvizError, EmptyText, UnreadableText, quoted
 Source = str | bytes | Path
 """A text, the bytes of a file, or where a file lies."""
 
-MOST_BROKEN = 0.1
+MAX_DAMAGED_SHARE = 0.1
 """Which share of its lines may hold bytes that are no UTF-8; with more the file is in another encoding."""
 
-MOST_MEGABYTES = 8
+MAX_MEGABYTES = 8
 """The largest file that somebody may upload."""
 
 MAX_CHARACTERS = 200_000
@@ -64,24 +64,24 @@ class Corpus:
     source: Source = field(repr=False)
 
     @classmethod
-    def from_text(cls, text: str, name: str = "the text", most: int | None = None) -> Corpus:
+    def from_text(cls, text: str, name: str = "the text", maximum: int | None = None) -> Corpus:
         """A pasted text. Arguments and errors as for `from_bytes`."""
-        return cls._looked_at(text, name, most)
+        return cls._checked(text, name, maximum)
 
     @classmethod
-    def from_bytes(cls, content: bytes, name: str, most: int | None = None) -> Corpus:
+    def from_bytes(cls, content: bytes, name: str, maximum: int | None = None) -> Corpus:
         """The bytes of an uploaded file.
 
         Args:
-            most: how many lines it may have; None: any number.
+            maximum: how many lines it may have; None: any number.
 
         Raises:
-            UnreadableText: it is no text, no UTF-8, or larger than `MOST_MEGABYTES`; the message tells.
+            UnreadableText: it is no text, no UTF-8, or larger than `MAX_MEGABYTES`; the message tells.
             EmptyText: there is no sentence in it.
             AttnvizError: it has too many lines.
         """
-        refuse_other_files(content, name, MOST_MEGABYTES)
-        return cls._looked_at(content, name, most)
+        refuse_other_files(content, name, MAX_MEGABYTES)
+        return cls._checked(content, name, maximum)
 
     @classmethod
     def from_file(cls, file: Path) -> Corpus:
@@ -92,25 +92,25 @@ class Corpus:
             OSError: it cannot be read.
         """
         refuse_other_files(file, file.name)
-        return cls._looked_at(file, file.name, None)
+        return cls._checked(file, file.name, None)
 
     @classmethod
-    def _looked_at(cls, source: Source, name: str, most: int | None) -> Corpus:
+    def _checked(cls, source: Source, name: str, maximum: int | None) -> Corpus:
         lines = filled = damaged = 0
         for line in lines_of(source):
             lines += 1
             filled += bool(line.strip())
             damaged += broken(line)
-        if damaged > MOST_BROKEN * lines:
+        if damaged > MAX_DAMAGED_SHARE * lines:
             raise UnreadableText(
                 f"{quoted(name)} is not in UTF-8: {damaged:,} of its {lines:,} lines hold other bytes. It "
                 "may be in Latin-1 (Windows-1252). Open it in an editor, save it as UTF-8, and try again."
             )
         if not filled:
             raise EmptyText(f"There is no sentence in {quoted(name)}. Write one on each line, and try again.")
-        if most is not None and lines > most:
+        if maximum is not None and lines > maximum:
             raise AttnvizError(
-                f"{quoted(name)} has {lines:,} lines; this page reads at most {most:,}. Take a part of it, "
+                f"{quoted(name)} has {lines:,} lines; this page reads at most {maximum:,}. Shorten it, "
                 "or use the command line, which reads any number."
             )
         digest = hashlib.sha256()

@@ -14,20 +14,20 @@ from attnviz.importing import need_extra
 Given = TypeVar("Given")
 Done = TypeVar("Done")
 
-HERE = "local"
+LOCAL = "local"
 """The address that means: processes of this machine, begun for this work and ended with it."""
 
 # Set to 0, nothing listens to other machines; Ray's name for it says for whom it was made.
 _DOORS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 _REPORTS = "RAY_USAGE_STATS_ENABLED"
-_PATIENCE_SECONDS = 5.0
+_TIMEOUT_SECONDS = 5.0
 _START_SECONDS = 120.0  # each actor imports torch, on a busy machine next to others
 _AHEAD = 2  # parts that wait at each actor, so that none idles; more would hold more of the text in memory
 _MEMORY = 256 * 2**20  # bytes of Ray's own store, through which parts and sums go
 
 
 def share(
-    workers: int, address: str = HERE
+    workers: int, address: str = LOCAL
 ) -> Callable[[Callable[[Given], Done], Iterator[Given]], Iterator[Done]]:
     """Return a `map` by so many actors, each with one processor, in the order in which they are done.
 
@@ -35,7 +35,7 @@ def share(
     other machines.
 
     Args:
-        address: of a cluster that runs already, on whose machines attnviz is installed; or `HERE`.
+        address: of a cluster that runs already, on whose machines attnviz is installed; or `LOCAL`.
 
     Raises:
         AttnvizError: Ray is not installed; or, when the work begins, no cluster is at the address, or it has
@@ -60,7 +60,7 @@ def _imported(address: str) -> ModuleType:
         AttnvizError: it is not installed.
     """
     os.environ[_REPORTS] = "0"
-    if address == HERE:
+    if address == LOCAL:
         os.environ[_DOORS] = "0"  # read when ray is imported
     need_extra("ray")
     import ray
@@ -123,23 +123,23 @@ def _wait_for(ray: ModuleType, actors: list[Any]) -> None:
 
 
 def _begin(ray: ModuleType, workers: int, address: str) -> None:
-    """Reach the cluster at an address, or begin one of so many processors `HERE`.
+    """Reach the cluster at an address, or begin one of so many processors `LOCAL`.
 
     Raises:
         AttnvizError: there is none at the address.
     """
     alone: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _MEMORY}
-    if address != HERE:
+    if address != LOCAL:
         _check_reachable(address)  # Ray itself would try for minutes
     ray.init(
-        address=address, log_to_driver=False, logging_level="error", **(alone if address == HERE else {})
+        address=address, log_to_driver=False, logging_level="error", **(alone if address == LOCAL else {})
     )
 
 
 def _check_reachable(address: str) -> None:
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), _PATIENCE_SECONDS).close()
+        socket.create_connection((host, int(port)), _TIMEOUT_SECONDS).close()
     except (OSError, ValueError, OverflowError) as error:
         raise AttnvizError(
             f"There is no Ray at {address} ({error}). Start it there with “ray start --head”, and give "

@@ -15,7 +15,7 @@ from attnviz.text import joined
 FILE = Path(__file__).with_name("pairs.txt")
 """The pairs that come with attnviz; how they are written stands at its beginning."""
 
-MOST_PAIRS = 1_000
+MAX_PAIRS = 1_000
 """The most pairs of one file."""
 
 EXAMPLE = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
@@ -81,8 +81,8 @@ def parse(text: str) -> tuple[Pair, ...]:
         for number, line in enumerate(text.splitlines(), 1)
         if (written := line.strip()) and not written.startswith("#")
     ]
-    if len(lines) > MOST_PAIRS:  # before they are read, which takes long
-        raise AttnvizError(f"There are {len(lines):,} pairs; at most {MOST_PAIRS:,} can be read at once.")
+    if len(lines) > MAX_PAIRS:  # before they are read, which takes long
+        raise AttnvizError(f"There are {len(lines):,} pairs; at most {MAX_PAIRS:,} can be read at once.")
     if not lines:
         raise AttnvizError(f"There are no pairs here. Write one a line, like this: {EXAMPLE}")
     found: dict[str, Pair] = {}

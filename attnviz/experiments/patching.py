@@ -18,10 +18,10 @@ from attnviz.spelling import SPACES
 from attnviz.text import plural
 from attnviz.trace import Floats, Kind, Token, Trace, checked_place
 
-LEAST_ALIKE = 0.5
+MIN_SAME_TOKENS = 0.5
 """The smallest share of tokens that stand in the same places in both sentences: else nothing corresponds."""
 
-_LEAST = 1e-5  # of a probability, or of 1 − cosine: a smaller difference would drown in rounding
+_MIN_DIFFERENCE = 1e-5  # of a probability, or of 1 − cosine: a smaller difference would drown in rounding
 _ROWS_AT_ONCE = 12  # that are tried between two steps
 
 
@@ -41,7 +41,7 @@ class Patching:
 
     Attributes:
         patched: for each patch, the head, and the row if it was one row alone; written as the edit that would
-            silence the same.
+            ablate the same.
         shares: [patch], how much of the whole difference the patch takes away: 0 where the outcome stays as
             it was, 1 where it becomes the clean one. It can be negative, or above 1; since heads build on
             each other, the shares of all need not sum to 1.
@@ -83,7 +83,7 @@ def patch(
             for this one.
         corrupted: the sentence that differs, with as many tokens.
         place: the token, from 0, of the decoder where there is one.
-        rows_of: a head, as the edit that silences it: then its rows are tried, one after the other, and not
+        rows_of: a head, as the edit that ablates it: then its rows are tried, one after the other, and not
             all heads.
 
     Yields:
@@ -148,12 +148,12 @@ def _measure(
     )
     if clean.probabilities is None or corrupted.probabilities is None:
         direction = clean.states[0, [place]]
-        if turned(direction, corrupted.states[:, [place]]).item() < _LEAST:
+        if turned(direction, corrupted.states[:, [place]]).item() < _MIN_DIFFERENCE:
             raise nothing
         return lambda outcomes: -turned(direction, outcomes.states[:, [place]])[:, 0], None
     p, q = clean.probabilities[0], corrupted.probabilities[0]
     rises, falls = int((p - q).argmax()), int((q - p).argmax())
-    if p[rises] - q[rises] < _LEAST:
+    if p[rises] - q[rises] < _MIN_DIFFERENCE:
         raise nothing
     expected = [
         ExpectedToken(text, number, float(p[number]), float(q[number]))
@@ -202,7 +202,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
     if all(same):
         raise AttnvizError("The two sentences have the same tokens. Change a word in one of them.")
     words = [alike for alike, token in zip(same, one, strict=True) if not token.special]
-    if sum(words) < LEAST_ALIKE * len(words):
+    if sum(words) < MIN_SAME_TOKENS * len(words):
         raise AttnvizError(
             f"Too few tokens are the same at the same place in both sentences: {sum(words)} of {len(words)}. "
             "What a head puts out at one has no place in the other. Write the second sentence as the first, "

@@ -16,9 +16,9 @@ from attnviz.trace import Floats
 Kind = Literal["sequential", "diverging"]
 Unit = Literal["percent", "signed percent", "score"]
 
-MOST_TICKS = 32
-MOST_GAPS = 48
-LONGEST_TICK = 16
+MAX_TICKS = 32
+MAX_CELLS_WITH_GAPS = 48
+MAX_TICK_LENGTH = 16
 CAPTION_WIDTH = 72
 
 # Blue and orange are told apart with every kind of colour vision, and both stand out against white and black.
@@ -80,7 +80,7 @@ def heatmap(
     diverges = kind == "diverging"
     colours = {"zmid": 0, "colorscale": DIVERGING} if diverges else {}
     ends = np.array([-1, -0.5, 0, 0.5, 1] if diverges else [0, 0.25, 0.5, 0.75, 1]) * (top or 1) ** 0.5
-    gap = 1 if max(values.shape) <= MOST_GAPS else 0
+    gap = 1 if max(values.shape) <= MAX_CELLS_WITH_GAPS else 0
     figure = go.Figure(
         [
             go.Heatmap(
@@ -190,8 +190,8 @@ def _named(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _drawn(labels: Sequence[str], title: str) -> dict[str, Any]:
-    """An axis with at most `MOST_TICKS` labels, evenly chosen, long ones cut short."""
-    step = -(-len(labels) // MOST_TICKS)
+    """An axis with at most `MAX_TICKS` labels, evenly chosen, long ones cut short."""
+    step = -(-len(labels) // MAX_TICKS)
     chosen = range(0, len(labels), step)
     return _named(labels) | {
         "title": {"text": title},
@@ -203,4 +203,4 @@ def _drawn(labels: Sequence[str], title: str) -> dict[str, Any]:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_TICK else label[: LONGEST_TICK - 1] + "…"
+    return label if len(label) <= MAX_TICK_LENGTH else label[: MAX_TICK_LENGTH - 1] + "…"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Reader = Literal["encoder", "decoder"]
 Base = Literal[0, 1]
 
-MOST_LINKS = 10**8
+MAX_LINKS = 10**8
 """The most rows of one table; they take up to 1.7 GB."""
 
 
@@ -112,7 +112,7 @@ def links_table(trace: Trace, kind: Kind | None = None, base: Base = 1) -> pd.Da
         The columns are kind, layer, head, query, key and weight.
 
     Raises:
-        InvalidTrace: the model has no such attention, or more than `MOST_LINKS` weights.
+        InvalidTrace: the model has no such attention, or more than `MAX_LINKS` weights.
         AttnvizError: pandas is not installed, or the base is neither 0 nor 1.
         TypeError: it is no trace.
     """
@@ -122,9 +122,9 @@ def links_table(trace: Trace, kind: Kind | None = None, base: Base = 1) -> pd.Da
     checked_trace(trace)
     blocks = trace.of_kind(kind) if kind else trace.blocks
     sizes = [len(block.query) * block.mask.size for block in blocks]
-    if sum(sizes) > MOST_LINKS:
+    if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
-            f"All heads together have {sum(sizes):,} weights; a table takes {MOST_LINKS:,}. "
+            f"All heads together have {sum(sizes):,} weights; a table takes {MAX_LINKS:,}. "
             "Ask for one kind, or for one head with weights_table."
         )
     labels = {label for shown in _all_read(trace).values() for label in _labels(shown, base)}

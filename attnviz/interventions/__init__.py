@@ -1,1 +1,1 @@
-"""Edits that silence attention, point it elsewhere or replace what it puts out, and how models do so."""
+"""Edits that ablate attention, point it elsewhere or replace what it puts out, and how models do so."""

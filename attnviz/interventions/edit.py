@@ -29,14 +29,14 @@ _ALMOST = re.compile(
 )
 """What differs from an edit only in its spaces and capitals."""
 
-_MOST_QUOTED = 40  # characters of an unreadable edit that its error message repeats
+_MAX_QUOTED = 40  # characters of an unreadable edit that its error message repeats
 
 
 @dataclass(frozen=True)
 class Edit:
     """One change to one head's weights; all numbers count from 0.
 
-    Silence: the weights become 0. The query then reads nothing through this head: the head adds nothing to
+    Ablate: the weights become 0. The query then reads nothing through this head: the head adds nothing to
     the output, not even an average (W_O's bias belongs to no head and stays).
 
     Point: one key gets the whole weight, 1, and all others get 0.
@@ -47,21 +47,21 @@ class Edit:
 
     Written, everything counts from 1:
 
-    - "encoder 2-1" silences the first head of the encoder's second layer,
-    - "encoder 2-1 9" silences its row of the ninth token only,
+    - "encoder 2-1" ablates the first head of the encoder's second layer,
+    - "encoder 2-1 9" ablates its row of the ninth token only,
     - "encoder 2-1 9 >7" points that row at the seventh token,
     - "encoder 2-1 >7" points all of the head's rows there,
     - "encoder 2-1 9 2>7" moves what the row gave to the second token to the seventh,
     - "encoder 2-1 9 2<>7" exchanges the two.
 
-    Several edits are made one after the other, each of what the one before it left: of two that silence or
+    Several edits are made one after the other, each of what the one before it left: of two that ablate or
     point the same row, the last one counts.
 
     Attributes:
         kind, layer, head: where.
         query: whose row; None: every row of the head.
         source: the key that a move takes from; None: there is none, or the row is pointed at `target`.
-        target: the key that gets the weight; None: nothing does, that is silence.
+        target: the key that gets the weight; None: no key does: the row is ablated.
         exchange: whether `source` gets the weight of `target`, too.
 
     Raises:
@@ -104,7 +104,7 @@ class Edit:
         """
         match = _WRITTEN.fullmatch(text)
         if match is None:
-            asked = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+            asked = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
             raise InvalidEdit(f"“{asked}” is no edit. {_remedy(text)}")
         return _edit(match)
 
@@ -155,7 +155,7 @@ def _edit(match: re.Match[str]) -> Edit:
 
 def _remedy(text: str) -> str:
     """What to write instead of what is no edit."""
-    match = _ALMOST.fullmatch(" ".join(text.split())) if len(text) <= _MOST_QUOTED else None
+    match = _ALMOST.fullmatch(" ".join(text.split())) if len(text) <= _MAX_QUOTED else None
     if match is None:
         return (
             "Write “encoder 2-1 9 2>7” for: encoder, layer 2, head 1, row 9, "

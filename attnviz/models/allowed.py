@@ -23,7 +23,7 @@ model. Without the variable, a server lets only visitors at its own machine do t
 EVERYTHING = "*"
 """What the variable says where everybody may open any model."""
 
-MOST_OPENED = 32
+MAX_OPENED = 32
 """How many opened models the choice on the page lists; the one that was opened longest ago goes first."""
 
 _NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
@@ -97,7 +97,7 @@ def remember(name: str) -> None:
     with _lock:
         _opened.pop(name, None)
         _opened[name] = None
-        while len(_opened) > MOST_OPENED:
+        while len(_opened) > MAX_OPENED:
             del _opened[next(iter(_opened))]
 
 

@@ -350,7 +350,7 @@ _ENTRIES = {
             "scratch",
         ),
         *(
-            _translator(TRANSLATOR if name == "taught" else f"{TRANSLATOR}-{name}", variant)
+            _translator(TRANSLATOR if name == "guided" else f"{TRANSLATOR}-{name}", variant)
             for name, variant in VARIANTS.items()
         ),
         *map(_storyteller, SIZES.values()),

@@ -22,15 +22,15 @@ FILE = "config.json"
 OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
 """Where it says how pictures are prepared; what the first says is nested, and comes before the second."""
 
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 """The largest file beside the weights that is read as a whole; label lists of 22,000 classes take 2 MB."""
 
-MOST_LAYERS = 10_000
-MOST_LABELS = 100_000
+MAX_LAYERS = 10_000
+MAX_LABELS = 100_000
 """The most layers and labels of a config: transformers makes a list of each."""
 
 ALWAYS_TOKENS = 1024
-MOST_WEIGHTS = 2**28
+MAX_ATTENTION_WEIGHTS = 2**28
 """The most weights, layers × heads × tokens², of one text of more than `ALWAYS_TOKENS`: they take 1.1 GB.
 
 A model of 12 × 12 heads reads up to 1,365 tokens. One of 32 × 32 heads reads 1,024, which take 4.3 GB.
@@ -89,7 +89,7 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
     """
     try:
         size = file.stat().st_size
-        found = json.loads(file.read_text("utf-8")) if size <= MOST_BYTES else None
+        found = json.loads(file.read_text("utf-8")) if size <= MAX_BYTES else None
     except OSError as error:
         raise ModelFilesDamaged(
             f"{file.name} of {quoted(name)} cannot be read ({error.strerror or 'no permission'})."
@@ -98,7 +98,7 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
         raise ModelFilesDamaged(
             f"{file.name} of {quoted(name)} is not JSON. Save the model again, or download the file again."
         ) from error
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise ModelFilesDamaged(f"{file.name} of {quoted(name)} is too large: {size:,} bytes.")
     if not isinstance(found, dict):
         raise ModelFilesDamaged(
@@ -254,10 +254,10 @@ def _refuse_what_takes_too_long(raw: Mapping[str, Any], name: str) -> None:
     for key, value in raw.items():
         if isinstance(value, Mapping):
             _refuse_what_takes_too_long(value, name)
-        most = MOST_LABELS if key == "num_labels" else MOST_LAYERS if "layer" in key else None
-        if most is not None and isinstance(value, int) and value > most:
+        maximum = MAX_LABELS if key == "num_labels" else MAX_LAYERS if "layer" in key else None
+        if maximum is not None and isinstance(value, int) and value > maximum:
             raise ModelNotSupported(
-                f"{FILE} of {quoted(name)} says {value:,} of {key}; attnviz reads at most {most:,}."
+                f"{FILE} of {quoted(name)} says {value:,} of {key}; attnviz reads at most {maximum:,}."
             )
 
 
@@ -337,13 +337,13 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
 
 def _token_limit(config: PreTrainedConfig, longest: object, all_heads: int) -> int:
     """How many places it can tell, or else what its tokenizer says; or less, for the sake of memory."""
-    most = max(ALWAYS_TOKENS, isqrt(MOST_WEIGHTS // all_heads))
+    maximum = max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // all_heads))
     table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0
-        return max(1, min(table - unreachable, most))
-    told = longest if isinstance(longest, int | float) and longest >= 1 else most
-    return int(min(told, most))
+        return max(1, min(table - unreachable, maximum))
+    told = longest if isinstance(longest, int | float) and longest >= 1 else maximum
+    return int(min(told, maximum))
 
 
 def _window(config: PreTrainedConfig) -> int | None:

@@ -62,13 +62,13 @@ _PARTS: Mapping[str, str] = {
 _LANGUAGE_MODEL = "attnviz.trace(text, model.model.language_model, tokenizer=…)"
 
 
-ONLY_SILENCED = frozenset(
+ONLY_ABLATED = frozenset(
     {
         *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
         "roformer",
     }
 )
-"""Families that compute attention in a way of their own: heads can be silenced, but not pointed elsewhere."""
+"""Families that compute attention in a way of their own: heads can be ablated, but not pointed elsewhere."""
 
 _ATTENTION_LAYERS = frozenset(
     {"attention", "full_attention", "sliding_attention", "chunked_attention", "global", "local"}

@@ -39,7 +39,7 @@ def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
         UnknownModel: there is no such folder.
         ModelFilesDamaged: a file is missing, damaged, or a link that leads out of the folder.
         ModelNotSupported: the model cannot be shown; the message says why.
-        ModelTooLarge: it is larger than `limits.most_bytes`.
+        ModelTooLarge: it is larger than `limits.max_bytes`.
     """
     if not folder.is_dir():
         raise UnknownModel(f"There is no folder {quoted(name)}. Check its path, or choose another model.")

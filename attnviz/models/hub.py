@@ -141,7 +141,7 @@ def look(repository: str, revision: str, name: str, dtype: DType = "float32") ->
         raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, so it is no transformers model.")
     small = (config.FILE, "tokenizer_config.json", *config.OF_PICTURES, weights.INDEX)
     for file in small:
-        if sizes.get(file, 0) > config.MOST_BYTES:
+        if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
     # The first one under the revision's own name: the cache then knows which commit that name means.
     snapshot = hub_files.fetched(repository, config.FILE, revision, name).parent

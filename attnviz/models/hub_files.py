@@ -14,14 +14,14 @@ from typing import Any
 from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, UnknownModel, quoted
 from attnviz.models import weights
 
-PATIENCE_SECONDS = 5.0
+TIMEOUT_SECONDS = 5.0
 """How long the hub may take to answer before it counts as out of reach."""
 
 Came = Callable[[int], None]
 """Told how many bytes of a file have come; what it raises ends the download."""
 
 _LOG_IN = "log in on this machine with “hf auth login”"
-_WHO_ASKS = "attnviz"
+_LIBRARY_NAME = "attnviz"
 _FIRST_BYTES = 100_000  # of a weights file, asked for at once: most headers are shorter
 _A_PART = 206  # HTTP's status for an answer with a part of a file
 
@@ -47,8 +47,8 @@ def listed(repository: str, revision: str, name: str) -> tuple[str, dict[str, in
     from huggingface_hub import HfApi
 
     with in_our_words(name):
-        api = HfApi(endpoint=endpoint(), library_name=_WHO_ASKS)
-        found = api.model_info(repository, revision=revision, files_metadata=True, timeout=PATIENCE_SECONDS)
+        api = HfApi(endpoint=endpoint(), library_name=_LIBRARY_NAME)
+        found = api.model_info(repository, revision=revision, files_metadata=True, timeout=TIMEOUT_SECONDS)
     return str(found.sha), {file.rfilename: file.size or 0 for file in found.siblings or ()}
 
 
@@ -75,8 +75,8 @@ def fetched(repository: str, file: str, revision: str, name: str, came: Came | N
             revision=revision,
             cache_dir=constants.HF_HUB_CACHE,
             endpoint=endpoint(),
-            library_name=_WHO_ASKS,
-            etag_timeout=PATIENCE_SECONDS,
+            library_name=_LIBRARY_NAME,
+            etag_timeout=TIMEOUT_SECONDS,
             tqdm_class=_bar(came),
         )
     return Path(found)
@@ -119,12 +119,12 @@ def _read_part(url: str, begin: int, end: int) -> bytes:
     from huggingface_hub.utils._headers import build_hf_headers
 
     headers = {
-        **build_hf_headers(library_name=_WHO_ASKS),
+        **build_hf_headers(library_name=_LIBRARY_NAME),
         "Range": f"bytes={begin}-{end - 1}",
         "Accept-Encoding": "identity",
     }
     part = b""
-    with get_session().stream("GET", url, headers=headers, timeout=PATIENCE_SECONDS) as answer:
+    with get_session().stream("GET", url, headers=headers, timeout=TIMEOUT_SECONDS) as answer:
         hf_raise_for_status(answer)
         if answer.status_code != _A_PART:
             raise OSError("the hub does not send parts of files")
@@ -195,7 +195,6 @@ def in_our_words(name: str) -> Iterator[None]:
         UnknownModel: the hub has no such model or revision, or shows it to its owner alone.
         ModelNotReachable: there is no network, or no permission, or the hub fails.
     """
-    import httpx2
     from huggingface_hub import errors
 
     model = quoted(name)
@@ -224,7 +223,8 @@ def in_our_words(name: str) -> Iterator[None]:
             f"{model} is not on this machine, and attnviz is told to stay offline (HF_HUB_OFFLINE). "
             "Download it elsewhere and open its folder, or start attnviz without that setting."
         ) from error
-    except (httpx2.HTTPError, errors.LocalEntryNotFoundError) as error:
+    # Of httpx in huggingface_hub 1, of httpx2 in 2.
+    except (errors.HTTPError, errors.LocalEntryNotFoundError) as error:  # type: ignore[attr-defined]
         raise ModelNotReachable(
             f"The hub cannot be reached, so {model} cannot be fetched. Check the network. Without one, "
             "attnviz shows what is on this machine: its own models, folders, and what was downloaded before."

@@ -20,7 +20,7 @@ DType = Literal["float32", "bfloat16", "float16"]
 BYTES_OF_A_NUMBER: Mapping[DType, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
-def most_bytes() -> int:
+def max_bytes() -> int:
     """What one model may take in memory.
 
     Raises:
@@ -46,9 +46,9 @@ def check(parameters: int, dtype: DType = "float32") -> None:
 
     Raises:
         ModelTooLarge: it may not; the message names its size, the limit, and how to raise it.
-        WrongSetting: as `most_bytes` says.
+        WrongSetting: as `max_bytes` says.
     """
-    needed, limit = in_memory(parameters, dtype), most_bytes()
+    needed, limit = in_memory(parameters, dtype), max_bytes()
     if needed > limit:
         raise ModelTooLarge(
             needed,

@@ -34,7 +34,7 @@ def is_marian(wrapper: object) -> bool:
 
 
 @contextmanager
-def in_silence() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Each new one recommends a package that it does not use to tokenize."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Recommended: pip install sacremoses", UserWarning)
@@ -55,7 +55,7 @@ def languages(wrapper: Any) -> tuple[tuple[Tokenizer, Ids], tuple[Tokenizer, Ids
         raise ModelNotSupported(
             "This tokenizer has separate numbers for the two languages, which cannot be shown yet."
         )
-    with in_silence():
+    with quiet():
         source, target = copy.deepcopy(wrapper), copy.deepcopy(wrapper)
     target._switch_to_target_mode()  # noqa: SLF001 - transformers has no public way that lasts
     return (_cutting(source), _reading(source)), (_cutting(target), _reading(target))

@@ -55,7 +55,7 @@ def kind_of_name(name: str) -> KindOfName:
     if name in catalogue.names():
         return "catalogue"
     expanded = _expanded(name)
-    if expanded is not None and (expanded.is_dir() or _looks_like_a_path(name)):
+    if expanded is not None and (expanded.is_dir() or _is_path_like(name)):
         return "folder"
     return "id" if hub.is_id(name) else "unknown"
 
@@ -179,7 +179,7 @@ def _expanded(name: str) -> Path | None:
     return path
 
 
-def _looks_like_a_path(name: str) -> bool:
+def _is_path_like(name: str) -> bool:
     return name.startswith((".", "~", "/")) or "\\" in name or name.endswith("/") or name.count("/") > 1
 
 

@@ -46,7 +46,7 @@ FILES = (
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """What a picture may be."""
 
-_MOST_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
+_MAX_TOKENIZERS = 8  # kept in memory: a large vocabulary takes some 100 MB
 _MASKS = ("[MASK]", "<mask>")  # what BERT's and RoBERTa's descendants call the masked token
 _CONTEXT = 8  # tokens: as many as decide how the next one is written (with a space before it or without)
 
@@ -89,7 +89,7 @@ class TokenizedText:
 
 
 @contextmanager
-def _panics_told() -> Iterator[None]:
+def _panics_as_errors() -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # a panic in Rust is no `Exception`
@@ -151,7 +151,7 @@ class TextTokenizer:
         return self._reads
 
     def _encoded(self, texts: tuple[str] | tuple[str, str]) -> Encoding | Encoded | RemoteEncoding:
-        with _panics_told():
+        with _panics_as_errors():
             return self._tokenizer.encode(*texts)
 
     def tokens(self, text: str, second: str | None = None) -> tuple[Token, ...]:
@@ -172,7 +172,7 @@ class TextTokenizer:
 
         Raises:
             EmptyText: the tokenizer keeps nothing of a text.
-            TextTooLong: there are more tokens than the model reads, or more than `MOST_CHARACTERS`.
+            TextTooLong: there are more tokens than the model reads, or more than `MAX_CHARACTERS`.
             UnreadableText: half a surrogate pair, which stands for no character; or the tokenizer gives up.
         """
         texts = (text,) if second is None else (text, second)
@@ -294,7 +294,7 @@ class TextTokenizer:
         return text or spelling
 
     def _decoded(self, ids: Sequence[int]) -> str:
-        with _panics_told():
+        with _panics_as_errors():
             return str(self._tokenizer.decode(list(ids), skip_special_tokens=True))
 
     def _placed(
@@ -331,7 +331,7 @@ def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
     return _cached(entry.origin.folder, entry.token_limit, entry.fingerprint, guarded=guarded)
 
 
-@lru_cache(_MOST_TOKENIZERS)
+@lru_cache(_MAX_TOKENIZERS)
 def _cached(folder: Path, token_limit: int, of_files: str, *, guarded: bool) -> TextTokenizer:  # noqa: ARG001 - the cache's key
     return guarded_in_folder(folder, token_limit) if guarded else in_folder(folder, token_limit)
 
@@ -544,7 +544,7 @@ def _built(folder: Path) -> Any:
     with gate:
         from transformers import AutoTokenizer
     try:
-        with marian.in_silence():
+        with marian.quiet():
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers raises whatever its many tokenizers do
         raise ModelNotSupported(_NOT_BUILT) from error

@@ -35,7 +35,7 @@ def known_words(
     Raises:
         EmptyText: there are no words.
         UnreadableText: half a surrogate pair, which stands for no character.
-        TextTooLong: there are more tokens than the limit, or more than `readable.MOST_CHARACTERS` characters.
+        TextTooLong: there are more tokens than the limit, or more than `readable.MAX_CHARACTERS` characters.
         UnknownWords: there are words that the vocabulary does not have; all of them are named.
     """
     readable.check(text)

@@ -1,4 +1,4 @@
-"""A live training, in a process of its own: `python -m attnviz.trained.live taught 1 1200`.
+"""A live training, in a process of its own: `python -m attnviz.trained.live guided 1 1200`.
 
 It prints a line for each snapshot and, from time to time, for the step (`snapshots.line`). It ends when its
 input is closed: that is, as soon as the server that started it is gone, however that ended.

@@ -21,7 +21,7 @@ from attnviz.trace import Floats, Kind
 from attnviz.trained.storyteller import sizes
 from attnviz.trained.translator import variants
 
-STORED = ("taught", "candidates", *sizes.SIZES)
+STORED = ("guided", "candidates", *sizes.SIZES)
 """The variants of the translator and the sizes of the storyteller whose steps are stored."""
 
 THOUSAND = 1000
@@ -40,12 +40,12 @@ class Glance:
     Attributes:
         weights: in thousandths, [layer, head, query, key] of each kind of attention. A translator's source
             ends with [END]; its decoder reads the right translation from [START] on.
-        said: a translator's own translation.
+        spoken: a translator's own translation.
         il, elle: how probable each is in the place of the pronoun, in thousandths.
     """
 
     weights: Mapping[Kind, Thousandths]
-    said: tuple[str, ...] = ()
+    spoken: tuple[str, ...] = ()
     il: int = 0
     elle: int = 0
 
@@ -62,7 +62,7 @@ class Snapshot:
         step: how many batches it has learned from.
         measures: of a translator, on held-out sentences: `loss` (−ln of the right word's probability),
             `exact` (share translated without an error), `pronoun` (share in which the right one of "il" and
-            "elle" is the more probable one), and the mean weights of the taught head from "it" to the noun
+            "elle" is the more probable one), and the mean weights of the guided head from "it" to the noun
             that is meant (`referent`) and to the `other` one. Of a storyteller, as in `figures.Copying`:
             `right`, `first_loss` and `second_loss`.
         glances: what it makes of each watched text.
@@ -109,7 +109,7 @@ def line(news: int | Snapshot) -> str:
     glances = [
         {
             "weights": {kind: weights.tolist() for kind, weights in glance.weights.items()},
-            "said": glance.said,
+            "outputs": glance.spoken,
             "il": glance.il,
             "elle": glance.elle,
         }
@@ -132,7 +132,7 @@ def understood(text: str) -> int | Snapshot | None:
         glances = tuple(
             Glance(
                 {kind: _read_only(glance["weights"][kind], np.uint16) for kind in glance["weights"]},
-                tuple(glance["said"]),
+                tuple(glance["outputs"]),
                 int(glance["il"]),
                 int(glance["elle"]),
             )
@@ -184,17 +184,17 @@ def _of_storyteller(arrays: Mapping[str, NDArray[Any]]) -> Stored:
 def _of_translator(arrays: Mapping[str, NDArray[Any]]) -> Stored:
     header = json.loads(arrays["header"].tobytes())
 
-    def glance(number: int, at: int, said: list[str]) -> Glance:
+    def glance(number: int, at: int, spoken: list[str]) -> Glance:
         weights: dict[Kind, Thousandths] = {
             kind: _read_only(arrays[f"{number}.{kind}"][at], np.uint16) for kind in get_args(Kind)
         }
-        return Glance(weights, tuple(said), *arrays[f"{number}.pronoun"][at].tolist())
+        return Glance(weights, tuple(spoken), *arrays[f"{number}.pronoun"][at].tolist())
 
     snapshots = tuple(
         Snapshot(
             int(step),
             dict(zip(_TRANSLATOR_MEASURES, arrays["measures"][at].tolist(), strict=True)),
-            tuple(glance(number, at, said) for number, said in enumerate(header["said"][at])),
+            tuple(glance(number, at, spoken) for number, spoken in enumerate(header["outputs"][at])),
         )
         for at, step in enumerate(arrays["steps"])
     )

@@ -8,7 +8,7 @@ PAD, START, END = "[PAD]", "[START]", "[END]"
 
 _NEAREST = 3  # known words that are offered for an unknown one
 _LIKENESS = 0.65  # of 1: at least as much as a known word needs to be offered
-_LONGEST = 20  # letters: no known word is like a word with more
+_MAX_LETTERS = 20  # letters: no known word is like a word with more
 
 
 class Vocabulary:
@@ -43,7 +43,7 @@ class Vocabulary:
 
     def nearest(self, word: str) -> list[str]:
         """Words that are spelled almost like an unknown one, nearest first."""
-        if len(word) > _LONGEST:
+        if len(word) > _MAX_LETTERS:
             return []
         known = self._by_small_letters
         found = difflib.get_close_matches(

@@ -3,15 +3,15 @@
 import { isolated } from "./dom.js";
 import { percent } from "./numbers.js";
 
-/** @typedef {{ hidden: string, least_left: number }} Limit what is not shown, and how much of a row must be */
+/** @typedef {{ hidden: string, min_kept: number }} Limit what is not shown, and how much of a row must be */
 
 /**
  * What is said of a row, as `aside` of analysis/display_tokens.py: "97.3 % of this row went to [CLS]"; else "".
  * @param {number} left how much of it is shown
  * @param {Limit} limit
  */
-export const aside = (left, { hidden, least_left }) =>
-  left < least_left ? `${percent(1 - left)} of this row went to ${hidden}` : "";
+export const aside = (left, { hidden, min_kept }) =>
+  left < min_kept ? `${percent(1 - left)} of this row went to ${hidden}` : "";
 
 /**
  * The rows' tokens, with * and what must be said of their numbers where hardly anything of the row is left.

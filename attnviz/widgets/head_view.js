@@ -15,7 +15,7 @@ import matrixStyle from "./matrix.css";
 import styles from "./head_view.css";
 
 const FILE_WIDTH = 760;
-const LEAST_TOLD = 0.0005; // a smaller share reads "0.0 %"
+const MIN_LABELLED = 0.0005; // a smaller share reads "0.0 %"
 
 /**
  * @typedef {object} ShownHead one head's levels
@@ -230,7 +230,7 @@ class HeadView extends View {
     const size = this.data.unit === "score" ? (value) => value : Math.abs;
     order.sort((a, b) => size(values[b]) - size(values[a]));
     // A share that reads "0.0 %" is not worth a word; a score of 0 is a score like any other.
-    const told = (at) => this.data.unit === "score" || size(values[at]) >= LEAST_TOLD;
+    const told = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
     const several = order.slice(0, count).filter((at, n) => n === 0 || told(at));
     if (this.data.unit === "signed percent" && several.length && !told(several[0])) return ["as before"];
     const to = side === "key" ? "at" : "by";

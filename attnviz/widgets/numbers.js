@@ -4,7 +4,7 @@ import { element } from "./dom.js";
 
 /** @typedef {"percent" | "score" | "signed percent"} Unit how a number of a picture is written */
 
-export const MOST_DIGITS = 6; // decimals of what is printed only to be worked with
+export const MAX_DIGITS = 6; // decimals of what is printed only to be worked with
 
 /**
  * The number that stands there when it is printed with so many decimals.
@@ -58,7 +58,7 @@ export function fewestDigits(least, most, agrees) {
  * @param {number} least
  * @param {(...printed: number[]) => boolean} agrees
  */
-export const enoughDigits = (operands, least, agrees, most = MOST_DIGITS) =>
+export const enoughDigits = (operands, least, agrees, most = MAX_DIGITS) =>
   fewestDigits(least, most, (digits) => agrees(...operands.map((value) => rounded(value, digits))));
 
 /**
@@ -69,7 +69,7 @@ export const enoughDigits = (operands, least, agrees, most = MOST_DIGITS) =>
  * @param {number} least
  * @param {number} [most]
  */
-export function scoreDigits(row, largest, least, most = MOST_DIGITS) {
+export function scoreDigits(row, largest, least, most = MAX_DIGITS) {
   const open = (of) =>
     row.filter(({ score, exponential, digits }) => {
       const found = Math.exp(rounded(score, of) - rounded(largest, of));
@@ -104,7 +104,7 @@ export function sumDigits(terms, sum, least) {
  * @param {number} [least] decimals of a and b
  * @param {number} [most]
  */
-export function multiplication(a, b, digits, least = 2, most = MOST_DIGITS) {
+export function multiplication(a, b, digits, least = 2, most = MAX_DIGITS) {
   const product = fixed(a * b, digits);
   const agrees = (of) => fixed(rounded(a, of) * rounded(b, of), digits) === product;
   const enough = fewestDigits(least, most, agrees);

@@ -7,8 +7,8 @@ import look from "./look.css";
 import shared from "./shared.css";
 
 const SHEET = 860; // pixels: the height of a sheet without its margins and a heading, of A4 as of Letter
-const LEAST_ZOOM = 0.5; // of a high picture on paper: a smaller one cannot be read
-const LEAST_WIDTH = 320; // pixels of a page for which pictures are made
+const MIN_ZOOM = 0.5; // of a high picture on paper: a smaller one cannot be read
+const MIN_WIDTH = 320; // pixels of a page for which pictures are made
 
 /** Enlarges the pictures as the visitor's text is larger than 16 pixels, as far as the window is wide enough. */
 function followTextSize() {
@@ -16,7 +16,7 @@ function followTextSize() {
   probe.style.fontSize = "medium"; // a report's page takes no style in an attribute
   const size = parseFloat(getComputedStyle(probe).fontSize) / 16;
   probe.remove();
-  const zoom = Math.max(Math.min(size, 1), Math.min(size, window.innerWidth / LEAST_WIDTH));
+  const zoom = Math.max(Math.min(size, 1), Math.min(size, window.innerWidth / MIN_WIDTH));
   document.documentElement.style.setProperty("--text-zoom", String(zoom));
 }
 followTextSize();
@@ -62,7 +62,7 @@ export class View {
    * stay beside each other. */
   #fitSheet() {
     const { clientWidth, scrollWidth, offsetHeight, style } = this.root;
-    const zoom = Math.min(1, clientWidth / scrollWidth, Math.max(LEAST_ZOOM, SHEET / offsetHeight));
+    const zoom = Math.min(1, clientWidth / scrollWidth, Math.max(MIN_ZOOM, SHEET / offsetHeight));
     if (zoom < 1) Object.assign(style, { zoom: String(zoom), width: `${clientWidth}px`, display: "inline-block" });
   }
 

@@ -57,7 +57,7 @@ def told(links: tuple[Strongest, ...]) -> list[tuple[float, ...]]:
 
 
 def test_each_pair_is_told_once_in_its_strongest_head() -> None:
-    links = strongest([weighing("encoder", 0, FIRST), weighing("encoder", 3, SECOND)], most=4)
+    links = strongest([weighing("encoder", 0, FIRST), weighing("encoder", 3, SECOND)], maximum=4)
     assert told(links) == [
         (0, 1, 0, 0, 0.9),
         (2, 0, 3, 1, 0.9),
@@ -67,20 +67,20 @@ def test_each_pair_is_told_once_in_its_strongest_head() -> None:
 
 
 def test_special_tokens_are_left_out() -> None:
-    links = strongest([weighing("encoder", 0, FIRST, special=(0,))], most=9)
+    links = strongest([weighing("encoder", 0, FIRST, special=(0,))], maximum=9)
     assert told(links) == [(1, 2, 0, 1, 0.5), (2, 1, 0, 1, 0.4)]
 
 
 def test_a_decoders_first_token_is_left_out() -> None:
-    links = strongest([weighing("decoder", 1, FIRST)], most=1)
+    links = strongest([weighing("decoder", 1, FIRST)], maximum=1)
     assert told(links) == [(0, 1, 1, 0, 0.9)]
-    assert all(link.key for link in strongest([weighing("decoder", 1, FIRST)], most=9))
+    assert all(link.key for link in strongest([weighing("decoder", 1, FIRST)], maximum=9))
 
 
 def test_in_cross_attention_equal_places_are_different_tokens() -> None:
-    links = strongest([weighing("cross", 0, FIRST[:, :2])], most=1)
+    links = strongest([weighing("cross", 0, FIRST[:, :2])], maximum=1)
     assert told(links) == [(0, 0, 0, 1, 1.0)]
 
 
 def test_nothing_is_told_of_a_single_token() -> None:
-    assert strongest([weighing("encoder", 0, np.ones((2, 1, 1), np.float32))], most=3) == ()
+    assert strongest([weighing("encoder", 0, np.ones((2, 1, 1), np.float32))], maximum=3) == ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attnviz.analysis.norms import FrozenNorm, handed_over, head_norms, layer_norms, surrounded_norms
+from attnviz.analysis.norms import FrozenNorm, head_norms, layer_norms, surrounded_norms, weighted_vectors
 from attnviz.errors import AttnvizError
 from attnviz.trace import Block, Floats
 from tests.analysis.texts import make_block, weighing, words
@@ -55,7 +55,7 @@ def test_parts_and_surroundings_make_the_normed_whole(block: Block) -> None:
     random = np.random.default_rng(17)
     residual, bias, gain, shift = random.standard_normal((4, D_MODEL), dtype=np.float32)
     query = 3
-    parts = handed_over(block, query).sum(axis=0)
+    parts = weighted_vectors(block, query).sum(axis=0)
     parts[query] += residual
     whole = parts.sum(axis=0) + bias
     deviation = float(np.sqrt(whole.var() + 1e-5))

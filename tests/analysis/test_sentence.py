@@ -1,6 +1,6 @@
 import numpy as np
 
-from attnviz.analysis.sentence import looks, moves, to_guess_from
+from attnviz.analysis.sentence import moves, strongest_keys, to_guess_from
 from tests.analysis.texts import shown
 
 GROUPS = shown("the dog saw the <b>").groups
@@ -8,20 +8,21 @@ GROUPS = shown("the dog saw the <b>").groups
 
 def test_the_strongest_keys_in_their_order() -> None:
     weights = np.array([[0.1, 0.66, 0.04, 0.12, 0.08]] * 5, dtype=np.float32)
-    told = looks(weights, 2, GROUPS)
+    told = strongest_keys(weights, 2, GROUPS)
     assert told.query == "saw"
     assert [name for name, _ in told.keys] == ["dog", "the (token 4)", "the (token 1)"]
     np.testing.assert_allclose([weight for _, weight in told.keys], [0.66, 0.12, 0.1], rtol=1e-6)
     assert told.text == "saw attends to dog 66 %, the (token 4) 12 %, the (token 1) 10 %"
-    assert looks(weights, 4, GROUPS, most=1).text == "<b> attends to dog 66 %"
+    assert strongest_keys(weights, 4, GROUPS, maximum=1).text == "<b> attends to dog 66 %"
     assert (
-        looks(weights, 0, GROUPS, least=0.11).text == "the (token 1) attends to dog 66 %, the (token 4) 12 %"
+        strongest_keys(weights, 0, GROUPS, minimum=0.11).text
+        == "the (token 1) attends to dog 66 %, the (token 4) 12 %"
     )
 
 
 def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something() -> None:
     def offered(*row: float) -> list[int]:
-        return to_guess_from(np.array(row, np.float32), groups, most=3)
+        return to_guess_from(np.array(row, np.float32), groups, maximum=3)
 
     groups = shown("the cat and the dog saw it .").groups
     assert offered(0.3, 0.1, 0.25, 0.2, 0.04, 0.05, 0.03, 0.03) == [0, 1, 2]
@@ -32,7 +33,7 @@ def test_to_guess_from_are_the_two_largest_weights_and_then_what_names_something
 
 def test_other_keys_than_queries() -> None:
     weights = np.array([[0.25, 0.75]], dtype=np.float32)
-    assert looks(weights, 0, GROUPS[1:2], GROUPS[2:4]).text == "dog attends to the 75 %, saw 25 %"
+    assert strongest_keys(weights, 0, GROUPS[1:2], GROUPS[2:4]).text == "dog attends to the 75 %, saw 25 %"
 
 
 def test_biggest_gain_and_loss() -> None:

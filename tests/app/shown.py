@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.server.jobs import JOBS, Jobs
 from attnviz.app.state.choices import OPEN
+from attnviz.trace import Floats
 
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
@@ -126,16 +128,39 @@ def sent(app: AppTest, widget: str) -> dict[str, Any]:
     return found[0]
 
 
+def stored(app: AppTest, key: str) -> dict[str, Floats]:
+    """The arrays that Python sent to the browser under this key; all are float32."""
+    for element in app.get("bidi_component"):
+        if element.proto.component_name == "attnviz.store":
+            data = element.proto.bytes
+            start = 4 + int.from_bytes(data[:4], "little")
+            header = json.loads(data[4:start])
+            if header["key"] == key:
+                return {
+                    each["name"]: np.frombuffer(
+                        data, np.float32, each["length"] // 4, start + each["offset"]
+                    ).reshape(each["shape"])
+                    for each in header["arrays"]
+                }
+    raise AssertionError(f"no arrays {key} on the page")
+
+
 def token_bars(app: AppTest) -> list[dict[str, Any]]:
     """Each set of bars with one number for each token."""
     return [table for table in all_sent(app, "share_table") if table["columns"] == [table["title"]]]
 
 
+def specs(app: AppTest) -> list[dict[str, Any]]:
+    """What Vega-Lite draws in each chart."""
+    return [json.loads(element.proto.spec) for element in app.get("vega_lite_chart")]
+
+
 def charts(app: AppTest) -> dict[str, dict[str, Any]]:
     """Each line chart on the page by its title: its lines with their numbers, in the order of drawing."""
     found = {}
-    for element in app.get("vega_lite_chart"):
-        spec = json.loads(element.proto.spec)
+    for spec in specs(app):
+        if spec["layer"][0]["mark"]["type"] == "rect":  # a heatmap
+            continue
         lines: list[dict[str, Any]] = []
         for layer in spec["layer"]:
             rows, mark = layer["data"]["values"], layer["mark"]["type"]

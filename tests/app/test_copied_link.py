@@ -53,7 +53,7 @@ PICKED = {
     "english": "The dog did not cross the road as it was too narrow.",
     "reader": "A hound slept.",
     "prompt": "Emma and Ben were friends.",
-    "said_twice": "lamp key map",
+    "words_twice": "lamp key map",
     "replacement": "cat",
 }
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import attnviz
 from attnviz.app import traces
-from attnviz.app.examples import TOLD
+from attnviz.app.examples import STORIES
 from attnviz.app.explore.choices import Heads
 from attnviz.app.explore.saving import csv_of, report_of
 from attnviz.app.explore.views import View
@@ -128,7 +128,7 @@ def test_a_decoder_shows_what_comes_after_the_last_word(opened: Open) -> None:
 @pytest.mark.parametrize("model", SIZES)
 def test_the_storyteller_opens_with_its_own_examples_and_tells_what_comes_next(model: str) -> None:
     app = visit("explore", model=model)
-    for example in TOLD:
+    for example in STORIES:
         clean(row_of_buttons(app, "example").set_value(example.name).run())
         assert not warnings(app)
         [*_, last] = attnviz.predictions(example.text, model)

@@ -97,7 +97,7 @@ IN_VAIN = {
         "watched": "9",
     },
     "write": {"written_word": "99", "top_p": "0", "temperature": "cold", "write": "101", "seed": "-1"},
-    "induction": {"said_again": "77 cat", "silenced": "9-9"},
+    "induction": {"repeated_word": "77 cat", "ablated": "9-9"},
 }
 
 

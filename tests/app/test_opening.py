@@ -14,7 +14,7 @@ import attnviz
 from attnviz.app.models import own
 from attnviz.app.server.jobs import Jobs
 from attnviz.capture import loading
-from attnviz.capture.loading import Tell
+from attnviz.capture.loading import OnProgress
 from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Entry
 from tests.app.shown import (
@@ -101,7 +101,7 @@ class Slow:
         self.names: list[str] = []
         self.go = threading.Event()
 
-    def __call__(self, name: str, tell: Tell) -> None:
+    def __call__(self, name: str, tell: OnProgress) -> None:
         self.names.append(name)
         while not self.go.wait(0.005):
             tell("Loading the weights", 0.4)
@@ -149,7 +149,7 @@ def test_an_opening_tells_how_far_it_is_and_one_visitor_stops_it_for_themselves_
         ("mamba", "state-space"),
         ("nothing", "has no config"),
         ("not there", "There is no folder"),
-        ("word " * 400, "1,999 characters, more than the 1,000"),
+        ("word " * 400, "1,999 characters; at most 1,000"),
     ],
 )
 def test_what_cannot_be_opened_is_refused_with_a_sentence_and_nothing_typed_is_lost(

@@ -36,7 +36,7 @@ CHOSEN: dict[str, tuple[str, str, object]] = {
     "cause": ("selectbox", "cause_head", "encoder 1-1"),
     "watch_it_learn": ("segmented_control", "learning_view", "Matrix"),
     "write": ("number_input", "write", 3),
-    "induction": ("multiselect", "silenced", ["1-4"]),
+    "induction": ("multiselect", "ablated", ["1-4"]),
     "images": ("selectbox", "patch", "row 3, column 4"),
     "models": ("text_input", "own", "minilm"),
     "references": ("selectbox", "cited", "Lin 1991"),

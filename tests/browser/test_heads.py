@@ -175,7 +175,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
 
 def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:
     first_visit(page, server, "intervene", open="Which head matters most?")
-    page.get_by_role("button", name="Silence head 4-2").click()
+    page.get_by_role("button", name="Ablate head 4-2").click()
     all_that_a_reload_needs = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
     expect(page).to_have_url(all_that_a_reload_needs)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as a server that corrects a choice late
@@ -189,7 +189,7 @@ def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: 
     cell = page.get_by_role("gridcell", name="Head 6-12")
     expect(cell).to_have_accessible_name(re.compile(r"^Head 6-12: \d+\.\d°$"))
     cell.click()
-    page.get_by_role("button", name="Silence head 6-12 too").click()
+    page.get_by_role("button", name="Ablate head 6-12 too").click()
     expect(page.get_by_text("With these 2 changes, the output of")).to_be_visible()
 
 

@@ -16,7 +16,7 @@ import attnviz
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.block import values as block
-from attnviz.app.lessons.cause.compute import experiment
+from attnviz.app.lessons.cause.values import Row, experiment
 from attnviz.app.lessons.compute import tokens
 from attnviz.app.lessons.cross_attention.values import cross
 from attnviz.app.lessons.induction.values import measured
@@ -35,6 +35,7 @@ from attnviz.text import head_name
 from tests.browser.explore import Explore, value, values
 from tests.browser.server import Server
 from tests.browser.visit import (
+    box_of,
     eventually,
     everybody_can_use,
     first_visit,
@@ -46,7 +47,7 @@ from tests.browser.visit import (
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-WRITTEN = STORIES["said_again"]
+WRITTEN = STORIES["repeated_word"]
 HOSTILE = "The <u>dog</u> saw it too."  # so few tokens that every picture shows all of them
 LAYER, HEAD = 3, 1  # from 0
 
@@ -82,34 +83,50 @@ def data(where: Locator) -> list[list[float]]:
     return found
 
 
+def as_number(text: str) -> float:
+    return float(text.replace("\u2007", "").strip(" ()").replace("−", "-"))
+
+
+def walked(page: Page, part: str) -> list[float]:
+    """Return the unrounded numbers of this part of the picture of the steps."""
+    return values(page.locator(".root.steps"), part)
+
+
+def written(page: Page, part: str) -> list[float]:
+    """Return the same as printed."""
+    return [as_number(text) for text in page.locator(f".root.steps [data-part={part}]").all_inner_texts()]
+
+
 def test_weighted_average(page: Page, server: Server) -> None:
     main = lesson(page, server, "weighted_average", text=HOSTILE, scoring="Cosine", split="Characters")
     names = [token.label for token in average(HOSTILE, "Cosine", 1).tokens]
-    it, table = names.index("it"), page.locator(".average")
+    picture = page.locator(".root.steps")
 
     @eventually
     def shows(temperature: float, query: int) -> None:
         found = average(HOSTILE, "Cosine", temperature)
-        np.testing.assert_allclose(values(table, "weight"), found.weights[query], atol=1e-5)
+        np.testing.assert_allclose(walked(page, "weights-cell"), found.weights[query], atol=1e-5)
 
-    assert table.locator("tbody th").all_inner_texts() == names
+    assert picture.locator(".label").all_inner_texts() == names
     slider = page.get_by_role("slider", name="Temperature T")
     slider.press("Home")
     wait_idle(page)
-    shows(0, it)
+    shows(0, names.index("it"))
     assert_asked(page, softmax_temperature="0")
     slider.press("ArrowRight")
     wait_idle(page)
     temperature = float(str(slider.get_attribute("aria-valuetext")))
     assert temperature > 0
-    shows(temperature, it)
+    found = average(HOSTILE, "Cosine", temperature)
+    shows(temperature, names.index("it"))
 
-    looking = page.get_by_role("group", name="Which token looks")
-    looking.get_by_role("button", name="it", exact=True).focus()
-    press(page, "Home", "ArrowRight", "Enter")
-    wait_idle(page)
-    shows(temperature, 1)
-    expect(looking.get_by_role("button").nth(1)).to_have_attribute("aria-pressed", "true")
+    picture.locator('[data-name="output"]').focus()
+    press(page, "End")
+    expect(picture.locator(".detail")).to_have_attribute("data-cell", "output 0 31")
+    # The printed sum can be checked with a calculator.
+    [result] = written(page, "result")
+    assert sum(written(page, "product")) == pytest.approx(result, abs=0.00050001)
+    assert walked(page, "result") == pytest.approx([found.output[names.index("it"), 31]], abs=1e-5)
     assert main.locator("u").count() == 0
     everybody_can_use(page)
 
@@ -134,11 +151,6 @@ def test_scale(page: Page, server: Server) -> None:
     assert_asked(page, d="128", vectors_seed="6")
     assert main.locator("u").count() == 0
     everybody_can_use(page)
-
-
-def walked(page: Page, part: str) -> list[float]:
-    """The unrounded numbers of this part of the picture of the six steps."""
-    return values(page.locator(".root.steps"), part)
 
 
 def test_query_key_value(page: Page, server: Server) -> None:
@@ -241,11 +253,15 @@ def test_masks(page: Page, server: Server) -> None:
 def test_positions(page: Page, server: Server) -> None:
     main = first_visit(page, server, "positions", open=EVERYTHING, text=HOSTILE, order=3)
     names = labels(HOSTILE)
-    picture = page.get_by_role("slider", name="Read off")
-    picture.press("Home")
-    at = int(str(picture.get_attribute("aria-valuenow"))) - 1
-    number = f"{waves(len(names)).encoding[at // 64, at % 64]:.3f}".replace("-", "−")
-    expect(picture).to_have_attribute("aria-valuetext", re.compile(f"position {at // 64} .* = {number}$"))
+    box = box_of(page.locator('[aria-label^="Sinusoidal positions"]'))
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tooltip = page.locator("#vg-tooltip-element")
+    expect(tooltip).to_contain_text("/64)) = ")
+    [(row, column, number)] = re.findall(
+        r"position:?\s*(\d+).*dimension:?\s*(\d+).* = ([−\d.]+)", tooltip.inner_text(), re.DOTALL
+    )
+    cell = waves(len(names)).encoding[int(row), int(column)]
+    assert as_number(number) == pytest.approx(cell, abs=0.00050001)
     rows = page.get_by_role("table", name="Outputs in the new").locator("tbody tr")
     page.get_by_role("button", name="Shuffle").press("Enter")
     wait_idle(page)
@@ -373,7 +389,7 @@ def test_cause(page: Page, server: Server) -> None:
         """The translation, and both probabilities."""
         expect(page.locator("[data-pending]")).to_have_count(0)
         wait_idle(page)
-        found = experiment(TRANSLATOR, TIRED, "encoder", 1, 0, it, edits)
+        found = experiment(TRANSLATOR, TIRED, Row("encoder", 1, 0, it), edits)
         assert found.gender
         said = page.locator(".writes.now p").first
         told = (said.text_content() or "").lower().rstrip(".").replace("'", "' ").split()
@@ -393,11 +409,10 @@ def test_cause(page: Page, server: Server) -> None:
         pin.press("ArrowRight")
     pin.press("Enter")
     shows(f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
-    expect(page.get_by_text("il became elle")).to_be_visible()
     assert_asked(page, edits=f"encoder 2-1 {it + 1} {dog + 1}>{road + 1}")
     for button, *edits in (
-        ("Silence the row of it", f"encoder 2-1 {it + 1}"),
-        ("Silence the whole head", "encoder 2-1"),
+        ("Switch off the row of it", f"encoder 2-1 {it + 1}"),
+        ("Switch off the whole head", "encoder 2-1"),
         ("Let it go back",),
     ):
         picture.get_by_role("button", name=button).click()
@@ -439,17 +454,17 @@ def test_write(page: Page, server: Server) -> None:
 
 
 def test_induction(page: Page, server: Server) -> None:
-    lesson(page, server, "induction", said_again="3 basket")
+    lesson(page, server, "induction", repeated_word="3 basket")
     picture = page.locator(".root.repeated-words")
     chosen = picture.get_by_role("button", name="basket", exact=True)
     expect(chosen).to_have_attribute("aria-pressed", "true")
     chosen.press("ArrowDown")
     picture.get_by_role("button", name="thanked", exact=True).press("Enter")
-    assert_asked(page, said_again="4 thanked")
+    assert_asked(page, repeated_word="4 thanked")
     name = head_name(*measured().previous_word_heads[0])
-    head = picture.get_by_role("button", name=f"Silence head {name}")
+    head = picture.get_by_role("button", name=f"Ablate head {name}")
     head.press("Enter")
-    assert_asked(page, silenced=name)
+    assert_asked(page, ablated=name)
     expect(head).to_have_attribute("aria-pressed", "true")
     expect(head).to_be_focused()
     expect(picture.locator("path.closed")).to_have_count(1)

@@ -16,7 +16,7 @@ from tests.browser.visit import (
     wait_idle,
 )
 
-STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "taught-steps.npz"
+STORED = ROOT / "attnviz" / "trained" / "translator" / "weights" / "guided-steps.npz"
 
 
 def trainings(server: Server) -> list[str]:

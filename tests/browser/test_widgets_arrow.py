@@ -114,14 +114,14 @@ def test_the_arrow_is_moved_by_keyboard(widgets: Widgets) -> None:
 def test_silence_and_the_way_back(widgets: Widgets) -> None:
     page = widgets.page
     show(widgets)
-    silence = page.get_by_role("button", name="Silence the row of it")
-    silence.click()
+    ablate = page.get_by_role("button", name="Switch off the row of it")
+    ablate.click()
     assert changes(widgets) == [SILENT]
     show(widgets, SILENT)
     expect(page.get_by_role("slider")).to_have_count(0)
-    expect(silence).to_have_attribute("aria-pressed", "true")
-    silence.click()
-    page.get_by_role("button", name="Silence the whole head").dblclick()  # silences once
+    expect(ablate).to_have_attribute("aria-pressed", "true")
+    ablate.click()
+    page.get_by_role("button", name="Switch off the whole head").dblclick()  # ablates once
     assert [said["change"] for said in changes(widgets)] == ["row", "none", "head"]
 
 

@@ -75,7 +75,6 @@ DRAW: dict[str, Draw] = {
     "translation": draw("translation", translation.message),
     "map of heads": draw("head_map", tables.map_message),
     "map of tokens": draw("head_map", lambda: tables.map_message(**TOKENS)),
-    "encoding": draw("encoding", tables.encoding_message),
 }
 
 
@@ -98,7 +97,7 @@ def test_everybody_can_use_it_and_no_text_is_markup(
 
 @pytest.mark.parametrize(
     "name",
-    ["lines", "matrix", "encoding", *ON_PAGE],
+    ["lines", "matrix", *ON_PAGE],
 )
 @pytest.mark.parametrize("colour_scheme", ["dark"])
 def test_the_saved_picture_is_whole_and_light_and_safe_whatever_the_tokens_say(

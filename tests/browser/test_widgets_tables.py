@@ -1,4 +1,4 @@
-"""Widgets whose numbers stand in rows and columns: the map of heads, and an encoding."""
+"""The map of heads: its numbers, its cells and its keys."""
 
 from typing import Any
 
@@ -7,9 +7,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from attnviz.app.components.head_map import head_map
-from attnviz.app.lessons.positions.encoding import encoding
-from attnviz.transformer.positions import sinusoidal
-from tests.browser.visit import box_of
 from tests.browser.widgets import Widgets, sent_by
 
 # The map of heads
@@ -94,45 +91,3 @@ def test_rows_and_columns_of_tokens_have_their_names(widgets: Widgets) -> None:
     widgets.mount("head_map", map_message(**labels))
     expect(widgets.page.get_by_role("rowheader")).to_have_text(labels["row_labels"])
     expect(widgets.page.get_by_role("gridcell", name="dog, d: <b>50.00 %</b>")).to_have_text("50")
-
-
-# Sinusoidal positions
-
-VECTORS = sinusoidal(3, 4).double().numpy()
-
-
-def encoding_message() -> dict[str, Any]:
-    return sent_by(encoding, "e", VECTORS, ["a", "<b>"], position=1, pair=1, alt="Stripes.", about="a")
-
-
-def test_the_keyboard_reads_every_cell(widgets: Widgets) -> None:
-    widgets.mount("encoding", encoding_message())
-    slider = widgets.page.get_by_role("slider")
-    first = "position 1 (<b>), dimension 2: sin(1 / 10000^(2/4)) = sin 0.0100 = 0.010"
-    expect(slider).to_have_attribute("aria-valuetext", first)
-    slider.focus()
-    for keys, formula in (
-        (["ArrowDown"], "position 2, dimension 2: sin(2 / 10000^(2/4)) = sin 0.0200 = 0.020"),
-        (["Home", "ArrowUp"], "position 1 (<b>), dimension 0: sin(1 / 10000^(0/4)) = sin 1.0000 = 0.841"),
-        (["ArrowUp", "End"], "position 0 (a), dimension 3: cos(0 / 10000^(2/4)) = cos 0.0000 = 1.000"),
-    ):
-        for key in keys:
-            widgets.page.keyboard.press(key)
-        expect(slider).to_have_attribute("aria-valuetext", formula)
-        expect(widgets.page.locator(".words")).to_have_text(formula)
-
-
-def test_above_0_is_orange_and_below_blue(widgets: Widgets) -> None:
-    widgets.mount("encoding", encoding_message())
-    box = box_of(widgets.page.locator("canvas"))
-    wide, high = box["width"] / 4, box["height"] / 3
-    places = list(np.ndindex(VECTORS.shape))
-    middles = [((column + 0.5) * wide, (row + 0.5) * high) for row, column in places]
-    colours = widgets.pixels("encoding", middles)
-    for (row, column), (x, y), (red, _, blue) in zip(places, middles, colours, strict=True):
-        if abs(VECTORS[row, column]) > 0.1:
-            assert np.sign(red - blue) == np.sign(VECTORS[row, column])
-        widgets.page.mouse.move(box["x"] + x, box["y"] + y)
-        number = f"{VECTORS[row, column]:.3f}".replace("-", "−")
-        expect(widgets.page.locator(".words")).to_contain_text(f"dimension {column}: ")
-        expect(widgets.page.locator(".words b")).to_have_text(number)

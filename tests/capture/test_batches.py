@@ -103,13 +103,13 @@ def test_a_sentence_that_the_model_refuses_leaves_the_others(
 
 def test_batches_keep_to_their_bounds(minilm: HuggingFaceModel, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ("A dog.",) * 7  # five tokens each
-    monkeypatch.setattr(batching, "MOST_TOKENS", 17)
+    monkeypatch.setattr(batching, "MAX_TOKENS", 17)
     assert [len(each.lines) for each in read(minilm, "minilm", lines) if isinstance(each, Batch)] == [3, 3, 1]
-    monkeypatch.setattr(batching, "MOST_BYTES", 2 * 6 * 12 * 5**2 * 4)
+    monkeypatch.setattr(batching, "MAX_BYTES", 2 * 6 * 12 * 5**2 * 4)
     found = [each for each in read(minilm, "minilm", lines) if isinstance(each, Batch)]
     assert [len(each.lines) for each in found] == [2, 2, 2, 1]
-    assert sum(layer.nbytes for layer in found[0].weights) == batching.MOST_BYTES
-    monkeypatch.setattr(batching, "MOST_BYTES", 1)
+    assert sum(layer.nbytes for layer in found[0].weights) == batching.MAX_BYTES
+    monkeypatch.setattr(batching, "MAX_BYTES", 1)
     assert [len(each.lines) for each in read(minilm, "minilm", lines) if isinstance(each, Batch)] == [1] * 7
 
 

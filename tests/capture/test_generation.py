@@ -24,7 +24,7 @@ from transformers import (
 
 from attnviz.capture import loading
 from attnviz.capture.generation import (
-    MOST_CANDIDATES,
+    MAX_CANDIDATES,
     GenerationDefaults,
     drawn_by,
     habits_of,
@@ -32,7 +32,7 @@ from attnviz.capture.generation import (
     next_tokens,
     write,
 )
-from attnviz.capture.model import MOST_SEED, MOST_WRITTEN, ModelInput, Prediction, Writing
+from attnviz.capture.model import MAX_NEW_TOKENS, MAX_SEED, ModelInput, Prediction, Writing
 from attnviz.capture.network import open_network
 from attnviz.errors import AttnvizError
 from attnviz.models.tokenizer import TextTokenizer, in_folder
@@ -268,11 +268,11 @@ def test_top_p_is_checked(bad: Any) -> None:
 
 
 def test_the_ends_of_the_ranges_are_allowed() -> None:
-    assert Writing(MOST_WRITTEN, 0.01, 10**6, 1, MOST_SEED) == Writing(
-        MOST_WRITTEN, 0.01, 10**6, 1.0, MOST_SEED
+    assert Writing(MAX_NEW_TOKENS, 0.01, 10**6, 1, MAX_SEED) == Writing(
+        MAX_NEW_TOKENS, 0.01, 10**6, 1.0, MAX_SEED
     )
-    with pytest.raises(AttnvizError, match=f"0 to {MOST_WRITTEN}, not {MOST_WRITTEN + 1}"):
-        Writing(MOST_WRITTEN + 1)
+    with pytest.raises(AttnvizError, match=f"0 to {MAX_NEW_TOKENS}, not {MAX_NEW_TOKENS + 1}"):
+        Writing(MAX_NEW_TOKENS + 1)
 
 
 # What is expected.
@@ -292,7 +292,7 @@ def read_ids(inputs: dict[str, Tensor]) -> list[int]:
 
 def check(prediction: Prediction, expected: Tensor, tokenizer: TextTokenizer) -> None:
     """Its candidates are the likeliest, with their probabilities, in order."""
-    best = expected.topk(MOST_CANDIDATES)
+    best = expected.topk(MAX_CANDIDATES)
     assert [candidate.id for candidate in prediction.candidates] == best.indices.tolist()
     assert [c.probability for c in prediction.candidates] == pytest.approx(best.values.tolist(), abs=1e-6)
     assert [c.text for c in prediction.candidates] == [

@@ -23,7 +23,7 @@ from attnviz.errors import InvalidEdit, ModelNotSupported
 from attnviz.interventions.changes import changing, edits_of
 from attnviz.interventions.edit import Edit, Edits, HeadOutput
 from attnviz.models import resolve
-from attnviz.models.families import ONLY_SILENCED
+from attnviz.models.families import ONLY_ABLATED
 from attnviz.trace import Floats, Kind
 from tests.capture.by_transformers import PAIRED, TARGET, mixers_of, own_inputs, own_model
 from tests.capture.tiny import SENTENCE, TEXTS, FolderOf, families
@@ -92,7 +92,7 @@ def states_of(output: Any) -> Tensor:
 
 
 # ALBERT has one W_O for all of its layers; see below.
-@pytest.mark.parametrize("family", families("silence", sorted({*TEXTS} - {"albert"})))
+@pytest.mark.parametrize("family", families("ablate", sorted({*TEXTS} - {"albert"})))
 def test_a_silent_head_of_any_family_is_one_without_its_slice_of_w_o(
     family: str, folder_of: FolderOf
 ) -> None:
@@ -308,7 +308,7 @@ def test_a_batch_of_variants_is_what_they_are_one_by_one(name: str) -> None:
 def test_memory_bounds_the_batch_and_nothing_else(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     variants = [[Edit("encoder", 2, head)] for head in range(7)]
     at_once = minilm.outcomes(SHORT, variants).states
-    monkeypatch.setattr(interface, "MOST_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))
+    monkeypatch.setattr(interface, "MAX_NUMBERS", 3 * interface.numbers_of_variant(6, 12, 384))
     sizes = []
     run = forward.outcomes
 
@@ -385,16 +385,16 @@ def test_what_is_written_is_written_with_the_edits(family: str, folder_of: Folde
 
 
 def test_the_families_that_can_only_be_silenced_are_listed() -> None:
-    assert set(custom_attention._READERS) == ONLY_SILENCED
+    assert set(custom_attention._READERS) == ONLY_ABLATED
 
 
-@pytest.mark.parametrize("family", families("silence of their own", sorted(ONLY_SILENCED)))
+@pytest.mark.parametrize("family", families("ablate of their own", sorted(ONLY_ABLATED)))
 def test_who_has_an_attention_of_its_own_is_silenced_but_not_pointed(
     family: str, folder_of: FolderOf
 ) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
-    with pytest.raises(ModelNotSupported, match="can be silenced, but not pointed elsewhere"):
+    with pytest.raises(ModelNotSupported, match="can be ablated, but not pointed elsewhere"):
         attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-1 5 >2"])
     row = attnviz.trace(SENTENCE, folder, edits=[f"{kind} 1-2 5"])
     before = attnviz.trace(SENTENCE, folder)

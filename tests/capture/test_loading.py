@@ -80,7 +80,7 @@ def test_the_longest_unused_model_makes_room(opened: list[str]) -> None:
         loading.load(name)
     assert opened == list("abcdefghi")
     assert [name for name in "abcdefghij" if loading.ready(name)] == list("acdefghi")
-    assert len(loading._models) == loading.MOST_MODELS
+    assert len(loading._models) == loading.MAX_MODELS
 
 
 def test_models_together_take_no_more_than_one_may(
@@ -166,12 +166,12 @@ def test_a_translators_tokens_and_the_opening_picture_need_no_large_library() ->
 
 
 def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = catalogue.Trained(tmp_path / "untold.safetensors")
-    entry = replace(catalogue.entry("translator-untold"), origin=missing)
-    monkeypatch.setitem(catalogue._ENTRIES, "translator-untold", entry)
+    missing = catalogue.Trained(tmp_path / "unguided.safetensors")
+    entry = replace(catalogue.entry("translator-unguided"), origin=missing)
+    monkeypatch.setitem(catalogue._ENTRIES, "translator-unguided", entry)
     monkeypatch.setattr(loading, "_models", type(loading._models)())
     with pytest.raises(ModelFilesDamaged, match="is missing") as caught:
-        loading.load("translator-untold")
+        loading.load("translator-unguided")
     assert str(missing.file) in str(caught.value)
 
 

@@ -76,7 +76,7 @@ def png_that_claims(width: int, height: int) -> bytes:
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no picture that can be read"),
         (data(plain(), "PNG")[:60], "no picture that can be read"),
         (data(plain(), "PDF"), "no picture that can be read"),
-        (bytes(pictures.MOST_BYTES + 1), "larger than 20 MB"),
+        (bytes(pictures.MAX_BYTES + 1), "larger than 20 MB"),
         (Image.new("1", (7_000, 7_000)), "7,000 × 7,000 pixels"),
     ],
     ids=["large", "enormous", "nothing", "svg", "cut off", "pdf", "many bytes", "unpacked"],

@@ -120,9 +120,9 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
     last = next(
         module for name, module in network.named_modules() if name in ("transformer.ln_f", "model.norm")
     )
-    heard: dict[nn.Module, Tensor] = {}
+    recorded: dict[nn.Module, Tensor] = {}
     hooks = [
-        module.register_forward_pre_hook(lambda module, given: heard.update({module: given[0][0, IT]}))
+        module.register_forward_pre_hook(lambda module, given: recorded.update({module: given[0][0, IT]}))
         for module in (*mixers, last)
     ]
     with torch.inference_mode():
@@ -130,7 +130,7 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
     for hook in hooks:
         hook.remove()
     word = int(logits.argmax())
-    stream = heard[last]
+    stream = recorded[last]
     centred = stream - stream.mean() if family == "gpt2" else stream
     scale = centred.square().mean().add(1e-5 if family == "gpt2" else network.config.rms_norm_eps).rsqrt()
     unembedding = network.lm_head.weight.detach()[word] * last.get_parameter("weight").detach() * scale
@@ -146,7 +146,7 @@ def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
     for part, mixer in zip(attentions, mixers, strict=True):
         weight = mixer.get_parameter("weight").detach()
         rows = (weight if family == "gpt2" else weight.T).reshape(heads, -1, size)
-        outputs = torch.einsum("hd,hdm->hm", heard[mixer].reshape(heads, -1), rows)
+        outputs = torch.einsum("hd,hdm->hm", recorded[mixer].reshape(heads, -1), rows)
         np.testing.assert_allclose(
             (part.vectors @ direction).sum(axis=1), (outputs @ unembedding).numpy(), atol=1e-5
         )
@@ -237,7 +237,7 @@ def test_what_there_is_no_output_of_is_said(minilm: Model, folder_of: FolderOf) 
 
 
 def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.capture.residual_stream.MOST_NUMBERS", 6 * 12 * 15 * 384 - 1)
+    monkeypatch.setattr("attnviz.capture.residual_stream.MAX_NUMBERS", 6 * 12 * 15 * 384 - 1)
     with pytest.raises(AttnvizError, match=r"parts with 414,720 numbers; 414,719 may be\. Shorten the text"):
         decomposition(minilm, TIRED, IT)
 

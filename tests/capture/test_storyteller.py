@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attnviz.capture import loading
-from attnviz.capture.generation import MOST_CANDIDATES
+from attnviz.capture.generation import MAX_CANDIDATES
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.storyteller import StorytellerModel
 from attnviz.errors import InvalidEdit, ModelNotSupported
@@ -48,7 +48,7 @@ def test_a_trace_and_its_predictions_are_the_model_s_own_numbers(model: Storytel
             assert np.array_equal(getattr(block, name), getattr(layer.attention, name).numpy())
         assert np.array_equal(block.weights, layer.attention.attention.weights.numpy())
     for place, (prediction, scores) in enumerate(zip(predictions, steps.logits.softmax(-1), strict=True)):
-        best = scores.topk(MOST_CANDIDATES)
+        best = scores.topk(MAX_CANDIDATES)
         assert [candidate.probability for candidate in prediction.candidates] == best.values.tolist()
         assert [candidate.id for candidate in prediction.candidates] == best.indices.tolist()
         if place + 1 < len(tokens):

@@ -24,7 +24,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask
 
 import attnviz
-from attnviz.analysis.norms import handed_over
+from attnviz.analysis.norms import weighted_vectors
 from attnviz.errors import AttnvizError
 from tests.capture.tiny import untrained
 
@@ -149,7 +149,7 @@ def test_a_trace_shows_what_the_object_computes_and_changes_nothing_of_it(kind: 
     if kind == "8 bits":
         assert block.projection is None
         with pytest.raises(AttnvizError, match=r"no W_O.*8-bit"):
-            handed_over(block, 1)
+            weighted_vectors(block, 1)
         return
     mixer: Any = next(
         module for name, module in model.named_modules() if name.endswith("layers.1.self_attn.o_proj")

@@ -1,4 +1,4 @@
-"""What silencing moves: against numbers worked by hand, and against the model run one head at a time."""
+"""What ablating moves: against numbers worked by hand, and against the model run one head at a time."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from attnviz.experiments.ablation import (
     angles,
     heads_of,
     moved,
+    occlude_words,
     turned,
-    words_left_out,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
@@ -61,7 +61,7 @@ def test_what_is_expected_worked_by_hand() -> None:
 def last(steps: list[Progress[Ablation]]) -> Ablation:
     assert [step.finished for step in steps] == [False] * (len(steps) - 1) + [True]
     for step in steps:
-        assert step.done == len(step.found.silenced) == len(step.found.moved.turned)
+        assert step.done == len(step.found.ablated) == len(step.found.moved.turned)
     return steps[-1].found
 
 
@@ -69,15 +69,15 @@ def test_every_head_of_minilm_alone() -> None:
     steps = list(ablate("minilm", ModelInput(TIRED)))
     found = last(steps)
     assert [step.done for step in steps] == [12, 24, 36, 48, 60, 72]
-    assert found.silenced == heads_of("minilm")
+    assert found.ablated == heads_of("minilm")
     before = torch.tensor(loading.load("minilm").outcomes(ModelInput(TIRED), [()]).states[0])
     for number in (37, 71):
         states = torch.tensor(
-            loading.load("minilm").outcomes(ModelInput(TIRED), [[found.silenced[number]]]).states[0]
+            loading.load("minilm").outcomes(ModelInput(TIRED), [[found.ablated[number]]]).states[0]
         )
         expected = 1 - torch.cosine_similarity(states.double(), before.double(), dim=-1)
         np.testing.assert_allclose(found.moved.turned[number], expected, atol=1e-6)
-    assert found.silenced[37] == Edit("encoder", 3, 1)
+    assert found.ablated[37] == Edit("encoder", 3, 1)
     assert found.moved.expected is None
     assert found.moved.source is None
 
@@ -90,7 +90,7 @@ def translator_alone() -> Ablation:
 
 def test_every_head_of_the_translator_alone(translator_alone: Ablation) -> None:
     found = translator_alone
-    assert [str(edit) for edit in found.silenced[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
+    assert [str(edit) for edit in found.ablated[:9:4]] == ["encoder 1-1", "encoder 2-1", "decoder 1-1"]
     assert found.moved.source is not None
     assert not found.moved.source[8:].any()  # the decoder's heads come after the encoder's outputs
     assert found.moved.expected is not None
@@ -113,7 +113,7 @@ def test_what_a_decoder_expects_next_against_torch(tmp_path: Path) -> None:
 
 
 def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
-    found = words_left_out("minilm", TIRED, 9)
+    found = occlude_words("minilm", TIRED, 9)
     assert found.replaced_by == "[MASK]"
     before, after = [
         torch.tensor(loading.load("minilm").outcomes(ModelInput(text), [()]).states[0, 9]).double()
@@ -123,7 +123,7 @@ def test_words_are_left_out_of_minilm_and_of_a_decoder(tmp_path: Path) -> None:
         float(1 - torch.cosine_similarity(before, after, dim=0)), abs=1e-6
     )
     model = str(tiny("gpt2", tmp_path / "gpt2"))
-    found = words_left_out(model, SENTENCE, 1)
+    found = occlude_words(model, SENTENCE, 1)
     assert found.replaced_by is None
     assert (found.turned[:2] > 1e-3).all()
     np.testing.assert_allclose(found.turned[2:], 0, atol=1e-9)  # it does not see what comes after it

@@ -48,8 +48,8 @@ def test_one_measure_after_the_other_comes_in(steps: list[Progress[MeasuredToken
     assert {beyond_weights.OCCLUSION, *found.values} == set(MEASURES)
     for before, after in pairwise(steps):
         assert set(before.found.values) <= set(after.found.values)
-    assert not steps[1].found.left_out
-    assert tuple(found.left_out) == ("mean vector", "key masked", "deleted")
+    assert not steps[1].found.omitted
+    assert tuple(found.omitted) == ("mean vector", "key masked", "deleted")
     assert found.missing == {"mask vector": "This model has no token for a masked word."}
 
 
@@ -74,9 +74,9 @@ def test_each_measure_is_the_chosen_token_s(steps: list[Progress[MeasuredToken]]
     assert set(expected) == set(MEASURES) - {beyond_weights.OCCLUSION}
     for measure, values in expected.items():
         np.testing.assert_allclose(of(found, measure, 1, 2), values, atol=1e-6, rtol=1e-4, err_msg=measure)
-    for way, moved in found.left_out.items():
-        *_, left_out = occlusion(layers, 8, None, way)
-        np.testing.assert_allclose(moved, left_out.turned, atol=1e-6, err_msg=way)
+    for way, moved in found.omitted.items():
+        *_, omitted = occlusion(layers, 8, None, way)
+        np.testing.assert_allclose(moved, omitted.turned, atol=1e-6, err_msg=way)
     assert found.of("Weather", 1, 2) is None
     assert found.seen.all()
     assert found.followed is None
@@ -89,7 +89,7 @@ def test_rows_are_headed_by_the_yardstick_and_sorted_by_agreement(
     counted = np.ones(len(found.seen), dtype=np.bool_)
     counted[[8, 12]] = False
     yardstick, made = np.split(np.array(rows(found, 1, 2, counted)), [3])
-    assert [row.way for row in yardstick] == list(found.left_out) == list(ways(found, counted))
+    assert [row.way for row in yardstick] == list(found.omitted) == list(ways(found, counted))
     assert {row.measure for row in yardstick} == {beyond_weights.OCCLUSION}
     assert [row.lowest for row in made] == sorted((row.lowest for row in made), reverse=True)
     for row in (*yardstick, *made):
@@ -117,11 +117,11 @@ def test_a_decoder_s_yardstick_is_how_far_the_probability_moves(tmp_path: Path) 
     assert found.followed is not None
     assert found.followed.text == prediction.actual.text
     assert found.followed.probability == pytest.approx(prediction.actual.probability, abs=1e-6)
-    assert found.probabilities.keys() == found.left_out.keys()
+    assert found.probabilities.keys() == found.omitted.keys()
     for way, probabilities in found.probabilities.items():
         moved = np.abs(np.log(probabilities) - np.log(found.followed.probability))
-        np.testing.assert_allclose(found.left_out[way], moved, atol=1e-5)
-        np.testing.assert_allclose(found.left_out[way][5:], 0, atol=1e-5, err_msg=way)
+        np.testing.assert_allclose(found.omitted[way], moved, atol=1e-5)
+        np.testing.assert_allclose(found.omitted[way][5:], 0, atol=1e-5, err_msg=way)
     assert found.seen.tolist() == [True] * 5 + [False] * 8
     for measure in found.values:
         np.testing.assert_allclose(of(found, measure, 1, 2)[5:], 0, atol=1e-5, err_msg=measure)

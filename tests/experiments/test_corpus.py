@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText
-from attnviz.experiments.corpus import MAX_CHARACTERS, MOST_MEGABYTES, Corpus
+from attnviz.experiments.corpus import MAX_CHARACTERS, MAX_MEGABYTES, Corpus
 
 ENDS = "one\n\r\n\ntwo\rthree\r\n  \nfour\u2028still four\x0c"
 
@@ -48,10 +48,10 @@ def test_what_is_no_text_in_utf_8_is_refused_with_a_remedy(content: bytes, why: 
 
 
 def test_an_upload_is_bounded_whatever_program_sends_it() -> None:
-    most = MOST_MEGABYTES * 2**20
-    assert Corpus.from_bytes(b"a" * most, "x").lines == 1
+    maximum = MAX_MEGABYTES * 2**20
+    assert Corpus.from_bytes(b"a" * maximum, "x").lines == 1
     with pytest.raises(UnreadableText, match="“x” is larger than 8 MB"):
-        Corpus.from_bytes(b"a" * (most + 1), "x")
+        Corpus.from_bytes(b"a" * (maximum + 1), "x")
     long = Corpus.from_text("a" * (MAX_CHARACTERS + 1), "x")
     with pytest.raises(AttnvizError, match="“x” has more than 200,000 characters"):
         _ = long.text
@@ -61,6 +61,6 @@ def test_texts_without_a_sentence_or_with_too_many_are_refused() -> None:
     for empty in ("", " \n\t\n"):
         with pytest.raises(EmptyText, match="no sentence in “the text”"):
             Corpus.from_text(empty)
-    assert Corpus.from_text("a\n" * 5, most=5).lines == 5
+    assert Corpus.from_text("a\n" * 5, maximum=5).lines == 5
     with pytest.raises(AttnvizError, match="“mine” has 6 lines; this page reads at most 5"):
         Corpus.from_text("a\n" * 6, "mine", 5)

@@ -78,6 +78,6 @@ def test_a_wrong_line_is_named_with_what_is_wrong(line: str, said: str) -> None:
 def test_no_pairs_and_too_many_pairs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AttnvizError, match=r"There are no pairs here\. Write one a line, like this: The"):
         parse("# nothing but a remark\n")
-    monkeypatch.setattr(pairs, "MOST_PAIRS", 1)
+    monkeypatch.setattr(pairs, "MAX_PAIRS", 1)
     with pytest.raises(AttnvizError, match=r"There are 2 pairs; at most 1 "):
         parse(f"{LINE}\nThe dog slept.")  # they are counted before they are read

@@ -26,7 +26,7 @@ NARROW = "The dog did not cross the road as it was too narrow."
 FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 CORRUPTED = SENTENCE.replace("dog", "cat").replace("tired", "narrow")
 TINY = ("bert", "gpt2", "llama", "t5", "mpnet")
-EVERY = ("minilm", "minilm-scratch", "translator", "translator-untold", *TINY)
+EVERY = ("minilm", "minilm-scratch", "translator", "translator-unguided", *TINY)
 
 
 def last(model: str, clean: ModelInput, corrupted: str, place: int, rows_of: Edit | None = None) -> Patching:
@@ -44,7 +44,7 @@ def test_all_heads_at_once_give_the_clean_run_at_every_word_that_is_the_same(
     tiny_one = name in TINY
     model = loading.load(str(folder_of(name)) if tiny_one else name)
     text, other = (SENTENCE, CORRUPTED) if tiny_one else (TIRED, NARROW)
-    paired = {"t5": TARGET, "translator": FRENCH, "translator-untold": FRENCH}
+    paired = {"t5": TARGET, "translator": FRENCH, "translator-unguided": FRENCH}
     clean, corrupted = (ModelInput(each, target=paired.get(name)) for each in (text, other))
     trace, against = model.trace(clean), model.trace(corrupted)
     place = max(model.prediction_positions(clean), default=None)

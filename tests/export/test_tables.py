@@ -84,7 +84,7 @@ def test_what_an_encoder_decoder_wrote_is_its_second_text(both: Trace) -> None:
 
 
 def test_a_table_that_would_fill_all_memory_is_refused(both: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_LINKS", 200)
+    monkeypatch.setattr(tables, "MAX_LINKS", 200)
     assert len(attnviz.links_table(both, "cross")) <= 200
     with pytest.raises(InvalidTrace, match="558 weights; a table takes 200"):
         attnviz.links_table(both)

@@ -164,7 +164,7 @@ def test_moving_a_weight_to_where_it_was_changes_no_bit(translator: Translator, 
     assert same_bits(run(translator, same).logits, run(translator).logits)
 
 
-@pytest.mark.parametrize("what", ["move", "exchange", "silence", "point"])
+@pytest.mark.parametrize("what", ["move", "exchange", "ablate", "point"])
 @pytest.mark.parametrize("edit", ROWS, ids=str)
 def test_the_row_of_an_edit_changes_and_all_else_is_untouched(
     translator: Translator, edit: Edit, what: str

@@ -24,9 +24,9 @@ def test_what_was_opened_is_listed_the_latest_last() -> None:
 
 
 def test_the_list_of_what_was_opened_does_not_grow_for_ever() -> None:
-    for number in range(allowed.MOST_OPENED + 3):
+    for number in range(allowed.MAX_OPENED + 3):
         allowed.remember(f"./{number}")
-    assert (len(allowed.opened()), allowed.opened()[0]) == (allowed.MOST_OPENED, "./3")
+    assert (len(allowed.opened()), allowed.opened()[0]) == (allowed.MAX_OPENED, "./3")
 
 
 def test_with_a_list_visitors_choose_from_it(monkeypatch: pytest.MonkeyPatch) -> None:

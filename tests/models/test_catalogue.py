@@ -20,7 +20,7 @@ TRANSLATORS = (
     "translator",
     "translator-training-wheels",
     "translator-candidates",
-    "translator-untold",
+    "translator-unguided",
     "translator-decorative",
 )
 

@@ -12,14 +12,14 @@ def test_the_operator_sets_the_limit(setting: str | None, most: int, monkeypatch
     monkeypatch.delenv(limits.SETTING, raising=False)
     if setting is not None:
         monkeypatch.setenv(limits.SETTING, setting)
-    assert limits.most_bytes() == most
+    assert limits.max_bytes() == most
 
 
 @pytest.mark.parametrize("setting", ["much", "-1", "0", "nan", "inf", "4 GB", "1e99"])
 def test_a_setting_that_is_no_size_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.SETTING, setting)
     with pytest.raises(WrongSetting, match="ATTNVIZ_MAX_GB should be a number of gigabytes"):
-        limits.most_bytes()
+        limits.max_bytes()
 
 
 def test_a_model_up_to_the_limit_may_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

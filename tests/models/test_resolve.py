@@ -25,7 +25,7 @@ facts = attrgetter(
     ("name", "kind"),
     [
         ("minilm", "catalogue"),
-        ("translator-untold", "catalogue"),
+        ("translator-unguided", "catalogue"),
         ("./minilm", "folder"),
         (".", "folder"),
         ("~/models/bert", "folder"),

@@ -51,7 +51,7 @@ def of_storyteller(step: int) -> Snapshot:
 
 def same(one: Snapshot, other: Snapshot) -> bool:
     """Whether two snapshots have every number and word in common."""
-    found = [(s.step, dict(s.measures), [(g.said, g.il, g.elle) for g in s.glances]) for s in (one, other)]
+    found = [(s.step, dict(s.measures), [(g.spoken, g.il, g.elle) for g in s.glances]) for s in (one, other)]
     weights = zip(one.glances, other.glances, strict=True)
     return (
         found[0] == found[1]

@@ -58,7 +58,7 @@ def test_it_ends_when_its_input_is_closed() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdin
-        assert process.stdout.readline() == "taught 7 60\n"
+        assert process.stdout.readline() == "guided 7 60\n"
         assert process.poll() is None
         process.stdin.close()
         assert process.wait(60) == 0  # on a busy machine, starting takes long

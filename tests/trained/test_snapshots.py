@@ -90,7 +90,7 @@ def test_the_last_stored_step_is_the_shipped_translator(shipped: Stored) -> None
     assert translator.about["steps"] == str(shipped.steps[-1])
     for probe, kept in zip(PROBES, shipped.snapshots[-1].glances, strict=True):
         own = glance(translator, probe, translator.translate(probe.source))
-        assert kept.said == own.said == probe.target
+        assert kept.spoken == own.spoken == probe.target
         for kind, weights in kept.weights.items():
             # Another machine may round the last bit otherwise.
             np.testing.assert_allclose(weights, own.weights[kind], atol=1)

@@ -14,8 +14,8 @@ from attnviz.trained.translator.translator import source_of, target_of
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from training import distances
-from training.distances import LONGEST_LEARNED, SENTENCES, to_learn_from, to_measure
-from training.lengthening import MOST
+from training.distances import MAX_TRAINED_CLAUSES, SENTENCES, to_learn_from, to_measure
+from training.lengthening import MAX_CLAUSES
 
 
 def test_nothing_is_learned_that_is_measured() -> None:
@@ -27,7 +27,9 @@ def test_nothing_is_learned_that_is_measured() -> None:
 
 def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
     measured = {
-        sentence.pair.source for inserted in range(MOST + 1) for sentence in to_measure(SENTENCES, inserted)
+        sentence.pair.source
+        for inserted in range(MAX_CLAUSES + 1)
+        for sentence in to_measure(SENTENCES, inserted)
     }
     tuned_on = distances.to_tune_on()
     assert len(tuned_on) > 100
@@ -39,7 +41,7 @@ def test_what_is_tuned_on_is_neither_learned_from_nor_measured() -> None:
 def test_all_are_trained_and_measured_and_the_results_are_read_as_they_were_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, small in (("SENTENCES", 4), ("MOST", 1), ("SEEDS", (0, 1))):
+    for name, small in (("SENTENCES", 4), ("MAX_CLAUSES", 1), ("SEEDS", (0, 1))):
         monkeypatch.setattr(distances, name, small)
     few = distances.to_tune_on()[:4]
     monkeypatch.setattr(distances, "to_tune_on", lambda: few)
@@ -72,15 +74,15 @@ def test_a_measure_counts_what_is_right() -> None:
             [logits] = model(source, target).logits
         chosen = "il" if logits[pair.pronoun.target, il] > logits[pair.pronoun.target, elle] else "elle"
         pronoun += chosen == pair.target[pair.pronoun.target]
-        said = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
-        exact += said == [*pair.target, END]
+        spoken = [FRENCH.word(number) for number in logits.argmax(dim=-1).tolist()]
+        exact += spoken == [*pair.target, END]
     assert (found.exact, found.pronoun) == (exact, pronoun)
 
 
-@pytest.mark.parametrize("inserted", [0, pytest.param(LONGEST_LEARNED, marks=pytest.mark.everything)])
+@pytest.mark.parametrize("inserted", [0, pytest.param(MAX_TRAINED_CLAUSES, marks=pytest.mark.everything)])
 def test_the_stored_results_are_those_of_the_kept_weights(inserted: int) -> None:
     stored = distance.read()
-    assert (stored.sentences, stored.longest_learned) == (SENTENCES, LONGEST_LEARNED)
+    assert (stored.sentences, stored.max_trained_clauses) == (SENTENCES, MAX_TRAINED_CLAUSES)
     sentences = to_measure(SENTENCES, inserted)
     words = np.mean([sentence.words_apart for sentence in sentences])
     assert stored.words[inserted] == pytest.approx(words)

@@ -41,15 +41,15 @@ def test_a_translator_is_trained_kept_and_measured(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("attnviz.trained.translator.variants.WEIGHTS", tmp_path)
     # After six steps a model never says [END], and would be run for thirty words each time.
     monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
-    translators.main(["untold"])
+    translators.main(["unguided"])
     runs = json.loads((tmp_path / "figures.json").read_text("utf-8"))
     assert [(run["variant"], run["seed"], run["shipped"]) for run in runs] == [
-        ("untold", "0", False),
-        ("untold", "1", True),
-        ("untold", "2", False),
+        ("unguided", "0", False),
+        ("unguided", "1", True),
+        ("unguided", "2", False),
     ]
-    kept = Translator.load(VARIANTS["untold"].file)
-    assert (kept.about["variant"], kept.about["seed"], kept.about["steps"]) == ("untold", "1", "6")
+    kept = Translator.load(VARIANTS["unguided"].file)
+    assert (kept.about["variant"], kept.about["seed"], kept.about["steps"]) == ("unguided", "1", "6")
     assert runs[1].items() >= asdict(measure(kept, sentences=4, pairs=3)).items()
     assert runs[1]["familiarity"] == asdict(familiarity(splits.training(100, seed=1)))
 

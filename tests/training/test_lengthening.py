@@ -10,7 +10,7 @@ from attnviz.trained.translator import grammar
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.lexicon import NOUN, PREDICATE
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-from training.lengthening import MOST, Clause, Elastic, clauses
+from training.lengthening import MAX_CLAUSES, Clause, Elastic, clauses
 
 
 def understood(text: str) -> Elastic | None:
@@ -58,7 +58,7 @@ def test_clauses_have_the_tense_and_the_place(text: str, english: str, french: s
     assert written(pair.target).replace("Hier,", "Hier") == french
 
 
-@given(st.integers(0, 2**32), st.integers(0, MOST))
+@given(st.integers(0, 2**32), st.integers(0, MAX_CLAUSES))
 def test_whatever_is_put_in_it_means_the_same(seed: int, count: int) -> None:
     short = by_chance(seed)
     put_in = clauses(random.Random(seed), count)  # noqa: S311 - no secret

@@ -46,18 +46,18 @@ def test_every_step_by_hand(small: RecurrentEncoderDecoder) -> None:
     np.testing.assert_allclose(steps.memory.hidden[0], hidden, atol=1e-6)
     np.testing.assert_allclose(steps.memory.cell[0], cell, atol=1e-6)
     table = small.target_table.weight.detach().numpy()
-    said, _, _ = by_hand(small.decoder, table[target[0]], hidden, cell)
-    np.testing.assert_allclose(steps.hidden_states[0], said, atol=1e-6)
+    spoken, _, _ = by_hand(small.decoder, table[target[0]], hidden, cell)
+    np.testing.assert_allclose(steps.hidden_states[0], spoken, atol=1e-6)
     if small.look_back is not None:
-        asked = said @ small.look_back.to_query.weight.detach().numpy().T
+        asked = spoken @ small.look_back.to_query.weight.detach().numpy().T
         powers = np.exp(asked @ read.T)
         averages = powers / powers.sum(axis=1, keepdims=True) @ read
         matrix, bias = (
             parameter.detach().numpy() for parameter in small.look_back.with_what_is_read.parameters()
         )
-        said = np.tanh(np.concatenate([said, averages], axis=1) @ matrix.T + bias)
+        spoken = np.tanh(np.concatenate([spoken, averages], axis=1) @ matrix.T + bias)
     matrix, bias = (parameter.detach().numpy() for parameter in small.to_word.parameters())
-    np.testing.assert_allclose(steps.logits[0], (said @ matrix.T + bias) @ table.T, atol=1e-5)
+    np.testing.assert_allclose(steps.logits[0], (spoken @ matrix.T + bias) @ table.T, atol=1e-5)
 
 
 @pytest.mark.parametrize("attention", [False, True])

@@ -21,7 +21,7 @@ from training.steps import (
 )
 
 
-@pytest.mark.parametrize("variant", ["taught", "storyteller"])
+@pytest.mark.parametrize("variant", ["guided", "storyteller"])
 def test_what_is_written_is_read_and_the_same_gives_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variant: str
 ) -> None:

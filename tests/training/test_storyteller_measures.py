@@ -12,7 +12,7 @@ from attnviz.trained.storyteller.figures import Training, stored
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
-from attnviz.trained.storyteller.tasks import SAID_TWICE, Item
+from attnviz.trained.storyteller.tasks import NUM_REPEATED, Item
 from tests.trained.storyteller.both import SMALL_FIRST
 from training import storyteller_measures as measures
 
@@ -29,15 +29,15 @@ def test_the_stored_figures_are_the_weights_own(name: str) -> None:
     assert [training.seed for training in stored() if training.variant == name] == [0, 1, 2]
     found, told = measures.measure(storyteller(name)), stored()[Training(name, 0)]
     assert (told.items, told.right) == (found.items, found.right)
-    assert [(each.heads, each.right) for each in told.silenced] == [
-        (each.heads, each.right) for each in found.silenced
+    assert [(each.heads, each.right) for each in told.ablated] == [
+        (each.heads, each.right) for each in found.ablated
     ]
     for one, other in [
         (told.previous_word, found.previous_word),
         (told.prefix_matching, found.prefix_matching),
         *(
             (one.prefix_matching, other.prefix_matching)
-            for one, other in zip(told.silenced, found.silenced, strict=True)
+            for one, other in zip(told.ablated, found.ablated, strict=True)
         ),
     ]:
         np.testing.assert_allclose(one, other, atol=2e-4)
@@ -55,7 +55,7 @@ def test_it_does_what_it_is_shipped_for(name: str) -> None:
 def test_scores_worked_by_hand() -> None:
     """A head that sees the word before, and one that sees what followed: in place of the model's weights."""
     network = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
-    n = SAID_TWICE
+    n = NUM_REPEATED
     tokens = 1 + 2 * n
     again = range(1 + n, tokens)
     edits = tuple(

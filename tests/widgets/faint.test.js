@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { marked } from "../../attnviz/widgets/faint.js";
 
-const limit = { hidden: "[CLS] and [SEP]", least_left: 0.1 };
+const limit = { hidden: "[CLS] and [SEP]", min_kept: 0.1 };
 const queries = ["the", "dog", "saw"].map((label) => ({ label, name: label, title: `token: ${label}`, special: false }));
 
 test("rows that went to hidden tokens are marked, and say so", () => {

@@ -18,7 +18,7 @@ from streamlit.navigation.page import StreamlitPage
 from attnviz.app import question as questions
 from attnviz.app.components.component import widget
 from attnviz.app.home import PAGES
-from attnviz.app.question import LONGEST, LONGEST_OPTION, Question
+from attnviz.app.question import MAX_LENGTH, MAX_OPTION_LENGTH, Question
 from attnviz.app.state import choices, link, memory
 from attnviz.export.report.page import PollResult
 
@@ -87,7 +87,7 @@ class Bar:
     drawn: bool = False
 
     def draw(self) -> None:
-        """Tell the bar what the page shows."""
+        """OnProgress the bar what the page shows."""
         self.drawn = True
         _draw(self.place, self.page)
 
@@ -114,7 +114,7 @@ def after(page: StreamlitPage) -> Iterator[None]:
 
 def _draw(place: DeltaGenerator, name: str) -> None:
     never = {*link.never_copied(), *_OF_A_QUESTION}
-    shown = link.given() if link.page() == name else {}
+    shown = link.values() if link.page() == name else {}
     asked = questions.on_page(name)
     here = seat()
     with place:
@@ -189,10 +189,10 @@ def _keep(told: list[dict[str, Any]]) -> None:
 
 def _poll(asked: Question) -> Poll:
     right = None if asked.right is None else list(asked.options).index(asked.right)
-    options = [_cut(option, LONGEST_OPTION) for option in asked.options]
+    options = [_cut(option, MAX_OPTION_LENGTH) for option in asked.options]
     return {
-        "question": _cut(_plain(asked.text), LONGEST),
-        "sentence": _cut(questions.sentence_of_page(), LONGEST) if asked.of_sentence else "",
+        "question": _cut(_plain(asked.text), MAX_LENGTH),
+        "sentence": _cut(questions.sentence_of_page(), MAX_LENGTH) if asked.of_sentence else "",
         "options": options,
         "right": right,
         "own": asked.own,
@@ -207,5 +207,5 @@ def _plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", plain).replace("\u2060", "")
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _cut(text: str, maximum: int) -> str:
+    return text if len(text) <= maximum else f"{text[: maximum - 1]}…"

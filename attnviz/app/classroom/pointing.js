@@ -8,7 +8,7 @@ const PICTURES =
 const NO_PICTURES = ".st-key-room-bar, .st-key-link, .st-key-title";
 const THINGS = "button, [role], [data-key], td, th, text";
 const LARGE = 150; // pixels: in what is larger both ways, a place is meant
-const LONGEST = 80; // characters
+const MAX_LENGTH = 80; // characters
 
 /** What a picture's elements are in.
  * @param {Element} picture
@@ -44,7 +44,7 @@ export function meant(event) {
   const named = large ? root.querySelector(".tip:not([hidden])") : thing;
   const parts = [...(named?.childNodes ?? [])].map(({ textContent }) => textContent);
   const words = (named?.ariaLabel || parts.join(" ")).replace(/\s+/g, " ").trim();
-  return { words: words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words, picture: key, place: place + at };
+  return { words: words.length > MAX_LENGTH ? `${words.slice(0, MAX_LENGTH - 1)}…` : words, picture: key, place: place + at };
 }
 
 /** Where on the screen a point is; undefined where it is not drawn.

@@ -18,7 +18,7 @@
 const KEPT = "attnviz:room";
 const WINDOW = "attnviz:window";
 const HEARTBEAT = 20_000; // milliseconds; the server counts who was silent for a minute as gone
-const LONGEST_WAIT = 3000; // before the next try to connect
+const MAX_RETRY_DELAY = 3000; // before the next try to connect
 const VIEWS_APART = 250; // the server passes on four views a second
 const MAX_QUERY = 3000; // characters; also in rooms.py
 
@@ -233,7 +233,7 @@ class Room extends EventTarget {
     this.connected = false;
     this.#socket = null;
     this.failures += 1;
-    const wait = Math.min(LONGEST_WAIT, 250 * 2 ** this.failures) * (0.5 + Math.random() / 2);
+    const wait = Math.min(MAX_RETRY_DELAY, 250 * 2 ** this.failures) * (0.5 + Math.random() / 2);
     setTimeout(() => this.#retry(), wait);
     this.#changed();
   }

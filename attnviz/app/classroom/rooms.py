@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from attnviz.app.home import PAGES
-from attnviz.app.question import LONGEST, checked
+from attnviz.app.question import MAX_LENGTH, checked
 from attnviz.app.state.choices import TABLE
 from attnviz.errors import AttnvizError, InvalidQuestion
 
@@ -161,7 +161,7 @@ class Room:
         rounds: the number of rounds of voting so far.
         results: of the questions before this one, the oldest first.
         people: the students who are here, by the hashes of their tokens.
-        taught: when a window of the teacher's was here last, in seconds since 1970.
+        last_led: when a window of the teacher's was here last, in seconds since 1970.
         calls: how often the teacher called all back who look around on their own.
     """
 
@@ -175,13 +175,13 @@ class Room:
     poll: Poll | None = None
     results: list[dict[str, Any]] = field(default_factory=list)
     people: dict[str, Person] = field(default_factory=dict)
-    taught: float = 0.0
+    last_led: float = 0.0
     calls: int = 0
 
     @property
     def until(self) -> float:
         """When it ends if its teacher does not return, in seconds since 1970."""
-        return min(self.ends, self.taught + LEFT_SECONDS)
+        return min(self.ends, self.last_led + LEFT_SECONDS)
 
     @classmethod
     def read(cls, text: str) -> Room:
@@ -219,7 +219,7 @@ class Room:
         """
         if not hmac.compare_digest(_hash(token(key)), self.key):
             raise NoEntry("This room is led by somebody else.")
-        self.taught = now
+        self.last_led = now
 
     def voter(self, given: object) -> str:
         """Under which name the room knows the student whose browser has this token.
@@ -308,7 +308,7 @@ class Room:
             raise Refused(str(error)) from None
         if right is not None and (not isinstance(right, int) or not 0 <= right < len(options)):
             raise Refused(UNCLEAR)
-        if not isinstance(sentence, str) or len(sentence) > LONGEST:
+        if not isinstance(sentence, str) or len(sentence) > MAX_LENGTH:
             raise Refused(UNCLEAR)
         self.results = self.all_results()
         self.rounds += 1
@@ -338,7 +338,7 @@ class Room:
 def opened(leader: str, now: float) -> tuple[Room, str]:
     """Return a new room that is led from this window, and the teacher's key, which the room does not keep."""
     key = secrets.token_urlsafe(16)
-    return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader, taught=now), key
+    return Room(now + HOURS * 3600, _hash(key), secrets.token_hex(16), leader, last_led=now), key
 
 
 def new_code() -> str:

@@ -131,7 +131,7 @@ class _Live:
 
         def meet(room: Room) -> None:
             room.meet(here, left, now)
-            room.taught = now if taught else room.taught
+            room.last_led = now if taught else room.last_led
 
         return meet
 

@@ -168,7 +168,7 @@ def add(store: Store, room: rooms.Room) -> str:
         first = [code for code, until in ends.items() if until < left_before + rooms.LEFT_SECONDS]
         for code in first:
             found = store.read(code)
-            if not found or rooms.Room.read(found[1]).taught < left_before:
+            if not found or rooms.Room.read(found[1]).last_led < left_before:
                 store.delete(code)
                 break
         else:

@@ -3,7 +3,7 @@
 
 import { bar, cellUnder, element, isolated, tr, vectorBars } from "../../widgets/dom.js";
 import { moveFocus } from "../../widgets/keyboard.js";
-import { enoughDigits, fixed, MOST_DIGITS, number, percent, rounded, scoreDigits, strongest, total } from "../../widgets/numbers.js";
+import { enoughDigits, fixed, MAX_DIGITS, number, percent, rounded, scoreDigits, strongest, total } from "../../widgets/numbers.js";
 import { View, widget } from "../../widgets/widget.js";
 import { formula, isOfPaper, power, productList, quotient, scaled, times, timesTexts, token } from "./worked.js";
 import workedStyle from "./worked.css";
@@ -23,7 +23,7 @@ const shortPercent = (weight) => (weight === 0 ? "0 %" : percent(weight));
 function precisePercent(weight) {
   const rest = Math.min(weight, 1 - weight) * 100;
   if (rest >= 0.05 || rest <= 0) return shortPercent(weight);
-  return percent(weight, rest < 10 ** -MOST_DIGITS ? MOST_DIGITS : Math.ceil(-Math.log10(rest)) + 1);
+  return percent(weight, rest < 10 ** -MAX_DIGITS ? MAX_DIGITS : Math.ceil(-Math.log10(rest)) + 1);
 }
 
 /** A number that is not negative; never 0.0000 for something that is not 0. */
@@ -398,7 +398,7 @@ class Arithmetic extends View {
     const here = row[position];
     const shown = precisePercent(weight);
     const agrees = (e, sum) => precisePercent(e / sum) === shown;
-    const finest = MOST_DIGITS + 4; // a percentage has two decimals less, and two more keep it exact
+    const finest = MAX_DIGITS + 4; // a percentage has two decimals less, and two more keep it exact
     const sumDigits = enoughDigits([row_sum], this.digits.sum, (sum) => agrees(here.exponential, sum));
     const sum = rounded(row_sum, sumDigits);
     const digits = enoughDigits([here.exponential], this.digits.of[position], (e) => agrees(e, sum), finest);
@@ -469,7 +469,7 @@ function rowHeads() {
 function rowDigits({ row, sink, row_sum, row_maximum }) {
   const cells = sink ? [...row, { ...sink, masked: false }] : row;
   let best = { sum: SHARE_DIGITS, of: cells.map(() => SHARE_DIGITS), open: Infinity };
-  for (let sum = SHARE_DIGITS; sum <= MOST_DIGITS && best.open > 0; sum++) {
+  for (let sum = SHARE_DIGITS; sum <= MAX_DIGITS && best.open > 0; sum++) {
     const divisor = rounded(row_sum, sum);
     // An exponential that is printed as 0 is printed as "< 0.0001", and agrees with "< 0.1 %".
     const agrees = (cell) => (e) => shortPercent(e / divisor) === shortPercent(cell.weight) || (e === 0 && cell.weight < 0.0005);
@@ -506,7 +506,7 @@ function lastNumbers(numbers) {
   const averaged = Math.round(total(values) / result) || 1; // rows of pieces
   const found = rescales ? (a, b) => a / (1 - b) : (...parts) => total(parts) / averaged;
   // A percentage has two decimals less.
-  const digits = enoughDigits(values, 3, (...printed) => precisePercent(found(...printed)) === text, MOST_DIGITS + 4);
+  const digits = enoughDigits(values, 3, (...printed) => precisePercent(found(...printed)) === text, MAX_DIGITS + 4);
   return [...values.map((value, at) => (numbers[at].as === "number" ? fixed(value, digits) : percent(value, digits - 2))), text];
 }
 

@@ -430,8 +430,8 @@ class Arrow extends View {
       onclick: () => this.trigger("undo", {}),
     });
     this.buttons.replaceChildren(
-      button("row", change === "row", "Silence the row of ", element("bdi", { class: "query", text: this.data.reader })),
-      button("head", change === "head", "Silence the whole head"),
+      button("row", change === "row", "Switch off the row of ", element("bdi", { class: "query", text: this.data.reader })),
+      button("head", change === "head", "Switch off the whole head"),
       button("none", false, "Let it go back"),
       ...(this.data.others ? [undo] : []),
     );

@@ -30,7 +30,7 @@ class Interference(TypedDict):
     """What is changed in the row.
 
     Attributes:
-        change: nothing; a weight moved; the row silenced; the whole head silenced.
+        change: nothing; a weight moved; the row ablated; the whole head ablated.
         source, target: from which word to which one, from 0; None unless a weight is moved.
     """
 

@@ -28,7 +28,7 @@ def atlas(
     dim: Sequence[int] = (),
     order: Sequence[int] = (),
     kind: Literal["sequential", "diverging"] = "sequential",
-    left_out: str = "",
+    omitted: str = "",
     on_pick: Callable[[int, int], None] | None = None,
     on_tokens: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
@@ -46,7 +46,7 @@ def atlas(
         order: the heads as they are to stand, each with its name, numbered in the same way; none of them for
             layers downwards and heads across.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
-        left_out: what is said of it in the saved picture.
+        omitted: what is said of it in the saved picture.
         on_pick: called with layer and head, from 1.
         on_tokens: called with query and key if a head view's pick of them is not answered yet: a message
             comes together with older values of Streamlit's own controls, which would undo it.

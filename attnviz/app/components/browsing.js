@@ -9,7 +9,7 @@ export function replaceAddress(address) {
   History.prototype.replaceState.call(history, history.state, "", address);
 }
 
-const LONGEST = 8000; // characters of an address: servers and proxies refuse longer ones
+const MAX_LENGTH = 8000; // characters of an address: servers and proxies refuse longer ones
 
 /** An address without these parameters.
  * @param {string} address @param {string[]} names */
@@ -23,7 +23,7 @@ export function without(address, names) {
  * @param {string | URL} address */
 function bounded(address) {
   let link = new URL(address, location.href).href;
-  while (link.length > LONGEST) {
+  while (link.length > MAX_LENGTH) {
     const sizes = [...new URL(link).searchParams].map(([name, value]) => ({ name, size: encodeURI(value).length }));
     if (!sizes.length) break;
     const [{ name }] = sizes.sort((one, other) => other.size - one.size);

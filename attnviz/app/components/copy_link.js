@@ -8,7 +8,7 @@ import styles from "./copy_link.css";
 const COPIED_FOR = 2000; // milliseconds
 const EXPLAINED_FOR = 12_000;
 const OPENED = location.pathname; // the page of the app that the visitor came to first
-const HERE_ONLY = new Set(["localhost", "127.0.0.1", "[::1]"]);
+const LOCAL_HOSTS = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /** @typedef {{ query: string, always: string[], never: string[], others: string }} Message what copy_link.py sends, and describes */
 
@@ -75,7 +75,7 @@ class CopyLink extends View {
     this.rest();
     this.button.focus({ preventScroll: true });
     this.button.textContent = "Copied ✓";
-    if (HERE_ONLY.has(new URL(this.field.value).hostname)) {
+    if (LOCAL_HOSTS.has(new URL(this.field.value).hostname)) {
       this.status.textContent = "Copied. This link opens on this computer only: no address is known at which " +
         "others reach it.";
       this.status.classList.remove("hidden");

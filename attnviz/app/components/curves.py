@@ -139,7 +139,7 @@ def curves(
     if marked is not None:
         rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
         layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
-    font, columns = (18, 2) if TEACHER.get(False) else (13, 1)  # larger on a projector
+    font, columns = font_size(), 2 if TEACHER.get(False) else 1
     entries = -(-len(legend["color"]["scale"]["domain"]) // columns)
     size = height + _AXIS_HEIGHT + (_ENTRY_HEIGHT * entries if entries > 1 else 0)
     spec = {
@@ -156,6 +156,11 @@ def curves(
     if plane:  # a square without the space for titles and legend, which comes on top
         spec["autosize"] = {"type": "pad"}
     st.vega_lite_chart(spec=spec, width="content" if plane else "stretch", key=name)
+
+
+def font_size() -> int:
+    """Return the size of the text of a chart, in pixels; larger on a projector."""
+    return 18 if TEACHER.get(False) else 13
 
 
 def _axis(axis: Axis, values: Sequence[ArrayLike]) -> dict[str, Any]:

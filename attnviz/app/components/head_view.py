@@ -44,7 +44,7 @@ def head_view(
             highest level).
         exact: the same for the array `values`, float32 [head, query, key]; None while there are none. Where
             rows are rescaled, also for `left`, float32 [head, query], how much of each is shown, with the
-            facts `hidden`, what the rest went to, and `least_left`: rows of which less is shown are marked.
+            facts `hidden`, what the rest went to, and `min_kept`: rows of which less is shown are marked.
         view: "lines" or "matrix".
         layer, heads, heads_total: which heads to show, from 1, and how many the layer has; 0: no choice.
         query_tokens, key_tokens: the rows and columns, in order.

@@ -7,7 +7,7 @@ import { View, widget } from "../../widgets/widget.js";
 import styles from "./hinge.css";
 
 const LINE_LEAST = 0.01; // a smaller weight has no line
-const TOLD = 3; // words that the sentence names
+const MAX_LABELLED = 3; // words that the sentence names
 
 /**
  * @typedef {{ title: string, words: string[], query: number, place: number | null, ends: [string, string], rows: number[][],
@@ -116,7 +116,7 @@ class Hinge extends View {
       number.textContent = percent(probabilities[step], 1);
     });
     this.text.replaceChildren(element("bdi", { text: texts[step] ?? "" }));
-    const strongest = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, TOLD);
+    const strongest = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, MAX_LABELLED);
     const told = strongest.map((key) => `${key === place && share ? "the word between" : words[key]} ${percent(row[key], 0)}`);
     const mix = { 0: ends[0], 1: ends[1] }[share] ?? `${percent(1 - share, 0)} ${ends[0]}, ${percent(share, 0)} ${ends[1]}`;
     this.said.textContent = `${mix}: ${words[query]} reads ${told.join(", ")}.`;

@@ -50,7 +50,7 @@ def share_table(
     measures: Sequence[Measure] = (),
     full: float = 1,
     about: str = "",
-    left_out: str = "",
+    omitted: str = "",
 ) -> None:
     """Draw the rows in their order as a table of bars.
 
@@ -63,5 +63,5 @@ def share_table(
         measures: lines below.
         full: the number at which a bar is full.
         about: what the saved picture says, where it is not about the page's sentence.
-        left_out: which tokens are not among the rows, for the saved picture.
+        omitted: which tokens are not among the rows, for the saved picture.
     """

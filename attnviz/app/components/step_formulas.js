@@ -6,7 +6,7 @@ import {
   fewestDigits,
   fixed,
   inBrackets,
-  MOST_DIGITS,
+  MAX_DIGITS,
   multiplication,
   number,
   percent,
@@ -19,6 +19,7 @@ import { formula, productList, quotient, scaled, token } from "./worked.js";
 
 const LARGEST = 8; // of a long sum, this many products are written out
 const DIGITS = 3; // decimals of a result
+const SMALL = 0.1; // a smaller sum has one decimal more
 const FACTOR_DIGITS = [DIGITS, 8]; // of a factor, at least and at most
 const EXPONENTIAL_DIGITS = 4; // at least
 
@@ -38,6 +39,8 @@ export function symbolOf({ symbol: [letter, sub], role }) {
   if (sub) node.append(element("sub", {}, sub));
   return node;
 }
+
+const given = (about, value) => formula(symbolOf(about), " = ", number("result", value, fixed(value, MAX_DIGITS), "outcome"));
 
 const result = (part, value) => element("b", {}, number(part, value));
 
@@ -62,7 +65,7 @@ function addition({ factors, roles, names, bias = null, others = null, othersNam
     order = largest.sort((a, b) => a - b);
   }
   const written = order.map((at) => products[at]);
-  const [digits, outcomeDigits] = sumDigits([...written, others ?? 0, bias ?? 0], outcome, DIGITS);
+  const [digits, outcomeDigits] = sumDigits([...written, others ?? 0, bias ?? 0], outcome, Math.abs(outcome) < SMALL ? DIGITS + 1 : DIGITS);
   const list = productList(
     order.map((at) => [...factors[at], products[at]]),
     (nth) => names(order[nth]),
@@ -78,16 +81,29 @@ function addition({ factors, roles, names, bias = null, others = null, othersNam
 
 /** @type {{ [op: string]: (steps: Steps, cell: Cell, value: number, of: string[]) => Explained }} */
 const FORMULAS = {
-  given: (steps, cell, value) => {
+  learned: (steps, cell, value) => {
     const about = steps.data.arrays[cell.name];
-    const ofToken = about.role === "plain";
-    const place = steps.array(cell.name).shape.length > 1 && !ofToken ? [`Row ${cell.row + 1}, column ${cell.column + 1} of `] : [`Number ${cell.column + 1} of `];
+    const row = steps.array(cell.name).shape.length > 1 ? `row ${cell.row + 1}, ` : "";
     return {
-      title: [...place, symbolOf(about), ...(ofToken ? [", the vector of ", owner(steps, cell)] : [])],
-      line: [formula(symbolOf(about), " = ", number("result", value, fixed(value, MOST_DIGITS), "outcome"))],
-      notes: [[ofToken ? steps.data.origin : "Learned in training."]],
+      title: [symbolOf(about), `: ${row}column ${cell.column + 1}`],
+      line: [given(about, value)],
+      notes: [["Learned in training."]],
     };
   },
+
+  token: (steps, cell, value) => {
+    const about = steps.data.arrays[cell.name];
+    return {
+      title: [`Number ${cell.column + 1} of `, symbolOf(about), ", the vector of ", owner(steps, cell)],
+      line: [given(about, value)],
+      notes: [[steps.data.origin]],
+    };
+  },
+
+  weight: (steps, { name, row }, value) => ({
+    title: ["The weight of ", named(steps, row, "key")],
+    line: [formula(symbolOf(steps.data.arrays[name]), " = ", number("result", value, percent(value), "outcome weights"))],
+  }),
 
   // x · (a column of W) + b
   project: (steps, cell, value, [vectors, matrix, bias]) => {
@@ -167,12 +183,12 @@ const FORMULAS = {
   },
 
   mix: (steps, { column }, value, [weights, values]) => {
-    const { tokens, rest } = steps.data;
+    const { arrays, tokens, rest } = steps.data;
     const v = steps.array(values);
     const factors = Array.from(steps.array(weights).values, (weight, row) => [weight, v.values[row * v.shape[1] + column]]);
     return {
-      title: [`Number ${column + 1} of the output for `, named(steps)],
-      notes: [[`Each weight times number ${column + 1} of the token’s value, added up.`]],
+      title: [`Number ${column + 1} of the output for `, named(steps, null, "query")],
+      notes: [[`Each weight times column ${column + 1} of `, symbolOf(arrays[values]), ", added up."]],
       ...addition({
         factors,
         roles: ["weights", "value"],
@@ -267,8 +283,8 @@ export function explain(steps, cell) {
   const { op, of } = steps.data.arrays[cell.name];
   const { values, shape } = steps.array(cell.name);
   const across = shape.length > 1 ? shape[1] : 1;
-  const vector = shape.length === 1 && steps.data.arrays[cell.name].as !== "numbers";
+  const vector = shape.length === 1 && steps.data.arrays[cell.name].drawn_as !== "numbers";
   const explained = FORMULAS[op](steps, cell, values[vector ? cell.column : cell.row * across + (shape.length > 1 ? cell.column : 0)], of);
-  if (steps.data.all) explained.line.unshift(element("span", { class: "muted" }, `number ${cell.column + 1}: `));
+  if (steps.data.keep_open) explained.line.unshift(element("span", { class: "muted" }, `number ${cell.column + 1}: `));
   return explained;
 }

@@ -15,6 +15,7 @@ import styles from "./steps.css";
 const ACROSS = { narrow: 48, wide: 96 }; // numbers of a long vector in one line
 const NARROW = 480; // pixels of the widget
 const CELL_HEIGHT = 1.3; // of its width
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // weights at which bars may end
 const COLOURED = 0.98; // the share of a matrix's numbers within the ends of its colours: outliers have the strongest
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
@@ -27,12 +28,15 @@ class Block {
     this.about = steps.data.arrays[name];
     const { values, shape } = steps.array(name);
     this.values = values;
-    const { as, role, title } = this.about;
+    const { drawn_as: as, role, title } = this.about;
     this.wrapped = as === "wrapped";
     this.columns = this.wrapped ? steps.across : as === "numbers" ? 1 : shape.at(-1);
     this.rows = this.wrapped ? Math.ceil(values.length / this.columns) : values.length / this.columns;
     this.head = element("div", { class: "head", "aria-hidden": "true" }, symbolOf(this.about));
+    const weights = as === "numbers" && role === "weights";
+    this.full = weights ? SCALES.find((scale) => scale >= Math.max(...values)) : 1;
     if (as === "matrix") this.head.append(element("small", {}, `${this.rows} × ${this.columns}`));
+    if (this.full < 1) this.head.append(element("small", {}, `bars to ${100 * this.full} %`));
     this.body = element("div", { class: `block ${as} ${role}`, role: "application", tabindex: 0, "data-name": name, "data-part": name });
     this.body.setAttribute("aria-roledescription", "matrix");
     const size = this.wrapped ? `${values.length} numbers` : `${this.rows} by ${this.columns}`;
@@ -65,9 +69,9 @@ class Block {
 
   /** A column of numbers; weights have bars, too. */
   numbers() {
-    const weights = this.about.op === "softmax";
+    const weights = this.about.role === "weights";
     return [...this.values].map((value) => {
-      const bar = element("span", { class: "bar", style: `width:${100 * value}%` });
+      const bar = element("span", { class: "bar", style: `width:${(100 * value) / this.full}%` });
       const text = weights ? percent(value) : fixed(value);
       return element("div", { class: "cell" }, ...(weights ? [bar] : []), number(`${this.name}-cell`, value, text));
     });
@@ -93,7 +97,7 @@ class Block {
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
-    if (this.about.as === "numbers") return { name: this.name, row: strongest(steps.array("weights").values), column: 0 };
+    if (this.about.drawn_as === "numbers") return { name: this.name, row: strongest(steps.array("weights").values), column: 0 };
     const row = this.rows === steps.data.tokens.length ? (steps.data.query ?? 0) : 0;
     return { name: this.name, row, column: strongest(values.slice(row * columns, (row + 1) * columns)) };
   }
@@ -124,9 +128,9 @@ class Block {
 /**
  * @typedef {(string | { text: string, role: string })[]} Parts
  * @typedef {{ width: "matrix" | "numbers" | "bars", top: string[], rows: string[], bottom: string[] }} Column
- * @typedef {{ op: string, of: string[], as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string, start:
+ * @typedef {{ op: string, of: string[], drawn_as: "matrix" | "numbers" | "wrapped", role: string, symbol: string[], title: string, start:
  *   string }} Made
- * @typedef {{ source: string, step: number, all: boolean, steps: { title: string, formula: string, sentence: Parts,
+ * @typedef {{ source: string, step: number, keep_open: boolean, steps: { title: string, formula: string, sentence: Parts,
  *   lane: string, splits: string, merges: string, columns: Column[] }[], arrays: { [name: string]: Made }, facts: { [name: string]: {
  *   label: string, part: string, value: number }[] }, tokens: ShownToken[], query: number | null, total: number, rest: { count: number, weight: number } |
  *   null, origin: string, reach: number | null, norms: { mean: number, variance: number, epsilon: number }[], onward:
@@ -151,7 +155,7 @@ export class Steps extends View {
     this.legend = element("p", { class: "legend" });
     this.root = element("div", { class: "root steps" }, this.bar, this.list, this.legend, this.detail, this.said);
     this.root.onkeydown = (event) => /** @type {Element} */ (event.target).closest("button.title, .step-bar") && this.onArrow(event);
-    this.listen({ keydown: (event) => !this.data?.all && event.target.matches?.("body, main") && this.onArrow(event) });
+    this.listen({ keydown: (event) => !this.data?.keep_open && event.target.matches?.("body, main") && this.onArrow(event) });
     this.onArrays(["source"], () => this.draw());
     this.onResize(() => this.data && this.across !== this.fitting() && this.draw());
   }
@@ -194,7 +198,7 @@ export class Steps extends View {
     this.pinned = null;
     this.draw();
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (this.data.all) this.items[step - 1].scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
+    if (this.data.keep_open) this.items[step - 1].scrollIntoView({ block: "nearest", behavior: still ? "auto" : "smooth" });
     this.trigger("step", { step });
   }
 
@@ -205,6 +209,7 @@ export class Steps extends View {
 
   /** @param {any} event */
   onArrow(event) {
+    if (this.data.steps.length === 1) return;
     const by = { ArrowLeft: -1, ArrowRight: 1, ...(event.target.closest?.("button.title") && { ArrowUp: -1, ArrowDown: 1 }) }[event.key];
     if (!by || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -218,19 +223,21 @@ export class Steps extends View {
     if (!this.set || !this.root.clientWidth) return;
     const focused = this.focused?.dataset.name;
     this.across = this.fitting();
-    this.rowHeight = this.root.hasAttribute("data-teacher") ? 14 : 17;
+    const low = this.root.hasAttribute("data-teacher") || this.across === ACROSS.narrow;
+    this.rowHeight = low ? 14 : 17;
     const look = JSON.stringify([{ ...data, step }, this.across, this.rowHeight, this.theme.background]);
     if (look === this.look) return; // Python's answer to a step that is already drawn
     this.look = look;
     this.root.style.setProperty("--row", `${this.rowHeight}px`);
     this.root.dataset.step = step;
-    this.root.classList.toggle("all", data.all);
+    this.root.classList.toggle("all", data.keep_open);
     this.blocks.clear();
     this.titles = [];
     this.items = data.steps.map((about, at) => this.item(about, at + 1));
     this.list.replaceChildren(...this.items);
     tabStop(this.titles, step - 1);
     const last = step === data.steps.length;
+    this.bar.hidden = data.steps.length === 1;
     this.back.setAttribute("aria-disabled", String(step === 1));
     this.next.hidden = last && !data.onward;
     this.next.dataset.move = last ? "" : "1"; // a clicker leads on to the next page
@@ -244,7 +251,7 @@ export class Steps extends View {
   }
 
   item({ title, formula, sentence, lane, splits, merges, columns }, step) {
-    const open = this.data.all ? step <= this.step : step === this.step;
+    const open = this.data.keep_open ? step <= this.step : step === this.step;
     const button = element(
       "button",
       { type: "button", class: "title", "data-name": "title", "aria-current": step === this.step ? "step" : null, onclick: () => this.go(step) },
@@ -264,8 +271,9 @@ export class Steps extends View {
     const said = sentence.map((part) =>
       typeof part === "string" ? part : element("b", { class: part.role }, element("bdi", { text: part.text })),
     );
-    const content = open ? [element("p", { class: "sentence", "data-part": "sentence" }, ...said), this.grid(columns)] : [];
-    const body = element("div", { class: "body" }, element("div", {}, button), ...content);
+    const words = said.length ? [element("p", { class: "sentence", "data-part": "sentence" }, ...said)] : [];
+    const heading = title ? [element("div", {}, button)] : [];
+    const body = element("div", { class: "body" }, ...heading, ...(open ? [...words, this.grid(columns)] : []));
     const attributes = { "data-lane": lane, "data-ahead": step > this.step, "data-here": step === this.step, "data-followed": step === this.step };
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
@@ -345,8 +353,8 @@ export class Steps extends View {
     const own = this.data.steps[this.step - 1].columns.flatMap(({ top, rows, bottom }) => [...top, ...rows, ...bottom]);
     const cell = [this.at, this.pinned].find((each) => each && this.blocks.has(each.name)) ?? this.blocks.get(own.at(-1)).home();
     const { title = [], notes = [], list = [], line, from = [] } = explain(this, cell);
-    this.detail.hidden = this.data.all;
-    if (!this.data.all) {
+    this.detail.hidden = this.data.keep_open;
+    if (!this.data.keep_open) {
       this.blocks.get(cell.name).mark(cell, "cell");
       for (const [name, part] of from) this.blocks.get(name)?.mark(part, "source");
       const text = notes.map((parts) => element("p", { class: "muted" }, ...parts));

@@ -77,6 +77,25 @@ def column(
     return {"width": width, "top": list(top), "rows": list(rows), "bottom": list(bottom)}
 
 
+def made(
+    op: str,
+    of: str,
+    role: str,
+    symbol: str,
+    title: str,
+    drawn_as: Literal["matrix", "numbers", "wrapped"] = "matrix",
+) -> Made:
+    """Return how an array is drawn and made; spaces separate names in `of`, "_" the two parts of `symbol`."""
+    return {
+        "op": op,
+        "of": of.split(),
+        "drawn_as": drawn_as,
+        "role": role,
+        "symbol": symbol.split("_"),
+        "title": title,
+    }
+
+
 def steps(
     key: str,
     /,
@@ -98,7 +117,7 @@ def steps(
         key: Streamlit's key of this widget.
         source: what `store.publish` returned for the arrays, float32.
         step: the current step, from 1.
-        steps: all steps.
+        steps: all steps; a single one without a title has no buttons.
         arrays: the arrays that are drawn.
         keep_open: whether earlier steps stay open; then each vector has its formula below it.
         tokens: the tokens that have a row.
@@ -106,21 +125,20 @@ def steps(
         on_step: called with the step that the visitor chose.
         on_onward: called at the button after the last step.
         facts: what single operations need: `query`, `rest`, `total` and `origin` of a head, `norms`
-            and `reach` of a residual stream, and `facts`, a few numbers for each vector.
+            and `reach` of a residual stream, and `facts`, a few numbers for each vector; `omitted` is for
+            the saved picture.
     """
     message = {
         "source": source,
         "step": step,
         "steps": steps,
-        "arrays": {
-            name: {("as" if part == "drawn_as" else part): value for part, value in made.items()}
-            for name, made in arrays.items()
-        },
-        "all": keep_open,
+        "arrays": arrays,
+        "keep_open": keep_open,
         "tokens": tokens,
         "onward": onward,
         "query": None,
         "rest": None,
+        "origin": "",
         "reach": None,
         "norms": [],
         "facts": {},

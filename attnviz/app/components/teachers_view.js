@@ -9,8 +9,8 @@ const CONTROLS = ".st-key-slide-picture > :has(.stSlider, .stButtonGroup, .stNum
 /** @param {Element} one */
 const PICTURES = ".stBidiComponent, .stVegaLiteChart, .stPlotlyChart, table";
 const holdsPicture = (one) => one.querySelector(PICTURES) !== null;
-const LEAST_ROWS = 60; // pixels of a window of rows, before all becomes smaller
-const LONGEST_WAY = 10_000; // milliseconds to another page; if it takes longer, something is wrong
+const MIN_ROWS_HEIGHT = 60; // pixels of a window of rows, before all becomes smaller
+const NAVIGATION_TIMEOUT = 10_000; // milliseconds to another page; if it takes longer, something is wrong
 const SMALLEST = 0.65; // of the type that is meant; what is larger still can be scrolled
 
 /** The parts of the page, in order; what is covered is none of them. */
@@ -137,7 +137,7 @@ class TeachersView {
   get underWay() {
     const app = /** @type {HTMLElement | null} */ (document.querySelector(".stApp"));
     const idle = app?.dataset.testScriptState === "notRunning";
-    if ((idle && this.arrived?.()) || performance.now() - this.asked > LONGEST_WAY) this.arrived = null;
+    if ((idle && this.arrived?.()) || performance.now() - this.asked > NAVIGATION_TIMEOUT) this.arrived = null;
     return this.arrived !== null;
   }
 
@@ -226,7 +226,7 @@ class TeachersView {
       this.changed.add(rows);
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
-      rows.style.maxHeight = `${Math.max(Math.min(high, LEAST_ROWS), high - before / zoom - 1)}px`;
+      rows.style.maxHeight = `${Math.max(Math.min(high, MIN_ROWS_HEIGHT), high - before / zoom - 1)}px`;
       if (over() >= before) rows.style.maxHeight = ""; // what stands beside it is as high
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();

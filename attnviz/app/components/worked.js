@@ -2,7 +2,7 @@
    Learn: products, a scaled score, a share of a row. Every printed number also stands, unrounded, in data-value. */
 
 import { element } from "../../widgets/dom.js";
-import { aligned, enoughDigits, fixed, inBrackets, MOST_DIGITS, multiplication, number, rounded } from "../../widgets/numbers.js";
+import { aligned, enoughDigits, fixed, inBrackets, MAX_DIGITS, multiplication, number, rounded } from "../../widgets/numbers.js";
 
 const ROOT_DIGITS = 5; // decimals of √d_head
 
@@ -35,7 +35,7 @@ export function times(values, texts, roles, parts) {
  * @param {number} digits decimals of the product
  * @param {number[]} [factorDigits] decimals of a and b: the fewest and the most
  */
-export function timesTexts(a, b, digits, [least, most] = [2, MOST_DIGITS]) {
+export function timesTexts(a, b, digits, [least, most] = [2, MAX_DIGITS]) {
   const [left, right, result] = multiplication(a, b, digits, least, most);
   return [left, inBrackets(right), result];
 }
@@ -70,12 +70,12 @@ export function productList(factors, nameOf, { digits, factorDigits, roles, part
  */
 export function scaled({ dot_product: product, scale, d_head, bias = null, cap = null, score, scaled: before = score, masked }, digits, parts) {
   const paper = isOfPaper(scale, d_head);
-  const scaleDigits = paper ? MOST_DIGITS : 4;
+  const scaleDigits = paper ? MAX_DIGITS : 4;
   const factor = paper || scale === 1 ? scale : rounded(scale, scaleDigits);
   const squeezed = (value) => (cap === null ? value : cap * Math.tanh(value / cap));
-  const exact = enoughDigits([before], digits, (value) => fixed(squeezed(value), digits) === fixed(score, digits), MOST_DIGITS);
+  const exact = enoughDigits([before], digits, (value) => fixed(squeezed(value), digits) === fixed(score, digits), MAX_DIGITS);
   const agrees = (dot, added) => fixed(dot * factor + added, exact) === fixed(before, exact);
-  const enough = enoughDigits([product, bias ?? 0], digits, agrees, MOST_DIGITS + 2);
+  const enough = enoughDigits([product, bias ?? 0], digits, agrees, MAX_DIGITS + 2);
   const root = element("span", {}, "√", element("span", { class: "under-root" }, String(d_head)));
   const by = paper ? root : scale === 1 ? "1" : fixed(scale, scaleDigits);
   const line = formula(

@@ -64,7 +64,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, sent: PublishedArrays) -> Non
         order=order,
         facts=facts,
         kind=views.drawn(view).kind,
-        left_out=f"{view.stage}; {explanation(view)}",
+        omitted=f"{view.stage}; {explanation(view)}",
         on_pick=lambda layer, head: open_heads(layer, [head]),
         on_tokens=tokens.choose,
     )

@@ -37,7 +37,7 @@ from attnviz.trace import Block
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
-_WHOSE = "whose heads were chosen"
+_CHOSEN_FOR = "whose heads were chosen"
 _FOUND_IN_THE_TEXT = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 
@@ -162,22 +162,22 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     begin = (1, 1) if known is None else (min(known[0], layers), min(known[1], heads))
     # Heads of another model mean nothing here; what a link asks for does.
     whose = view.model.name if known is None else known
-    moved = memory.get(_WHOSE, whose) != whose
-    unasked = not memory.has(_WHOSE) and not (link.asked(LAYER) or link.asked(HEAD))
-    memory.put(_WHOSE, whose)
+    moved = memory.get(_CHOSEN_FOR, whose) != whose
+    unasked = not memory.has(_CHOSEN_FOR) and not (link.requested(LAYER) or link.requested(HEAD))
+    memory.put(_CHOSEN_FOR, whose)
     if known is None and (moved or unasked):
         opening = clearest()
         open_heads(opening[0], [opening[1]])
     elif moved or (LAYER.get(1) or 1) > layers or (HEAD.get(1) or 1) > heads:
         open_heads(begin[0], [begin[1]])
-    if ALSO.stands:
+    if ALSO.is_set:
         ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
     # Where the opening head is found in the text itself, a widget has no default that a link could leave out:
     # whoever opens the link gets this head, whatever text it was found in.
     found = known is None
     with st.popover("By number"):
-        layer = LAYER.draw("Layer", layers, begin[0], left_out=not found)
-        head = HEAD.draw("Head", heads, begin[1], left_out=not found)
+        layer = LAYER.draw("Layer", layers, begin[0], omit_default=not found)
+        head = HEAD.draw("Head", heads, begin[1], omit_default=not found)
         also = ALSO.draw("Also show heads", list(range(1, heads + 1)), placeholder="none")
     return Heads(layer, head, tuple(h for h in also if h != head))
 

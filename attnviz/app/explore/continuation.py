@@ -31,7 +31,7 @@ def draw(view: View, tokens: Tokens) -> None:
     """
     read = traces.trace(view.model, view.given)
     if read.target is None:
-        _shorter_than_asked(view, read)
+        _ended_early(view, read)
         if not read.written:
             return
     block = read.of_kind("decoder")[0]
@@ -72,7 +72,7 @@ def draw(view: View, tokens: Tokens) -> None:
         )
 
 
-def _shorter_than_asked(view: View, read: Trace) -> None:
+def _ended_early(view: View, read: Trace) -> None:
     """Say why the model wrote fewer tokens than it was asked for, if it did."""
     asked = view.given.writing
     if asked is None or read.written == asked.tokens:

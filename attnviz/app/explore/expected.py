@@ -20,7 +20,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.text import isolated, percent
 
-_MOST_NAMED = 3
+_MAX_LISTED = 3
 _PROBABILITY = "probability"
 _DRAWN_BY = "after temperature, top k and top p"
 
@@ -141,7 +141,7 @@ def in_words(prediction: Prediction, mark: str) -> str:
     """The likeliest tokens with their probabilities, and what was taken, in Markdown."""
     likeliest = ", ".join(
         f"{markdown.code(_label(each))} **{percent(each.probability, 1)}**"
-        for each in prediction.candidates[:_MOST_NAMED]
+        for each in prediction.candidates[:_MAX_LISTED]
     )
     actual = prediction.actual
     if actual is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.display_tokens import LEAST_LEFT, DisplayToken, faint
+from attnviz.analysis.display_tokens import MIN_KEPT, DisplayToken, faint
 from attnviz.analysis.linking import Link, LinkChange, rank_changes, rank_links
 from attnviz.app import markdown, traces
 from attnviz.app.controls import PRONOUNS, buttons
@@ -143,7 +143,7 @@ def draw(read: ExploreSelection, view: View, heads: Heads, tokens: Tokens) -> No
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
     told = [f"The open head, {heads.name}, is number {place} of {len(ranked)}: {ranked[place - 1][1]}."]
-    if moved := _who_moves_most(read, view, query, key):
+    if moved := _largest_change(read, view, query, key):
         told.append(moved)
     if view.kind != "encoder" and view.model.engine == "translator":
         told.append(_chosen_there(view, query))
@@ -182,7 +182,7 @@ def _chosen_there(view: View, query: int) -> str:
     return f"With what {at} has read, the model chooses the next word: {chosen}."
 
 
-def _who_moves_most(read: ExploreSelection, view: View, query: int, key: int) -> str | None:
+def _largest_change(read: ExploreSelection, view: View, query: int, key: int) -> str | None:
     """Which head's link differs most between the two sentences; None if they cannot be compared."""
     if read.pair is None or view.changed is not None:
         return None
@@ -207,9 +207,7 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
         weights, left = _row(view, query)
         links = rank_links(faint(weights, left), 0, key)
         rows = [(link.layer, link.head, 0) for link in links]
-        numbers = [
-            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < LEAST_LEFT) for row in rows
-        ]
+        numbers = [percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < MIN_KEPT) for row in rows]
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]
     before, after = (
@@ -254,7 +252,7 @@ def _open(name: str) -> None:
 def _begin(view: View, groups: Sequence[DisplayToken], example: Example | None) -> int:
     """The token to begin with."""
     if view.kind == "encoder":
-        return _asked_about(groups, example, lookup.mask_token(view.model))
+        return _token_in_question(groups, example, lookup.mask_token(view.model))
     if traces.trace(view.model, view.given).target is None:
         return _last_typed(view, groups)
     return _chooses_pronoun(groups)
@@ -267,7 +265,7 @@ def _last_typed(view: View, groups: Sequence[DisplayToken]) -> int:
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 
 
-def _asked_about(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
+def _token_in_question(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
     """What is masked, or the example's word, or a pronoun, or the last token that is a word."""
     # In a change a token that differs is called "are → is"; in a pair, its sentence is told.
     labels = [group.label.split(" → ")[0] for group in groups]

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens, aside, faint_rows
 from attnviz.analysis.picture import Scale
-from attnviz.analysis.sentence import looks, moves, name_of
+from attnviz.analysis.sentence import moves, name_of, strongest_keys
 from attnviz.analysis.stages import window
 from attnviz.app import markdown, traces
 from attnviz.app.components.head_view import head_view
@@ -25,7 +25,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.text import isolated
 from attnviz.widgets.tokens import shown_tokens
 
-_MOST = 3  # tokens named in the sentence
+_MAX_LISTED = 3  # tokens named in the sentence
 _SCALES: dict[Scale, str] = {
     "shared": "one colour scale for all heads",
     "per head": "each head has its own colour scale",
@@ -61,7 +61,7 @@ def in_words(view: View, heads: Heads, query: int) -> str:
     end = f" ({markdown.plain(told)})." if told else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
-        order = np.argsort(-numbers[query], kind="stable")[:_MOST]
+        order = np.argsort(-numbers[query], kind="stable")[:_MAX_LISTED]
         found = [
             (name_of(int(key), keys), float(numbers[query, key]))
             for key in order
@@ -69,8 +69,8 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         ]
         return f"{where} {name} is highest with {_listed(view, found)}{end}"
     if view.changed is None:
-        most = looks(numbers, query, queries, keys, most=_MOST).keys
-        return f"{where} {name} attends to {_listed(view, most)}{end}"
+        listed = strongest_keys(numbers, query, queries, keys, maximum=_MAX_LISTED).keys
+        return f"{where} {name} attends to {_listed(view, listed)}{end}"
     if not np.isfinite(numbers[query]).any():
         return f"{name} stands in one of the two sentences only."
     moved = moves(numbers, query, queries, keys)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attnviz.analysis.display_tokens import LEAST_LEFT
+from attnviz.analysis.display_tokens import MIN_KEPT
 from attnviz.app.components import store
 from attnviz.app.explore import views
 from attnviz.app.explore.choices import Heads
@@ -14,10 +14,10 @@ from attnviz.app.explore.views import View
 from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
-MOST_TOKENS = 128
+MAX_TOKENS = 128
 """Up to here every head of the model is in the browser, and heads change without the server."""
 
-MOST_BYTES = 144 * MOST_TOKENS**2
+MAX_BYTES = 144 * MAX_TOKENS**2
 """So many, too: a model of more than 12 × 12 heads comes whole only with shorter texts."""
 
 
@@ -37,7 +37,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 def _pixels(view: View, heads: Heads) -> str:
     """The pictures of all heads; for long texts, of the open ones, and thumbnails of all."""
     levels = views.drawn(view).levels
-    whole = max(levels.shape[2:]) <= MOST_TOKENS and levels.size <= MOST_BYTES
+    whole = max(levels.shape[2:]) <= MAX_TOKENS and levels.size <= MAX_BYTES
     return store.send(
         "pixels", _packed(view, () if whole else tuple((heads.layer, head) for head in heads.all))
     )
@@ -69,5 +69,5 @@ def _exact(view: View, heads: Heads) -> str:
         {"values": numbers, "left": left},
         heads=[[heads.layer, head] for head in heads.all],
         hidden=views.hidden(view),
-        least_left=LEAST_LEFT,
+        min_kept=MIN_KEPT,
     )

@@ -25,7 +25,7 @@ from attnviz.app.page import stop
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Text
 from attnviz.app.state.choices import OTHER, SECOND_BOX, SEED, TARGET, TEMPERATURE, TEXT, TOP_K, TOP_P, WRITE
-from attnviz.capture.model import LEAST_TEMPERATURE, MOST_WRITTEN, ModelInput, Writing
+from attnviz.capture.model import MAX_NEW_TOKENS, MIN_TEMPERATURE, ModelInput, Writing
 from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 
@@ -123,7 +123,7 @@ def more(chosen: Sentences) -> None:
 
 def compare() -> None:
     """Let the second box be a sentence to compare with, from a button; every model can do that."""
-    if SECOND_BOX.stands:
+    if SECOND_BOX.is_set:
         SECOND_BOX.set(COMPARE)
 
 
@@ -157,7 +157,7 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
     # waits while the other one is on show.
     box, waiting = (TARGET, OTHER) if role == DECODER else (OTHER, TARGET)
     waiting.forget()
-    if not box.stands and _last_in(box):
+    if not box.is_set and _last_in(box):
         box.set(_last_in(box))
     text = box.draw(
         f"{role} (optional)",
@@ -228,11 +228,11 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
         return None
     continues = entry.kinds == ("decoder",)
     with st.container(horizontal=True, vertical_alignment="center"):
-        tokens = MOST_WRITTEN
+        tokens = MAX_NEW_TOKENS
         if continues:
             st.markdown("**Write on**", width="content")
             tokens = WRITE.draw("Tokens to write", label_visibility="collapsed", width=150)
-            st.markdown(f"tokens, at most {MOST_WRITTEN}", width="content")
+            st.markdown(f"tokens, at most {MAX_NEW_TOKENS}", width="content")
         with st.popover("How it chooses"):
             how = how_it_chooses(tokens)
     if not tokens or (not continues and not how.temperature):
@@ -256,4 +256,4 @@ def how_it_chooses(tokens: int) -> Writing:
     seed = SEED.draw("Seed", help="The same seed draws the same tokens again.")
     if not temperature:
         return Writing(tokens)
-    return Writing(tokens, max(temperature, LEAST_TEMPERATURE), top_k, top_p, seed)
+    return Writing(tokens, max(temperature, MIN_TEMPERATURE), top_k, top_p, seed)

@@ -26,7 +26,7 @@ TOOLS = (
     Card(
         "intervene",
         "What if a head were silent?",
-        "Silence a head or point it elsewhere; the model is run again, and you see what moves.",
+        "Ablate a head or point it elsewhere; the model is run again, and you see what moves.",
         "Intervene",
         ":material/volume_off:",
     ),

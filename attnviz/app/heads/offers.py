@@ -13,7 +13,7 @@ from attnviz.trace import Kind
 
 _ANSWERS = {
     "score_heads": "What else does head {} do?",
-    "intervene": "See whether head {} matters: silence it",
+    "intervene": "See whether head {} matters: ablate it",
     "find": "Similar tokens in head {}",
 }
 """What a tool answers about one head."""
@@ -29,7 +29,7 @@ NEXT = {
 
 
 def draw(page: str, kind: Kind, layer: int, head: int, along: Sequence[tuple[str, str]]) -> None:
-    """Draw the links from a page to the next tools; only Intervene's, followed, silences the head.
+    """Draw the links from a page to the next tools; only Intervene's, followed, ablates the head.
 
     `layer` and `head` count from 0; `along` is what the links bring along.
     """

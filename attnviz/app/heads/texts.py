@@ -10,13 +10,13 @@ import streamlit as st
 from attnviz.app import markdown
 from attnviz.app.state import memory
 from attnviz.experiments.by_rule import SENTENCES
-from attnviz.experiments.corpus import MOST_MEGABYTES, Corpus
+from attnviz.experiments.corpus import MAX_MEGABYTES, Corpus
 from attnviz.experiments.scoring import Source
 from attnviz.text import plural
 
 BUNDLED, PASTED, UPLOADED = SOURCES = ("Bundled", "Paste", "Upload")
 
-MOST_LINES = 10_000
+MAX_LINES = 10_000
 """How many sentences this page reads of one text; the command line reads any number."""
 
 _NOT_IN_THE_LINK = (
@@ -26,7 +26,7 @@ _NOT_IN_THE_LINK = (
 
 
 def corpus(
-    source: str, of: Source[Any] = SENTENCES, first: str = "", max_lines: int = MOST_LINES
+    source: str, of: Source[Any] = SENTENCES, first: str = "", max_lines: int = MAX_LINES
 ) -> Corpus | None:
     """Draw what the source needs; return its text, None as long as the visitor has given none.
 
@@ -66,7 +66,7 @@ def _pasted(of: Source[Any], first: str, max_lines: int) -> Corpus | None:
     return Corpus.from_text(text, "the pasted text", max_lines)
 
 
-def tell_unread(lines: int, named: Sequence[str]) -> None:
+def show_skipped(lines: int, named: Sequence[str]) -> None:
     """Draw how many lines could not be read, and behind a click why: `named`, in Markdown."""
     if not lines:
         return
@@ -79,15 +79,15 @@ def tell_unread(lines: int, named: Sequence[str]) -> None:
 def _uploaded(of: Source[Any]) -> Corpus | None:
     kept_as = f"the {of.name} that the visitor uploaded"
     file = st.file_uploader(
-        f"A text file in UTF-8, up to {MOST_LINES:,} lines",
+        f"A text file in UTF-8, up to {MAX_LINES:,} lines",
         ["txt"],
         key=f"uploaded {of.name}",
-        max_upload_size=MOST_MEGABYTES,
+        max_upload_size=MAX_MEGABYTES,
         on_change=memory.forget,
         args=(kept_as,),
     )
     if file and not memory.has(kept_as):  # once for each file: it is read to its end, and hashed
-        memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MOST_LINES))
+        memory.put(kept_as, Corpus.from_bytes(file.getvalue(), file.name, MAX_LINES))
     kept: Corpus | None = memory.get(kept_as)
     if kept and not file:  # the box forgets its file when another source, or page, is looked at
         st.markdown(f"Still here: {markdown.code(kept.name)}, {plural(kept.lines, 'line')}.")

@@ -34,7 +34,7 @@ def tool(name: str) -> Iterator[None]:
     with page(name, this.question, beside):
         if own[0]:
             with st.container(key="slide-question"):
-                question.ask_below(own[0])
+                question.draw_below(own[0])
         with st.container(key="slide-tool"):
             yield
         _offer(name)

@@ -1,8 +1,8 @@
-"""The sentence, and a token or a head of it: the same choices on every Learn page."""
+"""The choice of a sentence, and of a token or a head: the same in every lesson."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.app import controls, markdown
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons.computed import MODEL
+from attnviz.app.lessons.document import SHARED
 from attnviz.app.page import stop
 from attnviz.app.state import link, memory
 from attnviz.app.state.choice import Text, Token
@@ -25,30 +26,30 @@ from attnviz.text import head_name
 
 _ENTRY = catalogue.entry(MODEL)
 HEAD_AT_FIRST = 4, 2
-"""The head that follows the pronoun; layer and head from 1."""
+"""The head that attends from a pronoun to its noun; layer and head from 1."""
 
 
 @dataclass(frozen=True)
 class TokenSelection:
-    """What a page is about: a sentence, `text`, and the place of one of its tokens, `query`, from 0."""
+    """A sentence, `text`, and one of its tokens, `query`, from 0."""
 
     text: str
     query: int
 
     @cached_property
     def groups(self) -> tuple[DisplayToken, ...]:
-        """The tokens, with what they are called."""
+        """The tokens with their labels."""
         return tokens(self.text)
 
     @property
     def name(self) -> str:
-        """What the token is called, in Markdown."""
+        """The label of the token, in Markdown."""
         return markdown.token(self.query, self.groups)
 
 
 @dataclass(frozen=True)
 class HeadSelection(TokenSelection):
-    """The same, and a head of the model in which that token looks; layer and head from 0."""
+    """A sentence, a query token, and a head of the model; layer and head from 0."""
 
     layer: int
     head: int
@@ -60,33 +61,33 @@ class HeadSelection(TokenSelection):
 
 
 def head_selection() -> HeadSelection:
-    """Draw the choices of a sentence, a head and a token that looks, side by side."""
+    """Draw the choices of a sentence, a head and a query token, side by side."""
     sentence_column, head_column, word_column = st.columns([5, 4, 3])
     with sentence_column:
         text = sentence()
     with head_column:
         chosen = head()
     with word_column:
-        return HeadSelection(text, token(text, "From (query)"), *chosen)
+        return HeadSelection(text, token(text, SHARED.label("query")), *chosen)
 
 
 def sentence(
-    label: str = "Sentence",
+    label: str = SHARED.label("sentence"),
     box: Text = TEXT,
     opening: str = OPENING.text,
     model: str = MODEL,
     known_words: Callable[[], None] | None = None,
 ) -> str:
-    """Draw the box for a sentence; return what stands in it, which the model can read.
+    """Draw the box for a sentence; return its text, which is valid for the model.
 
-    Stops the page with a kind word if there is nothing to read, or too much.
+    An empty or invalid text stops the page with an error.
 
     Args:
-        label: what the box is called.
+        label: the label of the box.
         box: the choice.
-        opening: what stands in the box where neither the visitor nor a link said anything.
-        model: who is to read it; a name in the catalogue.
-        known_words: draws which words the model knows, below the kind word about unknown ones.
+        opening: the default text.
+        model: a name in the catalogue.
+        known_words: draws the model's vocabulary below an error about unknown words.
     """
     text = controls.sentence(label, opening, box)
     try:
@@ -100,17 +101,20 @@ def sentence(
 
 
 def examples(
-    box: Text, offered: Mapping[str, str], opening: str, more: Callable[[], None] | None = None
+    box: Text,
+    offered: Mapping[str, str],
+    opening: str,
+    more: Callable[[Callable[[str], None]], None] | None = None,
 ) -> DeltaGenerator:
     """Draw a menu of examples for a box; return the place for the box, in front of it.
 
     Args:
         box: the choice.
-        offered: what each example writes into the box.
-        opening: what stands in the box at first.
-        more: draws what else writes into it.
+        offered: the text of each example, by its label.
+        opening: the default text.
+        more: draws further controls, with a function that sets the text.
     """
-    typed = link.said(box) or opening
+    typed = link.current(box) or opening
     pressed = next((name for name, text in offered.items() if text == typed), None)
     picked = f"{box.name} was picked"
 
@@ -127,35 +131,51 @@ def examples(
     with st.container(horizontal=True, vertical_alignment="bottom"):
         place = st.container()
         # Drawn only while it is open: the browser goes on sending what the widgets of a closed menu showed.
-        menu = st.popover("Examples", icon=":material/list:", key=f"{box.name}_examples", on_change=closed)
+        menu = st.popover(
+            SHARED.label("examples"), icon=":material/list:", key=f"{box.name}_examples", on_change=closed
+        )
         if menu.open:
             with menu:
                 key = f"{box.name}_example"
-                controls.buttons("Examples", offered, key, pick, pressed, label_visibility="collapsed")
+                controls.buttons(
+                    SHARED.label("examples"), offered, key, pick, pressed, label_visibility="collapsed"
+                )
                 if more:
-                    more()
+                    more(pick)
     return place
 
 
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
     """Draw the choice of one token, "11 it"; return its place, from 0.
 
-    The place `begin` is chosen at first; None: that of a pronoun, or else the middle word's. `QUERY` and
-    `KEY` mean the same on Explore.
+    The default is the place `begin`; None: that of a pronoun, or else of the middle word.
     """
     return controls.token(tokens(text), text, label, choice, begin)
 
 
 def tokens(text: str) -> tuple[DisplayToken, ...]:
-    """The tokens of a sentence, with what they are called."""
+    """Return the tokens of a sentence with their labels."""
     return tuple(DisplayTokens(loading.tokens(MODEL, text), text).groups)
 
 
 def layer() -> int:
     """Draw the choice of a layer; return it, from 0."""
-    return LAYER.draw("Layer", _ENTRY.layers, HEAD_AT_FIRST[0]) - 1
+    return LAYER.draw(SHARED.label("layer"), _ENTRY.layers, HEAD_AT_FIRST[0]) - 1
 
 
 def head() -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
     return controls.head(_ENTRY.layers, _ENTRY.heads, HEAD_AT_FIRST)
+
+
+def vocabulary(kinds: Callable[[], Mapping[str, Sequence[str]]]) -> None:
+    """Draw a list of all words of a model, folded.
+
+    Args:
+        kinds: returns the words by the label of their kind.
+    """
+    with st.expander(SHARED.label("vocabulary"), icon=":material/menu_book:"):
+        lines = [
+            f"**{SHARED.label(kind)}**: {markdown.plain(', '.join(words))}" for kind, words in kinds().items()
+        ]
+        st.markdown("\n\n".join(lines))

@@ -77,7 +77,7 @@ class Document:
         """What a visitor does there, in one sentence of Markdown."""
         return str(self.front_matter["summary"])
 
-    def label(self, name: str, **values: object) -> str:
+    def label(self, name: str, /, **values: object) -> str:
         """Return a label of a control or picture, as plain text.
 
         Raises:
@@ -86,14 +86,14 @@ class Document:
         """
         return _template(self.front_matter["labels"][name], plain=True).render(values)
 
-    def render(self, part: str, **values: object) -> str:
+    def render(self, part: str, /, **values: object) -> str:
         """Return a part as Markdown. Values that are plain strings are escaped.
 
         Raises:
             KeyError: the document has no such part.
             jinja2.UndefinedError: a placeholder has no value.
         """
-        return _template(self.sources[part]).render(values)
+        return render(self.sources[part], **values)
 
     def predict(self, **values: object) -> Predict:
         """Return the part "predict"; the task list at its end has the options, `[x]` the correct one."""
@@ -103,6 +103,15 @@ class Document:
         different = list(dict.fromkeys(option["option"] for option in found))
         text, *_ = _OPTION.split(_template(source).render(values), maxsplit=1)
         return Predict(text.strip(), different, correct)
+
+
+def render(source: str, /, **values: object) -> str:
+    """Return a text with its placeholders replaced, as Markdown. Values that are plain strings are escaped.
+
+    Raises:
+        jinja2.UndefinedError: a placeholder has no value.
+    """
+    return _template(source).render(values)
 
 
 def document(name: str, language: str = ENGLISH) -> Document:
@@ -171,3 +180,7 @@ _MARKDOWN, _PLAIN = _environment(plain=False), _environment(plain=True)
 @cache
 def _template(source: str, *, plain: bool = False) -> Template:
     return (_PLAIN if plain else _MARKDOWN).from_string(source)
+
+
+SHARED = document("shared")
+"""Texts that several lessons have."""

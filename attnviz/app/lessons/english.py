@@ -1,16 +1,21 @@
-"""The English sentence, who translates it and what words it knows: for every page about the translator."""
+"""The English sentence and the translator: for every page about the translator."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import chain
+from random import Random
 
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.lessons.choosing import examples, sentence
-from attnviz.app.lessons.menus import menus
-from attnviz.app.state import link
+from attnviz.app.lessons.choosing import examples, sentence, vocabulary
+from attnviz.app.lessons.document import SHARED
+from attnviz.app.state import memory
 from attnviz.app.state.choices import ENGLISH, TRANSLATOR
 from attnviz.models import catalogue
-from attnviz.trained.translator import lexicon
+from attnviz.trained.translator import lexicon, menu
 from attnviz.trained.translator.vocabulary import ENGLISH as VOCABULARY
 
 OPENING = "The dog did not cross the road as it was too tired."
@@ -23,25 +28,47 @@ EXAMPLES = {
     "trophy … small": "The trophy did not fit in the suitcase as it was too small.",
 }
 
-NOTHING = "nothing: the most probable first word is already [END], the sign for the end."
-"""What is said of an empty translation."""
-
 VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue.TRANSLATOR))
+
+_READING = "menu_reading"
+_NOUNS = {
+    "animals": frozenset({"animal"}),
+    "places": lexicon.PLACES | lexicon.BUILT,
+    "vehicles": frozenset({"vehicle"}),
+    "things": lexicon.OBJECTS,
+    "people": lexicon.PEOPLE,
+}
 
 
 def english() -> str:
-    """Draw the box for the English sentence, and what writes into it; return one whose words the model knows.
+    """Draw the box for the English sentence with its examples; return a sentence of known words.
 
-    Stops the page with a kind word and the words that it knows, and keeps what was typed, where a word is
-    not in the vocabulary.
+    An unknown word stops the page with an error and the vocabulary; the typed text is kept.
     """
 
-    def build() -> None:
-        menus(typed())
+    def build(pick: Callable[[str], None]) -> None:
+        st.button(
+            SHARED.label("build"),
+            icon=":material/casino:",
+            type="tertiary",
+            on_click=lambda: pick(built(Random())),  # noqa: S311 - sentences are no secret
+        )
         known_words()
 
     with examples(ENGLISH, EXAMPLES, OPENING, build):
-        return sentence("English", ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
+        return sentence(SHARED.label("english"), ENGLISH, OPENING, catalogue.TRANSLATOR, known_words)
+
+
+def built(dice: Random) -> str:
+    """Return a random sentence, "The … did not … the … as it was too …"."""
+    subject = dice.choice(menu.SUBJECTS)
+    verb = dice.choice(menu.verbs(subject))
+    object_ = dice.choice(menu.objects(subject, verb))
+    return _text(subject, verb, object_, dice.choice([*chain(*menu.predicates(subject, verb, object_))]))
+
+
+def _text(subject: str, verb: str, object_: str, adjective: str) -> str:
+    return f"{' '.join(menu.canonical(subject, verb, object_, adjective).source).capitalize()}."
 
 
 def choose_variant() -> str:
@@ -52,50 +79,69 @@ def choose_variant() -> str:
         f"**{markdown.plain(title)}.** {markdown.plain(entry.description)}"
         for title, entry in entries.items()
     )
-    return entries[TRANSLATOR.select("Translator", list(entries), help=described)].name
+    return entries[TRANSLATOR.select(SHARED.label("translator"), list(entries), help=described)].name
 
 
 def outside_note(outside: str | None) -> None:
-    """Say what is unlike all that the model learned from, where anything is."""
+    """Warn of what is unlike the training set, if anything is."""
     if outside:
-        st.warning(
-            f"**Outside what this model learned.** {outside} Its French may be wrong here.",
-            icon=":material/explore_off:",
-        )
+        st.warning(SHARED.render("outside", outside=outside), icon=":material/explore_off:")
 
 
-def typed() -> str:
-    """Return the text of the box for the English sentence: of known words or not."""
-    return link.said(ENGLISH) or OPENING
+@cache
+def readings(text: str) -> dict[str, str]:
+    """Return two sentences by their adjectives, this one among them.
+
+    In the first *it* refers to the subject, in the second to the object. Empty for another kind of sentence.
+    """
+    words = text.lower().rstrip(" .").split()
+    if len(words) < 4 or words[1] not in menu.SUBJECTS:
+        return {}
+    subject, adjective = words[1], words[-1]
+    for verb in menu.verbs(subject):
+        for object_ in set(words[2:]).intersection(menu.objects(subject, verb)):
+            of_subject, of_object = menu.predicates(subject, verb, object_)
+            if adjective not in (*of_subject, *of_object):
+                continue
+            if _text(subject, verb, object_, adjective).lower() == f"{' '.join(words)}.":
+                mine, others = (of_subject, of_object) if adjective in of_subject else (of_object, of_subject)
+                other = others[mine.index(adjective) % len(others)]
+                both = (adjective, other) if adjective in of_subject else (other, adjective)
+                return {each: _text(subject, verb, object_, each) for each in both}
+    return {}
 
 
-_NOUNS = {
-    "Animals": frozenset({"animal"}),
-    "Places": lexicon.PLACES | lexicon.BUILT,
-    "Vehicles": frozenset({"vehicle"}),
-    "Things": lexicon.OBJECTS,
-    "People": lexicon.PEOPLE,
-}
-
-
-def known_words() -> None:
-    """Draw the list of all the words, folded up."""
-    with st.expander("All the words it knows", icon=":material/menu_book:"):
-        lines = [f"**{sort}**: {markdown.plain(', '.join(listed))}" for sort, listed in by_sort().items()]
-        st.markdown("\n\n".join(lines))
-
-
-def by_sort() -> dict[str, tuple[str, ...]]:
-    """Every English word of the vocabulary once, with words of its sort."""
-    found = {
-        sort: tuple(noun.english for noun in lexicon.NOUNS if noun.kind in kinds)
-        for sort, kinds in _NOUNS.items()
-    }
-    found["What can be said of them"] = tuple(adjective.english for adjective in lexicon.ADJECTIVES)
-    found["What they can want to do"] = tuple(wish.english for wish in lexicon.WISHES)
-    found["What they do"] = tuple(
-        form for verb in lexicon.VERBS for form in (verb.english, verb.past, verb.third)
+def other_reading(text: str) -> None:
+    """Draw the switch between the two readings of the sentence, if it has them."""
+    offered = readings(text)
+    if not offered:
+        return
+    memory.put(_READING, text.lower().rstrip(" .").split()[-1])
+    st.segmented_control(
+        SHARED.label("reading"),
+        list(offered),
+        key=_READING,
+        on_change=lambda: ENGLISH.set(offered[memory.get(_READING)]),
+        required=True,
+        format_func=lambda adjective: SHARED.label("too", adjective=adjective),
+        label_visibility="collapsed",
+        width="content",
     )
+
+
+def by_kind() -> dict[str, tuple[str, ...]]:
+    """Return every English word of the vocabulary once, by the label of its kind."""
+    found = {
+        kind: tuple(noun.english for noun in lexicon.NOUNS if noun.kind in kinds)
+        for kind, kinds in _NOUNS.items()
+    }
+    found["adjectives"] = tuple(adjective.english for adjective in lexicon.ADJECTIVES)
+    found["intentions"] = tuple(wish.english for wish in lexicon.WISHES)
+    found["verbs"] = tuple(form for verb in lexicon.VERBS for form in (verb.english, verb.past, verb.third))
     listed = {word for words in found.values() for word in words}
-    found["Small words"] = tuple(word for word in VOCABULARY.words if word[0] != "[" and word not in listed)
+    found["rest"] = tuple(word for word in VOCABULARY.words if word[0] != "[" and word not in listed)
     return found
+
+
+known_words = partial(vocabulary, by_kind)
+"""Draw the list of all words, folded."""

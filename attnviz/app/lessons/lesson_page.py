@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Concatenate, ParamSpec
 
 import streamlit as st
@@ -14,16 +15,20 @@ from streamlit.runtime.scriptrunner import StopException
 
 from attnviz.app import question as questions
 from attnviz.app.folded import THE_CODE, Section, folded
-from attnviz.app.lessons.contents import LESSONS
-from attnviz.app.lessons.document import ENGLISH, Document, document, languages
-from attnviz.app.lessons.lesson import STYLE, glossary, the_code, way_on
+from attnviz.app.lessons.contents import LESSONS, Lesson
+from attnviz.app.lessons.document import ENGLISH, Document, document, languages, render
+from attnviz.app.lessons.source_code import the_code
 from attnviz.app.page import bar, page
 from attnviz.app.question import Question
 from attnviz.app.references import cited_markdown
 from attnviz.app.state import link
-from attnviz.app.state.choices import LANGUAGE, TEACHER
+from attnviz.app.state.choices import HEAD, LANGUAGE, LAYER, QUERY, TEACHER, TEXT
+from attnviz.models import catalogue
 
 Arguments = ParamSpec("Arguments")
+
+_STYLE = Path(__file__).with_name("lesson.css")
+_GLOSSARY = Path(__file__).with_name("glossary.md").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -46,11 +51,11 @@ class LessonPage:
     card: DeltaGenerator
     below: DeltaGenerator
 
-    def text(self, part: str, **values: object) -> None:
+    def text(self, part: str, /, **values: object) -> None:
         """Draw a part of the document here. Plain strings among the values are escaped."""
         cited_markdown(self.document.render(part, **values))
 
-    def label(self, name: str, **values: object) -> str:
+    def label(self, name: str, /, **values: object) -> str:
         """Return a label of the document."""
         return self.document.label(name, **values)
 
@@ -118,31 +123,32 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
     def beside() -> None:
         place = f"{number + 1} of {len(LESSONS)}"
         st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
-        glossary()
+        with st.popover("Glossary"):
+            cited_markdown(render(_GLOSSARY, pretraining=catalogue.MINILM_LEARNED))
         if len(languages(name)) > 1:
             LANGUAGE.segments("Language", list(languages(name)), _language(name))
 
     try:
         with page(name, f"{number + 1} · {texts.title}", beside):
             questions.take_hiding()
-            st.html(STYLE)
+            st.html(_STYLE)
             st.markdown(texts.question)
             yield _places(texts)
     except StopException:  # invalid input: the visitor can still go on
-        way_on(number)
+        _way_on(number)
         raise
-    way_on(number)
+    _way_on(number)
 
 
 def _language(name: str) -> str:
     """Return the language that the visitor chose, or the browser's if the lesson is translated into it."""
-    chosen = link.said(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
+    chosen = link.current(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
     return chosen if chosen in languages(name) else ENGLISH
 
 
 def _places(texts: Document) -> LessonPage:
     """Lay out the page: picture, explanation beside it, question below; on a projector the question first."""
-    projected = link.said(TEACHER).lower() == "true"
+    projected = link.current(TEACHER).lower() == "true"
     if projected:
         with st.container(key="slide-question"):
             card, controls = st.container(), st.container()
@@ -157,3 +163,38 @@ def _places(texts: Document) -> LessonPage:
     with st.container(key="answer-more"):
         below = st.container()
     return LessonPage(texts, controls, picture, beside, card, below)
+
+
+def _way_on(number: int) -> None:
+    """The pages before and after, and the same idea on Explore; the sentence goes along."""
+    st.divider()
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        if number:
+            before = LESSONS[number - 1]
+            label = f"{number} · {before.title}"
+            with st.container(key="page-before", width="content"):
+                st.page_link(f"pages/{before.name}.py", label=label, icon=":material/arrow_back:")
+        this = LESSONS[number]
+        st.page_link(
+            "pages/explore.py",
+            label=f"Explore: {this.text.front_matter['explore']}",
+            icon=":material/grid_view:",
+            query_params=[*_shared(this), *this.explore],
+        )
+        if number + 1 < len(LESSONS):
+            after = LESSONS[number + 1]
+            label = f"Next: {number + 2} · {after.title}"
+            forward = ":material/arrow_forward:"
+            with st.container(key="page-after", width="content"):
+                st.page_link(f"pages/{after.name}.py", label=label, icon=forward, icon_position="right")
+        else:
+            st.page_link(
+                "pages/learn.py", label="That was the last: all the questions", icon=":material/school:"
+            )
+
+
+def _shared(this: Lesson) -> list[tuple[str, str]]:
+    """The choices that Explore has too: what the visitor chose here is open there."""
+    if this.sentence != TEXT:  # another model's layers, heads and words
+        return [(TEXT.name, text) for _, text in link.along(this.sentence)]
+    return link.along(TEXT, LAYER, HEAD, QUERY)

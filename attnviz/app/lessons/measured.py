@@ -10,7 +10,8 @@ from functools import cache
 from attnviz.app.lessons.computed import translated
 from attnviz.errors import ModelFilesDamaged
 from attnviz.models import catalogue
-from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
+from attnviz.text import head_name
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER, VARIANTS, WEIGHTS
 
 _FILE = WEIGHTS / "figures.json"
 
@@ -34,10 +35,10 @@ class HeldOut:
         pronoun: how often the right one of *il* and *elle* is the more probable one.
         exact: how many whole translations are right, by what is new in the sentence.
         subject, object: how often that head does look there, where the noun is the one or the other.
-        silenced, silenced_rest: if its row of "it" is silenced: how often the pronoun is still right, and the
+        ablated, ablated_rest: if its row of "it" is ablated: how often the pronoun is still correct, and the
             rest of the translation.
-        moved, moved_rest: if what the row gives to the noun that is meant goes to the other one: how often
-            the pronoun becomes the other one, and how often the rest is still right.
+        redirected, redirected_rest: if the row's weight on the correct noun is moved to the other one: how
+            often the pronoun becomes the other one, and how often the rest is still correct.
         sentences, but_for_a_noun: how many sentences these pairs have, and how many of them equal one of its
             training but for a noun.
     """
@@ -51,10 +52,10 @@ class HeldOut:
     exact: Mapping[str, float]
     subject: float
     object: float
-    silenced: float
-    silenced_rest: float
-    moved: float
-    moved_rest: float
+    ablated: float
+    ablated_rest: float
+    redirected: float
+    redirected_rest: float
     sentences: int
     but_for_a_noun: int
 
@@ -83,10 +84,10 @@ def held_out() -> tuple[HeldOut, ...]:
                 exact=run["exact"],
                 subject=run["subject"]["found"],
                 object=run["object"]["found"],
-                silenced=run["silenced"]["pronoun"],
-                silenced_rest=run["silenced"]["rest"],
-                moved=run["moved"]["changed"],
-                moved_rest=run["moved"]["rest"],
+                ablated=run["silenced"]["pronoun"],
+                ablated_rest=run["silenced"]["rest"],
+                redirected=run["moved"]["changed"],
+                redirected_rest=run["moved"]["rest"],
                 **run["familiarity"],
             )
             for run in json.loads(_FILE.read_text("utf-8"))
@@ -104,6 +105,14 @@ def shipped(variant: str) -> HeldOut:
         ModelFilesDamaged: they are missing or damaged.
     """
     return next(run for run in held_out() if run.shipped and run.variant == variant)
+
+
+def opening_head(model: str) -> str:
+    """Return the encoder head, "2-1", that attends from "it" to its noun most often."""
+    try:
+        return shipped(variant_of(model)).head
+    except ModelFilesDamaged:
+        return head_name(GUIDED_LAYER, GUIDED_HEAD)
 
 
 @translated

@@ -1,4 +1,4 @@
-"""For teachers: lesson plans, whose texts are in plan.md."""
+"""Lesson plans for teachers, with their texts in plan.md."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
-from attnviz.app.lessons import answers
+from attnviz.app.lessons.answers import EXPECTED
 from attnviz.app.lessons.contents import TITLES
+from attnviz.app.lessons.document import render
 from attnviz.app.state.choices import TEACHER
 
 _, _FRONT_MATTER, _INTRODUCTION = Path(__file__).with_name("plan.md").read_text("utf-8").split("---\n", 2)
 _TEXTS = yaml.safe_load(_FRONT_MATTER)
 _LABELS: dict[str, str] = _TEXTS["labels"]
-_EXPECTED = {
-    "weighted_average": answers.weighted_average,
-    "query_key_value": answers.query_key_value,
-    "scale": answers.scale,
-    "many_heads": answers.many_heads,
-    "masks": answers.closed_cell,
-    "positions": answers.positions_left_out,
-    "translate": answers.translation,
-    "cause": answers.cause,
-    "write": answers.write,
-    "induction": answers.induction,
-    "watch_it_learn": answers.circuit,
-}
 
 
 @dataclass(frozen=True)
@@ -35,16 +23,18 @@ class Step:
     """One lesson of a plan.
 
     Attributes:
-        name: of the lesson.
-        minutes: how long it takes.
-        ask: what to ask after the lesson's own question.
-        not_so: a misconception, and what is true.
+        name: the lesson.
+        minutes: its duration.
+        follow_up: a question after the lesson's own one.
+        expect: the answer, with placeholders for the values that `EXPECTED` computes.
+        misconception: a common one, and what is true.
     """
 
     name: str
     minutes: int
-    ask: str
-    not_so: str
+    follow_up: str
+    expect: str
+    misconception: str
 
 
 STEPS = {name: Step(name, **texts) for name, texts in _TEXTS["lessons"].items()}
@@ -64,7 +54,7 @@ def draw() -> None:
 
 
 def _draw(step: Step, answered: bool) -> None:
-    link, ask, not_so = st.columns([3, 4, 5])
+    link, question, misconception = st.columns([3, 4, 5])
     with link:
         st.page_link(
             f"pages/{step.name}.py",
@@ -72,7 +62,7 @@ def _draw(step: Step, answered: bool) -> None:
             icon=":material/arrow_forward:",
             query_params=[(TEACHER.name, "true")],
         )
-    ask.markdown(f"**{_LABELS['ask']}:** {step.ask}")
+    question.markdown(f"**{_LABELS['follow_up']}:** {step.follow_up}")
     if answered:
-        ask.markdown(f"**{_LABELS['expect']}:** {_EXPECTED[step.name]()}")
-    not_so.markdown(f"**{_LABELS['not_so']}:** {step.not_so}")
+        question.markdown(f"**{_LABELS['expect']}:** {render(step.expect, **EXPECTED[step.name]())}")
+    misconception.markdown(f"**{_LABELS['misconception']}:** {step.misconception}")

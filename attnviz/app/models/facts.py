@@ -25,7 +25,7 @@ def listed(entry: Entry) -> str:
     told = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
-        "Size": f"{_size(entry) or 'not counted'}; a model may take {in_bytes(limits.most_bytes())} here",
+        "Size": f"{_size(entry) or 'not counted'}; a model may take {in_bytes(limits.max_bytes())} here",
         "Reads": _reads(entry),
         "Can do": can,
         "Files": _origin(entry),

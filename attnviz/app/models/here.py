@@ -8,7 +8,7 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.models import facts
-from attnviz.app.models.lookup import looked_up
+from attnviz.app.models.lookup import entry_or_error
 from attnviz.app.state.choices import MODEL
 from attnviz.capture import loading
 from attnviz.errors import AttnvizError
@@ -32,7 +32,7 @@ def draw() -> None:
 
 
 def _draw(name: str) -> None:
-    entry = looked_up(name)
+    entry = entry_or_error(name)
     if isinstance(entry, AttnvizError):
         st.markdown(f"**{markdown.code(name)}**")
         st.warning(markdown.plain(_problem(name, entry)), icon=":material/block:")
@@ -66,7 +66,7 @@ def explore_with(entry: Entry) -> None:
     )
 
 
-def whose_choice() -> None:
+def operators_choice() -> None:
     """Say, on a public server, who chose its models."""
     st.markdown(
         "Whoever runs this server has chosen its models. To open one of your own, start attnviz on your own "
@@ -75,7 +75,7 @@ def whose_choice() -> None:
 
 
 def how_to_run_a_server() -> None:
-    """Tell how this server is set up, and how to set up another."""
+    """OnProgress how this server is set up, and how to set up another."""
     st.markdown(
         "Everybody who reaches this server can open models on it: it reads folders of this machine, and "
         "downloads. Before you let others in, name the models that they may choose from; nothing else can "
@@ -89,7 +89,7 @@ def how_to_run_a_server() -> None:
     st.markdown(
         "Catalogue names, folders and Hugging Face ids, with commas between them. What stands before `=` is "
         "what visitors read; without it, a folder goes by its last part. One model may take "
-        f"{in_bytes(limits.most_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
+        f"{in_bytes(limits.max_bytes())} of memory; `{limits.SETTING}=8` allows 8 GB. A link only chooses "
         "among the models on this page."
     )
 

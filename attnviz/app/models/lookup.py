@@ -40,7 +40,7 @@ def clear() -> None:
     _look.cache_clear()
 
 
-def looked_up(model: str) -> Entry | AttnvizError:
+def entry_or_error(model: str) -> Entry | AttnvizError:
     """Return what is known of a model, or why it cannot be used; refreshed after some seconds."""
     try:
         known = _look(model, allowed.target(model))
@@ -54,7 +54,7 @@ def looked_up(model: str) -> Entry | AttnvizError:
 
 def usable() -> tuple[Entry, ...]:
     """Return the models of this server that can be used, in the order of the choice."""
-    return tuple(known for known in map(looked_up, allowed.names()) if isinstance(known, Entry))
+    return tuple(known for known in map(entry_or_error, allowed.names()) if isinstance(known, Entry))
 
 
 def entry(model: str) -> Entry:
@@ -63,7 +63,7 @@ def entry(model: str) -> Entry:
     Raises:
         AttnvizError: there is no such model, or it cannot be shown.
     """
-    known = looked_up(model)
+    known = entry_or_error(model)
     if isinstance(known, AttnvizError):
         raise known
     return known

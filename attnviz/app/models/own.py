@@ -24,8 +24,8 @@ from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.models.limits import BYTES_OF_A_NUMBER
 
-_LONGEST = 1000  # characters: longer than any id, and than any path that somebody types
-_MOST_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
+_MAX_LENGTH = 1000  # characters: longer than any id, and than any path that somebody types
+_MAX_SENT = 10_000  # the browser ignores what is longer, and the page answers for what stood there before
 _HELP = (
     "A **folder** on the machine that runs attnviz, as `save_pretrained` leaves it, or the **id** of a model "
     "on Hugging Face; after an @, the revision. It runs in float32; with `#bfloat16` or `#float16` at its "
@@ -61,7 +61,7 @@ def choose() -> None:
         typed = resolve.pasted(
             OWN_NAME.draw(
                 "Your own model: a folder, or an id on Hugging Face",
-                max_chars=_MOST_SENT,
+                max_chars=_MAX_SENT,
                 placeholder="openai-community/gpt2",
                 width=560,
                 help=_HELP,
@@ -78,10 +78,10 @@ def choose() -> None:
 def _look(name: str) -> ModelInspection:
     if not name:
         return ModelInspection(name, problem="Type the folder of a model, or its id on Hugging Face.")
-    if len(name) > _LONGEST:
+    if len(name) > _MAX_LENGTH:
         return ModelInspection(
             name,
-            problem=f"These are {len(name):,} characters, more than the {_LONGEST:,} that a name may have. "
+            problem=f"This name has {len(name):,} characters; at most {_MAX_LENGTH:,} are allowed. "
             "Type the folder of a model, or its id on Hugging Face.",
         )
     try:

@@ -27,7 +27,7 @@ from attnviz.models.catalogue import Entry
 MAX_BYTES = 3 * 2**28
 """The maximum size of all cached values: 0.8 GB.
 
-Models (`loading.MOST_MODELS`) and the results of jobs (`jobs.MAX_JOBS`) are not counted.
+Models (`loading.MAX_MODELS`) and the results of jobs (`jobs.MAX_JOBS`) are not counted.
 """
 
 _SHARED = {"projection"}  # each head's slice of W_O, which all traces of a model share

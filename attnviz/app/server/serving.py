@@ -67,7 +67,7 @@ def _options() -> dict[str, Any]:
     logs.apply()
     allowed.restrict(visitor.is_local)
     allowed.names()
-    limits.most_bytes()
+    limits.max_bytes()
     security_headers.frame_ancestors()
     rooms = Rooms(from_setting())
     patches.apply()

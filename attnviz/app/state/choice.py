@@ -38,7 +38,7 @@ class Choice(Generic[Value]):
     copied: bool = True
 
     @property
-    def stands(self) -> bool:
+    def is_set(self) -> bool:
         """Whether it has a value yet."""
         return memory.has(self.name)
 
@@ -53,7 +53,7 @@ class Choice(Generic[Value]):
 
     def keep(self) -> None:
         """Keep the value, if there is one, in a run that does not draw the widget."""
-        if self.stands:
+        if self.is_set:
             self.set(memory.get(self.name))
 
     def forget(self) -> None:
@@ -80,7 +80,7 @@ class Choice(Generic[Value]):
     def mend(self, default: Value, fits: Callable[[Value], bool]) -> None:
         """Choose the default where a value stands that does not fit: left empty, say, or another model's."""
         value = memory.get(self.name)
-        if self.stands and (value is None or not fits(value)):
+        if self.is_set and (value is None or not fits(value)):
             self.set(default)
 
 
@@ -98,12 +98,12 @@ class Number(Choice[int]):
     """A whole number.
 
     Attributes:
-        least, most, default: where they are always the same; else `draw` is told.
+        minimum, maximum, default: where they are always the same; else `draw` is told.
         capped: whether a number that is too large becomes the largest that there is, and not the default.
     """
 
-    least: int = 1
-    most: int = 1
+    minimum: int = 1
+    maximum: int = 1
     default: int = 1
     capped: bool = False
 
@@ -113,47 +113,49 @@ class Number(Choice[int]):
     def draw(
         self,
         label: str,
-        most: int | None = None,
+        maximum: int | None = None,
         default: int | None = None,
         *,
-        left_out: bool = True,
+        omit_default: bool = True,
         **look: Any,
     ) -> int:
         """Draw the box.
 
         Args:
             label: what it is called.
-            most: the largest number; None: that of the table.
+            maximum: the largest number; None: that of the table.
             default: what it begins with, and becomes when it is left empty or, unless it is capped, is larger
                 than there is; None: that of the table.
-            left_out: whether a link leaves the default out, as it does for all else.
+            omit_default: whether a link leaves the default out, as it does for all else.
             look: for `st.number_input`.
         """
-        most = self.most if most is None else most
-        default = min(self.default if default is None else default, most)
-        if not left_out and not self.stands:
+        maximum = self.maximum if maximum is None else maximum
+        default = min(self.default if default is None else default, maximum)
+        if not omit_default and not self.is_set:
             self.set(default)
-        if self.capped and (self.get(default) or default) > most:
-            self.set(most)
-        self.mend(default, lambda value: self.least <= value <= most)
-        first = default if left_out else None
-        drawn = st.number_input(label, self.least, most, first, key=self.name, bind="query-params", **look)
+        if self.capped and (self.get(default) or default) > maximum:
+            self.set(maximum)
+        self.mend(default, lambda value: self.minimum <= value <= maximum)
+        first = default if omit_default else None
+        drawn = st.number_input(
+            label, self.minimum, maximum, first, key=self.name, bind="query-params", **look
+        )
         if drawn is None:
             st.rerun()
         return int(drawn)
 
-    def slide(self, label: str, most: int) -> int:
+    def slide(self, label: str, maximum: int) -> int:
         """Draw a slider that ends at this number."""
-        self.mend(self.default, lambda value: self.least <= value <= most)
-        return int(st.slider(label, self.least, most, self.default, key=self.name, bind="query-params"))
+        self.mend(self.default, lambda value: self.minimum <= value <= maximum)
+        return int(st.slider(label, self.minimum, maximum, self.default, key=self.name, bind="query-params"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Choice[float]):
     """A number between two others."""
 
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     default: float
     step: float
 
@@ -162,8 +164,8 @@ class Real(Choice[float]):
 
     def draw(self, label: str, **look: Any) -> float:
         """Draw the box; `look` goes to `st.number_input`."""
-        self.mend(self.default, lambda value: math.isfinite(value) and self.least <= value <= self.most)
-        bounds = self.least, self.most, self.default, self.step
+        self.mend(self.default, lambda value: math.isfinite(value) and self.minimum <= value <= self.maximum)
+        bounds = self.minimum, self.maximum, self.default, self.step
         return float(st.number_input(label, *bounds, key=self.name, bind="query-params", **look))
 
 
@@ -258,7 +260,7 @@ class OneOf(Choice[Any]):
         context = get_script_run_ctx()
         went_back = context is not None and context.is_history_navigation
         asked = st.query_params.get(self.name)
-        if asked in options and (went_back or not self.stands):
+        if asked in options and (went_back or not self.is_set):
             self.set(asked)
 
     def _write_to_address(self, value: str | None) -> None:
@@ -286,7 +288,7 @@ class Several(Choice[list[Any]]):
 
         What was chosen among other options is left out, unless new options are accepted.
         """
-        if self.stands and not look.get("accept_new_options"):
+        if self.is_set and not look.get("accept_new_options"):
             self.set([value for value in self.get([]) if value in options])
         return list(st.multiselect(label, options, key=self.name, bind="query-params", **look))
 
@@ -331,11 +333,11 @@ class Token(Choice[str]):
         """
         about, begun = f"{self.name} was chosen in", f"{self.name} began at"
         chosen = memory.get(self.name)
-        if self.stands and chosen not in options:
+        if self.is_set and chosen not in options:
             number = str(chosen).split(" ", 1)[0] if memory.get(about) == of else None
             same_place = [each for each in options if each.split(" ", 1)[0] == number]
             self.set(same_place[0] if same_place else default)
-        elif self.stands and memory.get(begun, default) != default:
+        elif self.is_set and memory.get(begun, default) != default:
             # The browser left the old default out of the link, and must now write what is chosen into it.
             self.set(chosen)
         memory.put(about, of)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from attnviz.app.state.choice import Choice, Flag, Number, OneOf, Real, Several, Text, Token
-from attnviz.capture.model import GRADES, MOST_SEED, MOST_TEMPERATURE, MOST_WRITTEN
+from attnviz.capture.model import GRADES, MAX_NEW_TOKENS, MAX_SEED, MAX_TEMPERATURE
 
 
 def _on(*pages: str) -> frozenset[str]:
@@ -35,17 +35,17 @@ TEACHER = Flag(
 )
 
 # Whether a page is hidden until the answer of its question is revealed; a teacher's link sets it.
-PREDICT = Number(name="predict", pages=LESSONS, least=0, most=1, default=0)
+PREDICT = Number(name="predict", pages=LESSONS, minimum=0, maximum=1, default=0)
 LANGUAGE = OneOf(name="language", pages=LESSONS, carried=True)
 
 # Of the sections below the picture, the one that is open.
 OPEN = OneOf(name="open", pages=LESSONS | (_TOOLS - _SCORE_HEADS) | _on("models", "classroom"))
 
 # A question of the teacher's own.
-_ASKED_ON = LESSONS | _EXPLORE | _TOOLS | _IMAGES
-ASK = Text(name="ask", pages=_ASKED_ON)
-OPTIONS = Text(name="options", pages=_ASKED_ON)
-RIGHT = OneOf(name="right", pages=_ASKED_ON)
+_QUESTION_PAGES = LESSONS | _EXPLORE | _TOOLS | _IMAGES
+ASK = Text(name="ask", pages=_QUESTION_PAGES)
+OPTIONS = Text(name="options", pages=_QUESTION_PAGES)
+RIGHT = OneOf(name="right", pages=_QUESTION_PAGES)
 
 # What reads, and what is read.
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
@@ -85,13 +85,13 @@ SORT = Flag(name="sort", pages=_EXPLORE)
 
 # How a model writes on.
 _WRITING = _EXPLORE | _WRITE
-WRITE = Number(name="write", pages=_WRITING, least=0, most=MOST_WRITTEN, default=0)
+WRITE = Number(name="write", pages=_WRITING, minimum=0, maximum=MAX_NEW_TOKENS, default=0)
 TEMPERATURE = Real(
-    name="temperature", pages=_WRITING, least=0.0, most=MOST_TEMPERATURE, default=0.0, step=0.1
+    name="temperature", pages=_WRITING, minimum=0.0, maximum=MAX_TEMPERATURE, default=0.0, step=0.1
 )
-TOP_K = Number(name="top_k", pages=_WRITING, least=0, most=1000, default=0)
-TOP_P = Real(name="top_p", pages=_WRITING, least=0.01, most=1.0, default=1.0, step=0.05)
-SEED = Number(name="seed", pages=_WRITING, least=0, most=MOST_SEED, default=0)
+TOP_K = Number(name="top_k", pages=_WRITING, minimum=0, maximum=1000, default=0)
+TOP_P = Real(name="top_p", pages=_WRITING, minimum=0.01, maximum=1.0, default=1.0, step=0.05)
+SEED = Number(name="seed", pages=_WRITING, minimum=0, maximum=MAX_SEED, default=0)
 
 # Heads at work.
 SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND)
@@ -106,7 +106,7 @@ AGAINST_HEAD = Number(name="against_head", pages=_COMPARE)
 ROWS = OneOf(name="rows", pages=_COMPARE)
 EDITS = Several(name="edits", pages=_INTERVENE | _CAUSE, always=True)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
-ASKED_AT = Token(name="asked", pages=_INTERVENE)
+EXPECTED_AT = Token(name="asked", pages=_INTERVENE)
 RANKED_BY = OneOf(name="by", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
 PATCHED_INTO = OneOf(name="into", pages=_INTERVENE)
@@ -118,29 +118,29 @@ COUNT = OneOf(name="count", pages=_FIND, numbers=True)
 # Learn, page by page.
 SCORING = OneOf(name="scoring", pages=_AVERAGE)
 SOFTMAX_TEMPERATURE = OneOf(name="softmax_temperature", pages=_AVERAGE)
-TORN = Number(name="torn", pages=_CAUSE, least=0, most=GRADES - 1, default=0)
+MOVED_PART = Number(name="moved_part", pages=_CAUSE, minimum=0, maximum=GRADES - 1, default=0)
 SPLIT = OneOf(name="split", pages=_AVERAGE)
 D_HEAD = OneOf(name="d", pages=_SCALE, numbers=True)
-VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, least=0, most=9999, default=8)
+VECTORS_SEED = Number(name="vectors_seed", pages=_SCALE, minimum=0, maximum=9999, default=8)
 STEP = OneOf(name="step_of_six", pages=_QUERY_KEY_VALUE)
 CONVENTION = OneOf(name="convention", pages=_QUERY_KEY_VALUE)
 HEADS_OF_384 = OneOf(name="heads_of_384", pages=_MANY_HEADS)
 MASK = OneOf(name="mask", pages=_MASKS)
-MASK_SIZE = Number(name="mask_size", pages=_MASKS, least=0, default=3, capped=True)
-MASK_AFTER = Number(name="mask_after", pages=_MASKS, least=0, default=3, capped=True)
+MASK_SIZE = Number(name="mask_size", pages=_MASKS, minimum=0, default=3, capped=True)
+MASK_AFTER = Number(name="mask_after", pages=_MASKS, minimum=0, default=3, capped=True)
 CELLS = Text(name="cells", pages=_MASKS)
 EDITED = Token(name="edited", pages=_MASKS)
 REPLACEMENT = Text(name="replacement", pages=_MASKS)
-ORDER = Number(name="order", pages=_POSITIONS, least=0, most=999)
+ORDER = Number(name="order", pages=_POSITIONS, minimum=0, maximum=999)
 ENCODING = OneOf(name="encoding", pages=_POSITIONS)
-DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, least=0, default=4)
-SHIFT = Number(name="shift", pages=_POSITIONS, least=0, default=5)
-SLOPES = Number(name="slopes", pages=_POSITIONS, most=32, default=8)
+DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, minimum=0, default=4)
+SHIFT = Number(name="shift", pages=_POSITIONS, minimum=0, default=5)
+SLOPES = Number(name="slopes", pages=_POSITIONS, maximum=32, default=8)
 CROSS_VIEW = OneOf(name="cross_view", pages=_CROSS)
 CROSS_QUERY = Token(name="reads", pages=_CROSS)
 CROSS_KEY = Token(name="read", pages=_CROSS)
 TRAINED_HEAD = Number(name="trained_head", pages=_CROSS)
-STAGE_IN_BLOCK = Number(name="stage_in_block", pages=_BLOCK, most=7)
+STAGE_IN_BLOCK = Number(name="stage_in_block", pages=_BLOCK, maximum=7)
 FRENCH_WORD = OneOf(name="french", pages=_TRANSLATE)
 ENCODER_HEAD = OneOf(name="encoder_head", pages=_TRANSLATE)
 CROSS_HEAD = OneOf(name="cross_head", pages=_TRANSLATE)
@@ -152,12 +152,12 @@ PROBE = OneOf(name="probe", pages=_WATCH)
 WATCHED_HEAD = OneOf(name="watched", pages=_WATCH)
 TRAINING_STEP = OneOf(name="training_step", pages=_WATCH, numbers=True)
 LEARNING_VIEW = OneOf(name="learning_view", pages=_WATCH)
-LIVE_SEED = Number(name="live_seed", pages=_WATCH, least=0, most=9999)
+LIVE_SEED = Number(name="live_seed", pages=_WATCH, minimum=0, maximum=9999)
 LIVE_STEPS = OneOf(name="live_steps", pages=_WATCH, numbers=True)
 WRITTEN_WORD = Number(name="written_word", pages=_WRITE, capped=True)
-REPEATED = Text(name="said_twice", pages=_INDUCTION)
-REPEATED_WORD = OneOf(name="said_again", pages=_INDUCTION)
-SILENCED = Several(name="silenced", pages=_INDUCTION)
+REPEATED = Text(name="words_twice", pages=_INDUCTION)
+REPEATED_WORD = OneOf(name="repeated_word", pages=_INDUCTION)
+ABLATED = Several(name="ablated", pages=_INDUCTION)
 
 TABLE: tuple[Choice[object], ...] = tuple(
     choice for choice in list(globals().values()) if isinstance(choice, Choice)

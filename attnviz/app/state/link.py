@@ -52,7 +52,7 @@ def arrive(name: str) -> None:
         memory.put(_ASKED, {name: st.query_params.get_all(name) for name in st.query_params})
 
 
-def asked(choice: Choice[Any]) -> list[str]:
+def requested(choice: Choice[Any]) -> list[str]:
     """What the link that opened the visit asked of this choice; empty if it did not name it."""
     values: list[str] = memory.get(_ASKED, {}).get(choice.name, [])
     return values
@@ -60,14 +60,14 @@ def asked(choice: Choice[Any]) -> list[str]:
 
 def named(choice: Choice[Any]) -> bool:
     """Whether the link that opened the visit asked for this choice, or the one that led to this page."""
-    return bool(asked(choice)) or choice.name in st.query_params
+    return bool(requested(choice)) or choice.name in st.query_params
 
 
-def said(choice: Choice[Any]) -> str:
+def current(choice: Choice[Any]) -> str:
     """What stands in a box, or will do so by the link once it is drawn; "" for nothing."""
-    if choice.stands:
+    if choice.is_set:
         return str(choice.get("") or "")
-    return "".join([*asked(choice), *in_address(choice)][-1:])
+    return "".join([*requested(choice), *in_address(choice)][-1:])
 
 
 def in_address(choice: Choice[Any]) -> list[str]:
@@ -86,28 +86,28 @@ def choose(choice: Choice[Any], value: object) -> None:
     write(choice, choice.written())
 
 
-def number(choice: Number, most: int | None = None) -> int:
+def number(choice: Number, maximum: int | None = None) -> int:
     """A number that no widget draws, as it stands or as the link asks; else the nearest that there is.
 
     Args:
         choice: the number.
-        most: the largest that there is; None: that of the table.
+        maximum: the largest that there is; None: that of the table.
     """
-    asked = [] if choice.stands else in_address(choice)
+    asked = [] if choice.is_set else in_address(choice)
     try:
         value = choice.parse(asked) if asked else choice.get(choice.default)
     except ValueError:
         value = choice.default
-    value = max(choice.least, min(value, choice.most if most is None else most))
+    value = max(choice.minimum, min(value, choice.maximum if maximum is None else maximum))
     if asked or choice.get(choice.default) != value:
         choose(choice, value)
     return value
 
 
-def given() -> dict[str, list[str]]:
+def values() -> dict[str, list[str]]:
     """The choices of this page that have a value, as a link writes them."""
     here = of_page(page()).items()
-    return {name: choice.written() for name, choice in here if choice.stands}
+    return {name: choice.written() for name, choice in here if choice.is_set}
 
 
 def never_copied() -> list[str]:
@@ -121,7 +121,7 @@ def along(*choices: Choice[Any]) -> list[tuple[str, str]]:
     return [
         (choice.name, value)
         for choice in choices
-        if choice.name in here and choice.stands
+        if choice.name in here and choice.is_set
         for value in choice.written()
     ]
 
@@ -130,14 +130,14 @@ def drop_unused(*, undrawn: bool) -> None:
     """Take out of the address what the page does not have; if `undrawn`, what it only has at times, too."""
     here = of_page(page())
     for name in list(st.query_params):
-        if name not in here or (undrawn and not here[name].stands):
+        if name not in here or (undrawn and not here[name].is_set):
             _delete(name)
 
 
 def postpone() -> None:
     """Say nothing of what the link asks and no widget took yet: one may take it later."""
     for name, choice in of_page(page()).items():
-        if not choice.stands:
+        if not choice.is_set:
             memory.get(_ASKED, {}).pop(name, None)
 
 
@@ -155,10 +155,10 @@ def notices() -> list[str]:
         One Markdown sentence for each choice whose value was not taken.
     """
     if not memory.has(_NOTICE):
-        now = given()
+        now = values()
         memory.put(_NOTICE, (now, _differences(memory.get(_ASKED, {}), now)))
     at_first, sentences = memory.get(_NOTICE)
-    return list(sentences) if sentences and at_first == given() else []
+    return list(sentences) if sentences and at_first == values() else []
 
 
 def _go_back() -> None:
@@ -234,7 +234,7 @@ def _same(value: str) -> float | str:
     return number if math.isfinite(number) else value
 
 
-def _shown(text: str, most: int = 60) -> str:
+def _shown(text: str, maximum: int = 60) -> str:
     if not text.strip():
         return "empty"
-    return markdown.code(text if len(text) <= most else text[:most] + "…")
+    return markdown.code(text if len(text) <= maximum else text[:maximum] + "…")

@@ -38,7 +38,7 @@ def forget(name: str) -> Any:
     return st.session_state.pop(name, None)
 
 
-def said(widget: str, trigger: str) -> Any:
+def received(widget: str, trigger: str) -> Any:
     """What came with a browser widget's trigger; None where the widget has gone from the page since."""
     return st.session_state.get(widget, {}).get(trigger)
 

@@ -217,8 +217,8 @@ def show(
     # A notebook keeps each of its figures: lines and a matrix need one layer's heads only.
     opened = trace.block(kind, layer)
     if view in (None, "atlas"):
-        most = isqrt(MAX_WEIGHTS // len(opened.query))
-        check_size([trace], f'show one layer, of up to {most:,} tokens: view="lines" or view="matrix"')
+        maximum = isqrt(MAX_WEIGHTS // len(opened.query))
+        check_size([trace], f'show one layer, of up to {maximum:,} tokens: view="lines" or view="matrix"')
         shown = contents([trace])
     else:
         shown = contents([replace(trace, blocks=(opened,))])
@@ -233,10 +233,10 @@ def show(
 
 def _height(trace: Trace, kind: Kind, view: View | None) -> int:
     """Room for the pictures at the width of a notebook."""
-    row, most, around = _ROWS[view]
+    row, maximum, around = _ROWS[view]
     blocks = trace.of_kind(kind)
     around += _TEXT * sum(text is not None for text in (trace.second, trace.target))
     if view in (None, "atlas") and len(kinds_of(trace)) > 1:
         around += _KINDS
     tokens = max(len(blocks[0].query_tokens), len(blocks[0].key_tokens))
-    return around + min(row * (len(blocks) if view == "atlas" else tokens), most)
+    return around + min(row * (len(blocks) if view == "atlas" else tokens), maximum)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from attnviz.analysis.display_tokens import LEAST_LEFT
+from attnviz.analysis.display_tokens import MIN_KEPT
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of
 from attnviz.text import plural
@@ -134,7 +134,7 @@ def page(
     facts = {
         "readings": held.readings,
         "polls": [asdict(poll) for poll in polls],
-        "least_left": LEAST_LEFT,
+        "min_kept": MIN_KEPT,
         "show": list(show),
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],

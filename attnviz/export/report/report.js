@@ -35,7 +35,7 @@ const STRONG = 0.2; // shares from here on stand out in a table
  *   question: string, options: string[], right: number | null, before: number[] | null, counts: number[]
  * }} Poll options are counted from 0
  * @typedef {{
- *   readings: Reading[], polls: Poll[], least_left: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   readings: Reading[], polls: Poll[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
@@ -69,13 +69,13 @@ class Weights {
    * @param {Float32Array} numbers all weights, and of a way that rescales, what is left of each row
    * @param {Kind} kind
    * @param {Way} way
-   * @param {{ least_left: number }} facts the part of a row below which it is drawn faint
+   * @param {{ min_kept: number }} facts the part of a row below which it is drawn faint
    */
-  constructor(numbers, kind, way, { least_left }) {
+  constructor(numbers, kind, way, { min_kept }) {
     this.numbers = numbers;
     this.kind = kind;
     this.way = way;
-    this.leastLeft = least_left;
+    this.leastLeft = min_kept;
     const { rows, columns, left } = way;
     this.cells = rows.length * columns.length;
     if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
@@ -130,7 +130,7 @@ class Weights {
       facts: {
         heads: Array.from({ length: heads }, (_, head) => [layer, head + 1]),
         hidden: this.way.hidden,
-        least_left: this.leastLeft,
+        min_kept: this.leastLeft,
       },
       arrays: {
         values: { shape: this.shape, values },

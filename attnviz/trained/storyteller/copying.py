@@ -21,13 +21,13 @@ from attnviz.trained.storyteller.figures import Copying
 from attnviz.trained.storyteller.grammar import VOCABULARY
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller, build
-from attnviz.trained.storyteller.tasks import SAID_TWICE, WATCHED
+from attnviz.trained.storyteller.tasks import NUM_REPEATED, WATCHED
 from attnviz.trained.storyteller.training import train
 from attnviz.trained.training import watched
 from attnviz.transformer.decoder_only import DecoderOnly, DecoderOnlySteps
 
 TEXTS = 100
-"""Of `SAID_TWICE` words, each said twice."""
+"""Of `NUM_REPEATED` words, each said twice."""
 
 
 class HeadScores(NamedTuple):
@@ -43,32 +43,32 @@ class HeadScores(NamedTuple):
     prefix_matching: Float[Tensor, "layer head"]
 
 
-def said_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
-    """Return so many texts of `SAID_TWICE` random words, each said twice."""
+def words_twice(texts: int, seed: int = 1) -> Int[Tensor, "text token"]:
+    """Return so many texts of `NUM_REPEATED` random words, each said twice."""
     dice = Random(seed)  # noqa: S311 - words are no secret
-    return torch.tensor([VOCABULARY.ids(grammar.said_twice(dice, SAID_TWICE)) for _ in range(texts)])
+    return torch.tensor([VOCABULARY.ids(grammar.words_twice(dice, NUM_REPEATED)) for _ in range(texts)])
 
 
 def scores_of(steps: DecoderOnlySteps) -> HeadScores:
     """Return the scores of all heads in one pass over such texts."""
     weights = torch.stack([layer.attention.attention.weights for layer in steps.layers]).mean(dim=1)
-    again = torch.arange(1 + SAID_TWICE, 1 + 2 * SAID_TWICE)
+    again = torch.arange(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
     return HeadScores(
         weights[..., again, again - 1].mean(dim=-1),
-        weights[..., again, again - SAID_TWICE + 1].mean(dim=-1),
+        weights[..., again, again - NUM_REPEATED + 1].mean(dim=-1),
     )
 
 
 def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS, seed: int = 1) -> Copying:
     """Measure a storyteller, or one with these edits."""
-    ids = said_twice(texts, seed)
+    ids = words_twice(texts, seed)
     return copied(ids, storyteller.steps(ids, [edits] * texts if edits else ()))
 
 
 def copied(ids: Int[Tensor, "text token"], steps: DecoderOnlySteps) -> Copying:
-    """Measure one pass over texts of `said_twice`."""
+    """Measure one pass over texts of `words_twice`."""
     expected, next_words = steps.logits[:, :-1], ids[:, 1:]
-    first, again = slice(SAID_TWICE), slice(SAID_TWICE + 1, 2 * SAID_TWICE)
+    first, again = slice(NUM_REPEATED), slice(NUM_REPEATED + 1, 2 * NUM_REPEATED)
     scores = scores_of(steps)
     return Copying(
         _read_only(scores.previous_word),

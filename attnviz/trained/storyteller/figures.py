@@ -55,8 +55,8 @@ class Training(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Silencing:
-    """What is left when some heads are silenced together.
+class AblatedHeads:
+    """What is left when some heads are ablated together.
 
     Attributes:
         heads: layer and head of each, from 1.
@@ -76,7 +76,7 @@ class Figures:
         items: how many of each task.
         right: how many of them are answered right, by task.
         previous_word, prefix_matching: the scores of each layer's heads.
-        silenced: what is left without each previous-word head and without all of them, and then without each
+        ablated: what is left without each previous-word head and without all of them, and then without each
             induction head and without all of them.
     """
 
@@ -84,7 +84,7 @@ class Figures:
     right: Mapping[str, int]
     previous_word: list[list[float]]
     prefix_matching: list[list[float]]
-    silenced: tuple[Silencing, ...]
+    ablated: tuple[AblatedHeads, ...]
 
     @property
     def previous_word_heads(self) -> Heads:
@@ -96,13 +96,13 @@ class Figures:
         """The heads with that role, the clearest first."""
         return with_role(self.prefix_matching)
 
-    def without(self, heads: Heads) -> Silencing:
+    def without(self, heads: Heads) -> AblatedHeads:
         """What is left without these heads, in any order.
 
         Raises:
             KeyError: that was not measured.
         """
-        return {frozenset(each.heads): each for each in self.silenced}[frozenset(heads)]
+        return {frozenset(each.heads): each for each in self.ablated}[frozenset(heads)]
 
 
 def with_role(scores: list[list[float]]) -> Heads:
@@ -136,10 +136,10 @@ def stored() -> dict[Training, Figures]:
 
 
 def _figures(run: Mapping[str, Any]) -> Figures:
-    silenced = tuple(
-        Silencing(
+    ablated = tuple(
+        AblatedHeads(
             tuple((layer, head) for layer, head in each["heads"]), each["right"], each["prefix_matching"]
         )
-        for each in run["silenced"]
+        for each in run["ablated"]
     )
-    return Figures(run["items"], run["right"], run["previous_word"], run["prefix_matching"], silenced)
+    return Figures(run["items"], run["right"], run["previous_word"], run["prefix_matching"], ablated)

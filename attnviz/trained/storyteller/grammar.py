@@ -75,7 +75,7 @@ VOCABULARY = Vocabulary((CHANT, *_OTHER, *BESIDE, *_CONTENT, *_PLURALS))
 
 ANY_WORD = VOCABULARY.words[4:]
 _SHARES = {"names": 0.19, "nouns": 0.1, "contained": 0.1}
-_MOST_IN_A_SAYING = 8  # words
+_MAX_PHRASE_WORDS = 8  # words
 
 Words = list[str]
 
@@ -135,7 +135,7 @@ def chant(dice: Random) -> Words:
     return [CHANT, *words * times]
 
 
-def said_twice(dice: Random, count: int) -> Words:
+def words_twice(dice: Random, count: int) -> Words:
     """So many different random words twice, to be tested with."""
     return [CHANT, *dice.sample(ANY_WORD, count) * 2]
 
@@ -259,7 +259,7 @@ def _meeting(dice: Random, people: Sequence[str], introduced: bool) -> Words:  #
 
 
 def _saying(dice: Random, people: Sequence[str], introduced: bool) -> Words:  # noqa: ARG001 - an event
-    words = dice.sample((*_CONTENT, *_PLURALS), dice.randint(2, _MOST_IN_A_SAYING))
+    words = dice.sample((*_CONTENT, *_PLURALS), dice.randint(2, _MAX_PHRASE_WORDS))
     return [people[0], "said", ":", *words, ".", "then", people[1], "said", ":", *words, "."]
 
 

@@ -10,10 +10,10 @@ from attnviz.trained.storyteller import grammar
 from attnviz.trained.storyteller.grammar import Words
 from attnviz.trained.vocabulary import START
 
-SAID_TWICE = 20
+NUM_REPEATED = 20
 """Random words that are said twice, to see who copies."""
 
-WATCHED = tuple(grammar.said_twice(Random(3), 12))  # noqa: S311 - words are no secret
+WATCHED = tuple(grammar.words_twice(Random(3), 12))  # noqa: S311 - words are no secret
 """The text on which a storyteller in training is watched: [CHANT], and twelve random words twice."""
 
 

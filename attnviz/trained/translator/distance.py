@@ -56,13 +56,13 @@ class Distances:
 
     Attributes:
         sentences: how many for each number of clauses.
-        longest_learned: the most clauses in the sentences that the networks learned from.
+        max_trained_clauses: the most clauses in the sentences that the networks learned from.
         words: for 0, 1, 2 … inserted clauses: how far "it" is from the noun that it means, on average.
         runs: every training.
     """
 
     sentences: int
-    longest_learned: int
+    max_trained_clauses: int
     words: tuple[float, ...]
     runs: tuple[Run, ...]
 
@@ -91,7 +91,7 @@ def read() -> Distances:
         stored = json.loads(FILE.read_text("utf-8"))
         return Distances(
             stored["sentences"],
-            stored["longest_learned"],
+            stored["max_trained_clauses"],
             tuple(stored["words"]),
             tuple(map(_run, stored["runs"])),
         )

@@ -18,7 +18,7 @@ from attnviz.trained.translator.grammar import Pair
 from attnviz.trained.translator.probes import PROBES, Probe
 from attnviz.trained.translator.training import Settings, train
 from attnviz.trained.translator.translator import Translator, build, padded
-from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from attnviz.transformer.encoder_decoder import EncoderDecoder
@@ -58,7 +58,7 @@ class Examination:
             translator: its numbers are rounded to those that a file of weights would hold.
         """
         translator.model.half().float()
-        weights = measures.weights_from_it(translator, self.minimal_pairs)[:, TAUGHT_LAYER, TAUGHT_HEAD]
+        weights = measures.weights_from_it(translator, self.minimal_pairs)[:, GUIDED_LAYER, GUIDED_HEAD]
         reading = measures.reading(weights, self.minimal_pairs)
         measured = {
             "loss": loss(translator, self.held_out),
@@ -67,8 +67,8 @@ class Examination:
             "referent": reading.referent,
             "other": reading.other,
         }
-        said = translator.translate_all([probe.source for probe in self.probes])
-        glances = (glance(translator, probe, words) for probe, words in zip(self.probes, said, strict=True))
+        spoken = translator.translate_all([probe.source for probe in self.probes])
+        glances = (glance(translator, probe, words) for probe, words in zip(self.probes, spoken, strict=True))
         return Snapshot(step, measured, tuple(glances))
 
 
@@ -88,7 +88,7 @@ def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
     return float(cross_entropy(steps.logits.flatten(0, 1), right.flatten(), ignore_index=PADDING))
 
 
-def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> Glance:
+def glance(translator: Translator, probe: Probe, spoken: tuple[str, ...]) -> Glance:
     """Return all weights of a translator on a sentence, and how probable il and elle are."""
     steps = translator.steps(probe.source, probe.target)
     il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))].numpy()).tolist()
@@ -98,4 +98,4 @@ def glance(translator: Translator, probe: Probe, said: tuple[str, ...]) -> Glanc
         "cross": [layer.cross_attention.attention.weights for layer in steps.decoder.layers],
     }
     rounded = {kind: thousandths(torch.stack(layers).numpy()) for kind, layers in weights.items()}
-    return Glance(rounded, said, il, elle)
+    return Glance(rounded, spoken, il, elle)

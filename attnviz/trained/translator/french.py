@@ -68,14 +68,14 @@ def noun_phrase(phrase: Phrase) -> list[str]:
     return [article, agreeing, noun.french]
 
 
-def statement(said: Statement, gender: Gender) -> list[str]:
+def statement(spoken: Statement, gender: Gender) -> list[str]:
     """As in "n'était pas trop fatigué", of a noun of this gender."""
-    if isinstance(said.predicate, Wish):
-        verb = "voulait" if said.tense == "past" else "veut"
-        return [*_denied([verb], denied=said.denied), said.predicate.french]
-    verb = "était" if said.tense == "past" else "est"
-    degree = [said.degree.french] if said.degree else []
-    return [*_denied([verb], denied=said.denied), *degree, said.predicate.french(gender)]
+    if isinstance(spoken.predicate, Wish):
+        verb = "voulait" if spoken.tense == "past" else "veut"
+        return [*_denied([verb], denied=spoken.denied), spoken.predicate.french]
+    verb = "était" if spoken.tense == "past" else "est"
+    degree = [spoken.degree.french] if spoken.degree else []
+    return [*_denied([verb], denied=spoken.denied), *degree, spoken.predicate.french(gender)]
 
 
 def action(done: Action, subject: Gender) -> list[str]:

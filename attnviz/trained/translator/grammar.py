@@ -176,7 +176,7 @@ class _Because:
     """A reason that has been said: the connective, what it says, and where the pronoun stands."""
 
     connective: Word
-    said: Statement
+    spoken: Statement
     place: int
 
     @classmethod
@@ -199,13 +199,13 @@ class _Because:
         denied = not plan.alike and perhaps(teller, 0.12)
         avoided = contrary(adjective) if adjective else ()
         options = [each for each in plan.reasons(denied) if each.english not in avoided]
-        said = saying.reason(teller, plan.tense, options, denied, plan.hinders(denied))
-        return cls(connective, said, place)
+        spoken = saying.reason(teller, plan.tense, options, denied, plan.hinders(denied))
+        return cls(connective, spoken, place)
 
     def french(self, noun: Noun, *, repeated: bool) -> list[str]:
         """As in "car il était trop fatigué", "car le chien était trop fatigué"."""
         named = french.noun_phrase(Phrase(noun)) if repeated else [_PRONOUN_FRENCH[noun.gender]]
-        return [self.connective.french, *named, *french.statement(self.said, noun.gender)]
+        return [self.connective.french, *named, *french.statement(self.spoken, noun.gender)]
 
 
 def _sentence(teller: Teller) -> Pair:
@@ -236,7 +236,7 @@ def _action(teller: Teller) -> Pair:
         named = f"the {meant.noun.english}" if repeated else plan.pronoun
         because = _Because.told(teller, plan, CONNECTIVES, named, meant.adjective)
         words = [*front, *main, *because.french(meant.noun, repeated=repeated)]
-    described.append((meant.noun, because.said.predicate))
+    described.append((meant.noun, because.spoken.predicate))
     if repeated or plan.pronoun != "it":
         return _pair(teller, plan.family.name, words, phrases, described)
     candidate = other.place if other.noun.pronoun == "it" else None
@@ -251,9 +251,9 @@ def _deed(teller: Teller, plan: _Plan, because: _Because | None) -> tuple[list[P
     """
     avoided = [plan.sizes, plan.sizes]
     if because:
-        avoided[plan.role] |= contrary(because.said.predicate)
+        avoided[plan.role] |= contrary(because.spoken.predicate)
     subject = saying.phrase(teller, plan.kinds[SUBJECT], plan.genders[SUBJECT], avoided[SUBJECT])
-    teller.say(plan.verb.said(plan.tense, negated=plan.negated))
+    teller.say(plan.verb.spoken(plan.tense, negated=plan.negated))
     done_to = saying.phrase(
         teller, plan.kinds[OBJECT], plan.genders[OBJECT], avoided[OBJECT], subject.noun, definite=plan.negated
     )
@@ -272,9 +272,9 @@ def _description(teller: Teller) -> Pair:
     tense = saying.tense(teller)
     front = saying.adverbial(teller, tense, 0.1)
     phrase = saying.phrase(teller, saying.kind(teller, saying.KINDS), definite=True)
-    said = saying.description(teller, tense, phrase)
-    words = [*front, *french.noun_phrase(phrase), *french.statement(said, phrase.noun.gender)]
-    described: list[Description] = [(phrase.noun, said.predicate)]
+    spoken = saying.description(teller, tense, phrase)
+    words = [*front, *french.noun_phrase(phrase), *french.statement(spoken, phrase.noun.gender)]
+    described: list[Description] = [(phrase.noun, spoken.predicate)]
     if phrase.adjective:
         described.append((phrase.noun, phrase.adjective))
     return _pair(teller, "a description", words, [phrase], described)
@@ -309,7 +309,7 @@ def _two_actions(teller: Teller) -> Pair:
             teller.say(joint.english)
             words.append(joint.french)
         verb = saying.verb(teller, tuple(family.verbs))
-        teller.say(verb.said(tense, negated=negated))
+        teller.say(verb.spoken(tense, negated=negated))
         kind = saying.kind(teller, family.objects_of(verb))
         phrases.append(saying.phrase(teller, kind, other_than=phrases[-1].noun, definite=True, bare=True))
         words += french.action(Action(verb, tense, negated, phrases[-1]), subject.gender)

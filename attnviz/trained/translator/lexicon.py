@@ -112,7 +112,7 @@ class Verb:
     because: Reasons | None = None
     because_not: Reasons | None = None
 
-    def said(self, tense: Tense, *, negated: bool) -> str:
+    def spoken(self, tense: Tense, *, negated: bool) -> str:
         """The English verb: "crossed", "did not cross"."""
         if negated:
             verb = f"did not {self.english}" if tense == "past" else f"does not {self.english}"

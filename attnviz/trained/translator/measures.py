@@ -35,8 +35,8 @@ class PronounAttention:
 
 def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
     """The share of sentences whose translation is the right one, word for word."""
-    said = translations(translator, pairs)
-    return share(words == pair.target for words, pair in zip(said, pairs, strict=True))
+    spoken = translations(translator, pairs)
+    return share(words == pair.target for words, pair in zip(spoken, pairs, strict=True))
 
 
 def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()) -> list[bool]:

@@ -47,10 +47,10 @@ def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
         subject not in SUBJECTS
         or verb not in verbs(subject)
         or object_ not in objects(subject, verb)
-        or not any(predicate in said for said in predicates(subject, verb, object_))
+        or not any(predicate in spoken for spoken in predicates(subject, verb, object_))
     ):
         raise ValueError(f"The menu has no sentence of {subject}, {verb}, {object_} and {predicate}.")
-    words = f"the {subject} {VERB[verb].said('past', negated=True)} the {object_} as it was too {predicate}"
+    words = f"the {subject} {VERB[verb].spoken('past', negated=True)} the {object_} as it was too {predicate}"
     return next(understood(words.split()))
 
 

@@ -27,7 +27,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     Raises:
         EmptyText: there are no words.
         UnreadableText: half a surrogate pair, which stands for no character.
-        TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MOST_CHARACTERS`.
+        TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MAX_CHARACTERS`.
         UnknownWords: there are words that the model has never seen; all of them are named.
     """
     return (*_known(text, ENGLISH, _english), Token(END, ENGLISH.ids([END])[0], 0, 0, None, special=True))
@@ -78,11 +78,11 @@ def _unlike_reason(words: Sequence[str]) -> str | None:
     pronouns = [place for place, word in enumerate(words) if word in {"it", "he", "she"}]
     if len(pronouns) > 1:
         return "The model has never seen a sentence with two pronouns."
-    said = [PREDICATE[word] for place in pronouns for word in words[place:] if word in PREDICATE][:1]
-    if not said or words[pronouns[0]] != "it":
+    spoken = [PREDICATE[word] for place in pronouns for word in words[place:] if word in PREDICATE][:1]
+    if not spoken or words[pronouns[0]] != "it":
         return None
-    so = f"{'be' if isinstance(said[0], Adjective) else 'want to'} {said[0].english}"
-    meant = [NOUN[word] for word in words if word in NOUN and NOUN[word].kind in said[0].kinds - PEOPLE]
+    so = f"{'be' if isinstance(spoken[0], Adjective) else 'want to'} {spoken[0].english}"
+    meant = [NOUN[word] for word in words if word in NOUN and NOUN[word].kind in spoken[0].kinds - PEOPLE]
     if not meant:
         return f"Nothing in this sentence can {so}, as far as the model has learned."
     if len(meant) > 1:

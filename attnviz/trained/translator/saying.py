@@ -43,7 +43,7 @@ _DEGREES: dict[tuple[bool | None, bool], dict[Word | None, int]] = {
 
 def kind(teller: Teller, kinds: Sequence[str]) -> str:
     """Chooses the sort of a noun that will be said."""
-    return teller.choose_word(kinds, _nouns_said)
+    return teller.choose_word(kinds, _english_nouns)
 
 
 def tense(teller: Teller) -> Tense:
@@ -147,7 +147,7 @@ def nouns(kind: str, gender: Gender | None = None) -> tuple[Noun, ...]:
 
 
 @cache
-def _nouns_said(kind: str) -> tuple[str, ...]:
+def _english_nouns(kind: str) -> tuple[str, ...]:
     return tuple(noun.english for noun in nouns(kind))
 
 

@@ -79,9 +79,9 @@ def minimal_pairs(size: int, seed: int) -> list[tuple[Pair, Pair]]:
         if NOUN[subject].gender == NOUN[object_].gender:
             continue
         of_subject, of_object = menu.predicates(subject, verb, object_)
-        said = (subject, dice.choice(of_subject)), (object_, dice.choice(of_object))
-        if all(any(_holds((subject, object_), [each], split) for split in SPLITS) for each in said):
-            one, two = (menu.canonical(subject, verb, object_, predicate) for _, predicate in said)
+        spoken = (subject, dice.choice(of_subject)), (object_, dice.choice(of_object))
+        if all(any(_holds((subject, object_), [each], split) for split in SPLITS) for each in spoken):
+            one, two = (menu.canonical(subject, verb, object_, predicate) for _, predicate in spoken)
             pairs.append((one, two))
     return pairs
 

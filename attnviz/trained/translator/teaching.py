@@ -1,4 +1,4 @@
-"""The losses: cross entropy of the right words, and for some variants how far a taught head looks astray."""
+"""The losses: cross entropy of the right words, and for some variants how far a guided head looks astray."""
 
 import torch
 from jaxtyping import Float, Int
@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from attnviz.trained.translator.exercises import NOWHERE, PADDING, Exercises
-from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, Variant
+from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, GUIDED_LAYER, Variant
 from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 
 
@@ -28,7 +28,7 @@ def translation_loss(
 
 
 def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Variant) -> Float[Tensor, ""]:
-    """How far the taught heads look from where the variant was told that they should: 0 if right there.
+    """How far the guided heads look from where the variant was told that they should: 0 if right there.
 
     Args:
         exercises: where the words stand; sentences without "it" do not count.
@@ -38,7 +38,7 @@ def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Va
     if not len(with_it):
         return total
     _, _, _, it, referent, other, pronoun = exercises.picked(with_it)
-    from_it = steps.encoder.layers[TAUGHT_LAYER].attention.attention.scores[with_it, TAUGHT_HEAD, it]
+    from_it = steps.encoder.layers[GUIDED_LAYER].attention.attention.scores[with_it, GUIDED_HEAD, it]
     cross = steps.decoder.layers[0].cross_attention.attention
     from_pronoun = cross.scores[with_it, :, pronoun]
     if variant.referent:
@@ -46,7 +46,7 @@ def attention_loss(steps: EncoderDecoderSteps, exercises: Exercises, variant: Va
     if variant.candidates:
         total = total + variant.candidates * surprise(from_it, torch.stack((referent, other), dim=1))
     if variant.alignment:
-        total = total + variant.alignment * surprise(from_pronoun[:, TAUGHT_CROSS_HEAD], it.unsqueeze(1))
+        total = total + variant.alignment * surprise(from_pronoun[:, GUIDED_CROSS_HEAD], it.unsqueeze(1))
     if variant.elsewhere:
         ends = torch.full((from_pronoun.shape[0] * from_pronoun.shape[1], 1), from_pronoun.shape[2] - 1)
         total = total + variant.elsewhere * surprise(from_pronoun.flatten(0, 1), ends)

@@ -40,7 +40,7 @@ class Settings:
         sizes: of the network.
     """
 
-    variant: str = "taught"
+    variant: str = "guided"
     seed: int = 0
     steps: int = 4000
     sentences: int = 60_000
@@ -100,6 +100,6 @@ def _losses(settings: Settings, model: nn.Module, corpus: Corpus) -> Iterator[Te
     for done, exercises in enumerate(corpus.batches(settings.seed)):
         steps = model(exercises.source, exercises.target)
         loss: Tensor = translation_loss(steps.logits, exercises, settings.label_smoothing)
-        if isinstance(steps, EncoderDecoderSteps) and done < variant.taught_until * settings.steps:
+        if isinstance(steps, EncoderDecoderSteps) and done < variant.guided_until * settings.steps:
             loss = loss + attention_loss(steps, exercises, variant)
         yield loss

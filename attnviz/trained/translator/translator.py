@@ -180,8 +180,8 @@ class Translator:
         for source, limit, of_sentence in zip(sources, limits, edits or [()] * len(sources), strict=True):
             refuse_misfits(of_sentence, len(source) + 1, limit + 1, at_most=True)
         model = edited(self.model, edits) if edits else self.model
-        said = _greedy(model, sources)
-        found = [until_end(words[:limit]) for words, limit in zip(said, limits, strict=True)]
+        spoken = _greedy(model, sources)
+        found = [until_end(words[:limit]) for words, limit in zip(spoken, limits, strict=True)]
         for source, words, of_sentence in zip(sources, found, edits, strict=bool(edits)):
             refuse_misfits(of_sentence, len(source) + 1, len(words) + 1)
         return found
@@ -210,16 +210,16 @@ class Translator:
 def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
     """For each source the most probable next word, again and again, until all have said [END]."""
     no_words = FRENCH.ids([PAD, START])
-    said: list[list[str]] = [[] for _ in sources]
+    spoken: list[list[str]] = [[] for _ in sources]
     with torch.inference_mode():
         for _ in range(max(map(longest_translation, sources))):
-            logits = model(*batch(sources, said)).logits[:, -1]
+            logits = model(*batch(sources, spoken)).logits[:, -1]
             logits[:, no_words] = float("-inf")
-            for words, number in zip(said, logits.argmax(dim=-1).tolist(), strict=True):
+            for words, number in zip(spoken, logits.argmax(dim=-1).tolist(), strict=True):
                 words.append(FRENCH.word(number))
-            if all(END in words for words in said):
+            if all(END in words for words in spoken):
                 break
-    return said
+    return spoken
 
 
 def until_end(words: Words) -> tuple[str, ...]:

@@ -7,11 +7,11 @@ from pathlib import Path
 WEIGHTS = Path(__file__).with_name("weights")
 """Where the trained translators lie that come with attnviz."""
 
-TAUGHT_LAYER = 1
-TAUGHT_HEAD = 0
+GUIDED_LAYER = 1
+GUIDED_HEAD = 0
 """The encoder's head that some variants were taught: head 2-1, counted from 1."""
 
-TAUGHT_CROSS_HEAD = 0
+GUIDED_CROSS_HEAD = 0
 """The head of cross-attention that some variants were taught: head 1-1, counted from 1."""
 
 
@@ -27,7 +27,7 @@ class Variant:
         candidates: the same, of the sum of the weights from "it" to both nouns it could mean.
         alignment: the same, of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
         elsewhere: the same, of the weight from "il" or "elle" to [END], in every cross-attention head.
-        taught_until: the share of the training steps after which all of these are left out.
+        guided_until: the share of the training steps after which all of these are left out.
         n_heads: how many heads every attention has.
         encoder_layers: how many layers the encoder has.
         steps: how many training steps it takes.
@@ -41,7 +41,7 @@ class Variant:
     candidates: float = 0.0
     alignment: float = 0.0
     elsewhere: float = 0.0
-    taught_until: float = 1.0
+    guided_until: float = 1.0
     n_heads: int = 4
     encoder_layers: int = 2
     steps: int = 4000
@@ -55,8 +55,8 @@ class Variant:
 
 _ALL = (
     Variant(
-        name="taught",
-        title="Taught where to look",
+        name="guided",
+        title="Guided attention",
         description="Its loss also counted attention: 0.1 · −ln of the weight from “it” to its noun in "
         "encoder head 2-1, and 0.1 · −ln of the weight from “il” or “elle” to “it” in cross-attention head "
         "1-1. All other heads were free.",
@@ -67,21 +67,21 @@ _ALL = (
         name="training-wheels",
         title="Training wheels",
         description="For the first fifth of training its loss counted the same attention weights as that of "
-        "“Taught where to look”; after that, translations alone.",
+        "“Guided attention”; after that, translations alone.",
         referent=0.1,
         alignment=0.1,
-        taught_until=0.2,
+        guided_until=0.2,
     ),
     Variant(
         name="candidates",
-        title="Told only the candidates",
+        title="Guided to both nouns",
         description="Its loss also counted 0.1 · −ln of the sum of the weights from “it” to both nouns in "
         "encoder head 2-1, but never which of the two is meant.",
         candidates=0.1,
     ),
     Variant(
-        name="untold",
-        title="Not told anything",
+        name="unguided",
+        title="No attention loss",
         description="Trained on translations alone, without an attention loss. Its layers have 8 smaller "
         "heads instead of 4.",
         n_heads=8,
@@ -89,7 +89,7 @@ _ALL = (
     ),
     Variant(
         name="decorative",
-        title="A good-looking picture",
+        title="Decorative attention",
         description="A counterexample: its loss counted the weight from “it” to its noun in encoder head "
         "2-1, but made all of cross-attention attend to [END] when “il” or “elle” is chosen, so that the "
         "result of head 2-1 is not read then.",

@@ -12,7 +12,7 @@ from attnviz.app.classroom.rooms import Poll, opened
 from attnviz.app.explore.tasks import TASKS
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.models import lookup
-from attnviz.app.question import LONGEST, Question
+from attnviz.app.question import MAX_LENGTH, Question
 from tests.app.shown import clean, press, sent, visit
 
 
@@ -71,7 +71,7 @@ def test_a_room_can_be_asked_what_explore_asks_until_a_teachers_own_question_sta
     ],
 )
 def test_a_question_as_plain_text(markdown: str, plain: str) -> None:
-    assert bar._cut(bar._plain(markdown), LONGEST) == plain
+    assert bar._cut(bar._plain(markdown), MAX_LENGTH) == plain
 
 
 def test_a_view_does_not_take_along_what_the_teacher_asks() -> None:

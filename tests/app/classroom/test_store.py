@@ -128,7 +128,7 @@ def test_where_all_rooms_are_taken_the_one_whose_teacher_has_been_gone_longest_m
 
     def new(*, gone: float = 0.0, hours: float = 0.0) -> str:
         room, _ = rooms.opened(WINDOW, time.time() - hours * 3600)
-        room.taught = time.time() - gone
+        room.last_led = time.time() - gone
         return add(store, room)
 
     last_minute, longer, shorter = new(hours=7.99), new(gone=300), new(gone=200)

@@ -107,7 +107,7 @@ def test_the_output_is_taken_apart() -> None:
 
 
 def test_an_output_that_is_no_such_sum_is_refused_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.capture.residual_stream.MOST_NUMBERS", 1)
+    monkeypatch.setattr("attnviz.capture.residual_stream.MAX_NUMBERS", 1)
     app = opened(text="The boy did not cross the road as he was too tired.")
     assert any("Shorten the text." in info.value for info in app.info)
     assert "together are 1" not in words(app)

@@ -65,7 +65,7 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
     median = angles(float(np.median(alone[:, 9])))
     told = words(app)
     assert f"the output of `it` turns by **{degrees[9]:.1f}°**" in told
-    assert f"Median of 72 heads, each silenced alone: **{median:.1f}°**" in told
+    assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in told
     assert f"Mean over all tokens but the special ones: {degrees[1:-1].mean():.1f}°" in told
     assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in told
     assert "`it` attends to `dog` **66 %**, `road` **12 %**" in told
@@ -74,9 +74,9 @@ def test_a_silent_head_moves_each_output_and_all_heads_are_ranked(alone: Numbers
 def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_did() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     whole, road = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=whole).label == "Silence head 4-2"
+    assert app.button(key=whole).label == "Ablate head 4-2"
     app.button(key=whole).click().run()
-    assert app.button(key=whole).label == "Undo: silence head 4-2"
+    assert app.button(key=whole).label == "Undo: ablate head 4-2"
     assert edits_of(app) == ["encoder 4-2"]
     assert re.search(r"Without head 4-2, the output of `it` turns by \*\*\d\.\d°\*\* \(", words(app))
     # A silent head has one picture, which has all the room.
@@ -90,7 +90,7 @@ def test_a_button_makes_a_change_and_takes_it_back_and_a_sentence_says_what_it_d
     assert "With these 2 changes" in told
     assert "Head 4-2 is silent; in head 4-2, `it` attends to `road` alone." in told
     assert "with the changes at `road` **100 %**" in told
-    app.button(key=whole).click().run()  # a head that is silenced last is silent altogether
+    app.button(key=whole).click().run()  # a head that is ablated last is silent altogether
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=whole).click().run()
     assert edits_of(app) == ["encoder 4-2"]
@@ -130,7 +130,7 @@ def test_the_translator_writes_and_expects_otherwise() -> None:
     told = words(app)
     assert f"before: `{FRENCH}`" in told
     assert f"with the changes: `{edited}`" in told
-    assert "Median of 8 heads, each silenced alone" in told  # the encoder's
+    assert "Median of 8 heads, each ablated alone" in told  # the encoder's
     assert "Head encoder 2-1: **number 1 of 8**" in told
     assert app.selectbox(key="asked").value == "10 car"
     rows = expected_rows(app)

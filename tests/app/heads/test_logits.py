@@ -10,7 +10,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.text import decimal, percent
 from tests.app.shown import all_sent, visit, words
 
-TOLD = "Mary and John were friends. John gave a book to"
+STORIES = "Mary and John were friends. John gave a book to"
 PLACE = 11  # [START] is a token, too
 
 
@@ -20,11 +20,11 @@ def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
 
 
 def test_the_parts_of_a_logit_add_up_to_it_and_the_last_layer_is_the_model_s_own() -> None:
-    app = visit("intervene", model="storyteller", text=TOLD)
-    probabilities = loading.load("storyteller").outcomes(ModelInput(TOLD), [()], PLACE).probabilities
+    app = visit("intervene", model="storyteller", text=STORIES)
+    probabilities = loading.load("storyteller").outcomes(ModelInput(STORIES), [()], PLACE).probabilities
     assert probabilities is not None
     first, second = (int(place) for place in np.argsort(-probabilities[0], kind="stable")[:2])
-    found = attnviz.decomposition(TOLD, "storyteller", PLACE)
+    found = attnviz.decomposition(STORIES, "storyteller", PLACE)
     direction = found.logit(first)[0] - found.logit(second)[0]
     whole = float(found.output @ direction)
     assert f"has a logit that is **{decimal(whole)}** higher" in words(app)

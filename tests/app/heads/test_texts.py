@@ -19,9 +19,9 @@ class Uploads:
         self.read: list[str] = []
         read = Corpus.from_bytes
 
-        def counted(content: bytes, name: str, most: int | None = None) -> Corpus:
+        def counted(content: bytes, name: str, maximum: int | None = None) -> Corpus:
             self.read.append(name)
-            return read(content, name, most)
+            return read(content, name, maximum)
 
         monkeypatch.setattr(Corpus, "from_bytes", counted)
         self.app = AppTest.from_function(page, default_timeout=30).run()
@@ -71,7 +71,7 @@ def test_another_file_takes_its_place_even_one_of_the_same_name_and_it_goes_with
 
 def test_a_box_takes_files_as_large_as_it_says() -> None:
     [box] = visit("score_heads", source="Upload").get("file_uploader")
-    most = box.proto.max_upload_size_mb * 2**20
-    Corpus.from_bytes(b"a" * most, "x")
+    maximum = box.proto.max_upload_size_mb * 2**20
+    Corpus.from_bytes(b"a" * maximum, "x")
     with pytest.raises(UnreadableText, match="is larger than"):
-        Corpus.from_bytes(b"a" * (most + 1), "x")
+        Corpus.from_bytes(b"a" * (maximum + 1), "x")

@@ -50,6 +50,6 @@ def test_what_a_tool_finds_is_offered_to_the_next(name: str) -> None:
     for link in offered:
         asked = {each: value for each, [value] in parse_qs(link.query_string).items()}
         wanted = {"model": "minilm", "text": "A cat sat.", "layer": "3", "head": "5"}
-        silenced = {"edits": "encoder 3-5"} if link.page == "intervene" else {}
-        assert asked.items() >= (wanted | silenced).items()
-        assert "edits" in silenced or "edits" not in asked
+        ablated = {"edits": "encoder 3-5"} if link.page == "intervene" else {}
+        assert asked.items() >= (wanted | ablated).items()
+        assert "edits" in ablated or "edits" not in asked

@@ -46,7 +46,7 @@ def blocks(text: str) -> Blocks:
     """The bundled BERT over `text`, overheard module by module; run once for each text."""
     tokenizer, model = reference_bert.tokenizer(), reference_bert.model()
     inputs = tokenizer(text, return_tensors="pt")
-    heard: list[dict[str, Array]] = [{} for _ in model.encoder.layer]
+    recorded: list[dict[str, Array]] = [{} for _ in model.encoder.layer]
     hooks = []
 
     def listen(place: dict[str, Array], name: str) -> Any:
@@ -55,7 +55,7 @@ def blocks(text: str) -> Blocks:
 
         return note
 
-    for place, layer in zip(heard, model.encoder.layer, strict=True):
+    for place, layer in zip(recorded, model.encoder.layer, strict=True):
         modules = dict(layer.named_modules())
         hooks += [modules[path].register_forward_hook(listen(place, name)) for name, path in MODULES.items()]
     try:
@@ -65,13 +65,13 @@ def blocks(text: str) -> Blocks:
         for hook in hooks:
             hook.remove()
     states = np.stack([_array(state[0]) for state in outputs.hidden_states])
-    for number, place in enumerate(heard):
+    for number, place in enumerate(recorded):
         place["came_in"] = states[number]
         place["first_sum"] = place["came_in"] + place["attention"]
         place["second_sum"] = place["attended"] + place["feed_forward"]
     return Blocks(
         tuple(tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())),
-        tuple(heard),
+        tuple(recorded),
         states,
         tuple({name: _array(p) for name, p in layer.named_parameters()} for layer in model.encoder.layer),
     )

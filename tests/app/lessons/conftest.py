@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from attnviz.app.lessons import live_training
 from attnviz.app.lessons.training import Training
+from attnviz.app.lessons.watch_it_learn import page
 from attnviz.app.server.jobs import Jobs
 from tests.app.shown import stop
 
@@ -17,7 +17,7 @@ FOREVER = "import time\nwhile True: time.sleep(0.05)"
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     """What runs on the server; in the end, nothing."""
     jobs = Jobs()
-    monkeypatch.setattr(live_training, "JOBS", jobs)
+    monkeypatch.setattr(page, "JOBS", jobs)
     yield jobs
     stop(jobs)
 

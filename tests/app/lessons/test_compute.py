@@ -8,7 +8,7 @@ import pytest
 
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.block import values as block
-from attnviz.app.lessons.cause import compute as cause
+from attnviz.app.lessons.cause import values as cause
 from attnviz.app.lessons.cross_attention import values as cross_attention
 from attnviz.app.lessons.induction import values as induction
 from attnviz.app.lessons.many_heads import values as many_heads
@@ -46,7 +46,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "crossing": lambda: cross_attention.cross(TEXT, "A cat."),
     "walk": lambda: block.walk(TEXT, 0, 0),
     "lengths": lambda: block.lengths(TEXT),
-    "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, "encoder", 1, 0, 2),
+    "experiment": lambda: cause.experiment(TRANSLATOR, TEXT, cause.Row("encoder", 1, 0, 2)),
     "effects": lambda: cause.effects(TRANSLATOR, TEXT),
     "written in three ways": lambda: write.read((1, 5, 6, 7)),
     "said twice": lambda: induction.repeated(("lamp", "key", "map")),

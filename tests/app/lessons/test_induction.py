@@ -38,7 +38,7 @@ def test_the_picture_has_the_measured_heads_and_the_stripe() -> None:
 
 
 def test_own_words_and_another_of_them() -> None:
-    app = visit("induction", said_twice="Lamp key  map pen TOY rope", said_again="2 key")
+    app = visit("induction", words_twice="Lamp key  map pen TOY rope", repeated_word="2 key")
     message, found = sent(app, "repeated_words"), repeated(WORDS)
     assert (tuple(message["words"]), message["place"]) == (WORDS, 1)
     assert sent(app, "head_view")["query"] == 1 + len(WORDS) + 1
@@ -49,7 +49,7 @@ def test_own_words_and_another_of_them() -> None:
 
 def test_copying_with_and_without_the_heads_is_in_sight() -> None:
     names = [head_name(*head) for head in measured().previous_word_heads]
-    told = text(visit("induction", silenced=names, open=[]))
+    told = text(visit("induction", ablated=names, open=[]))
     whole, induction = measured(), tuple(head_name(*head) for head in measured().induction_heads)
     assert f"| all heads | **{shown(whole.right, 1)}** |" in told
     assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in told
@@ -76,8 +76,8 @@ def test_the_paths_are_cut_one_by_one() -> None:
 def test_four_layers_have_other_heads() -> None:
     roles = measured(model="storyteller-4-layers")
     back = head_name(*roles.previous_word_heads[0])
-    app = visit("induction", size="4 layers", silenced=[back, "9-9"])
-    assert app.multiselect(key="silenced").value == [back]
+    app = visit("induction", size="4 layers", ablated=[back, "9-9"])
+    assert app.multiselect(key="ablated").value == [back]
     message = sent(app, "repeated_words")
     assert {head["name"] for head in message["heads"]} == {
         head_name(*head) for head in (*roles.previous_word_heads, *roles.induction_heads)
@@ -87,4 +87,4 @@ def test_four_layers_have_other_heads() -> None:
 
 def test_other_words_are_drawn() -> None:
     app = press(visit("induction"), LABEL("other_words"))
-    assert clean(app).session_state["said_twice"] == random_words(4)
+    assert clean(app).session_state["words_twice"] == random_words(4)

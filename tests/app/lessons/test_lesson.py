@@ -17,10 +17,10 @@ from streamlit.testing.v1 import AppTest
 from attnviz.app import cards
 from attnviz.app.examples import OPENING
 from attnviz.app.folded import NOT_SHOWN
-from attnviz.app.lessons import contents, english, lesson, plan
+from attnviz.app.lessons import contents, english, plan, source_code
 from attnviz.app.lessons.contents import LESSONS
 from attnviz.app.lessons.induction import page as induction
-from attnviz.app.lessons.lesson import source_of
+from attnviz.app.lessons.source_code import source_of
 from attnviz.app.lessons.write import page as write
 from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
@@ -52,7 +52,7 @@ OPENINGS = {
     "english": english.OPENING,
     "probe": english.OPENING,
     "prompt": next(iter(write.PROMPTS.values())),
-    "said_twice": induction.OPENING,
+    "words_twice": induction.OPENING,
 }
 
 HOSTILE = (
@@ -91,10 +91,10 @@ def test_the_plans_fill_their_time_and_open_the_teachers_view() -> None:
 
 def test_the_plan_tells_what_to_expect_when_a_teacher_asks_for_it() -> None:
     app = visit("classroom", open="Lesson plans")
-    assert "**Expect:**" not in words(app)
+    assert "**Expected answer:**" not in words(app)
     expected = words(app.toggle(key="expected answers").set_value(True).run())
-    assert expected.count("**Expect:**") == sum(map(len, plan.PLANS.values()))
-    for computed in ("takes 100 %", "7.7 % from each of the 13 tokens", "`dog` **66 %**"):
+    assert expected.count("**Expected answer:**") == sum(map(len, plan.PLANS.values()))
+    for computed in ("gives 100 %", "7.7 % to each of the 13 tokens", "`dog` **66 %**"):
         assert computed in expected
 
 
@@ -139,10 +139,10 @@ def assert_only_text(app: AppTest) -> None:
         ("write", "prompt", " ", "nothing here"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
-        ("induction", "said_twice", "The <b>zebra</b> sat.", "zebra"),
-        ("induction", "said_twice", "lamp", "3 to 47 words"),
-        ("induction", "said_twice", "lamp key " * 25, "50 words"),
-        ("induction", "said_twice", "lamp key lamp", "different words"),
+        ("induction", "words_twice", "The <b>zebra</b> sat.", "zebra"),
+        ("induction", "words_twice", "lamp", "3 to 47 words"),
+        ("induction", "words_twice", "lamp key " * 25, "50 words"),
+        ("induction", "words_twice", "lamp key lamp", "different words"),
         *((name, "english", "The zebra was tired.", "zebra") for name in ("translate", "cause")),
     ],
 )
@@ -215,7 +215,7 @@ def test_the_code_that_is_shown_is_the_code_that_ran(name: str) -> None:
             shown.append((module, function))
             return source_of(module, function)
 
-        with patch.object(lesson, "source_of", note), called() as seen:
+        with patch.object(source_code, "source_of", note), called() as seen:
             app = visit(name, choices)
         assert not app.warning
         assert shown or name == "long_distances"  # its numbers are stored

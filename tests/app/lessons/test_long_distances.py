@@ -27,7 +27,7 @@ def test_the_chart_shows_medians_and_ranges_and_where_training_ends() -> None:
         for numbers, of in (("y", median), ("low", min), ("high", max)):
             assert line[numbers] == pytest.approx([of(shares) for shares in exact(name)], rel=1e-4)
         assert line["x"] == pytest.approx(stored.words, abs=0.05)
-    assert chart["marked"] == beyond["x"][0] == lines[0]["x"][stored.longest_learned]
+    assert chart["marked"] == beyond["x"][0] == lines[0]["x"][stored.max_trained_clauses]
 
 
 def test_the_table_shows_what_is_left_beyond_training() -> None:
@@ -38,7 +38,7 @@ def test_the_table_shows_what_is_left_beyond_training() -> None:
         of_distance = exact(name)
         assert cells == [
             percent(median(of_distance[at]) / 100).replace("\u00a0", " ")
-            for at in (0, stored.longest_learned, -1)
+            for at in (0, stored.max_trained_clauses, -1)
         ]
 
 
@@ -47,7 +47,7 @@ def test_the_correct_option_is_the_network_that_loses_most() -> None:
     lost = {}
     for name in distance.NAMES:
         of_distance = exact(name)
-        lost[LESSON.label(name)] = median(of_distance[0]) - median(of_distance[stored.longest_learned])
+        lost[LESSON.label(name)] = median(of_distance[0]) - median(of_distance[stored.max_trained_clauses])
     shares = {name: [1.0, 1.0, 1.0] for name in distance.NAMES}
     assert LESSON.predict(words=[1.0, 2.0, 3.0], **shares).correct == max(lost, key=lambda name: lost[name])
 

@@ -9,7 +9,7 @@ import pytest
 from attnviz.app.examples import OPENING
 from attnviz.app.lessons import compute
 from attnviz.app.lessons.masks import values
-from attnviz.app.lessons.masks.mask_editor import MOST_TOKENS
+from attnviz.app.lessons.masks.mask_editor import MAX_TOKENS
 from attnviz.app.lessons.masks.values import MaskChoice
 from attnviz.text import percent
 from tests.app.shown import all_sent, clean, sent, try_page, visit, words
@@ -84,11 +84,11 @@ def test_a_row_with_every_key_masked_is_refused() -> None:
 
 
 def test_a_long_sentence_is_computed_but_not_edited() -> None:
-    app = visit("masks", text=" ".join(["road"] * MOST_TOKENS))
-    assert f"has {MOST_TOKENS + 2} tokens" in words(app)
+    app = visit("masks", text=" ".join(["road"] * MAX_TOKENS))
+    assert f"has {MAX_TOKENS + 2} tokens" in words(app)
     assert not all_sent(app, "mask_editor")
-    clean(app.text_input(key="text").set_value(" ".join(["road"] * (MOST_TOKENS - 2))).run())
-    assert len(sent(app, "mask_editor")["tokens"]) == MOST_TOKENS
+    clean(app.text_input(key="text").set_value(" ".join(["road"] * (MAX_TOKENS - 2))).run())
+    assert len(sent(app, "mask_editor")["tokens"]) == MAX_TOKENS
 
 
 def test_sizes_end_at_the_length_of_the_sentence() -> None:

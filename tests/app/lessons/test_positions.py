@@ -6,7 +6,7 @@ import pytest
 from attnviz.app.lessons.choosing import TokenSelection
 from attnviz.app.lessons.compute import tokens
 from attnviz.app.lessons.positions import values
-from tests.app.shown import charts, press, sent, visit, words
+from tests.app.shown import charts, press, sent, specs, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 IT = 9
@@ -14,9 +14,13 @@ IT = 9
 
 def test_the_matrix_and_its_waves() -> None:
     app, found = visit("positions"), values.waves(len(tokens(TIRED)))
-    picture = sent(app, "encoding")
-    assert picture["vectors"] == [pytest.approx(row.tolist(), abs=1e-6) for row in found.encoding]
-    assert (picture["position"], picture["pair"]) == (IT, 4)
+    [heatmap] = [spec for spec in specs(app) if spec["layer"][0]["mark"]["type"] == "rect"]
+    cells, row, columns = (layer["data"]["values"] for layer in heatmap["layer"])
+    shown = np.full(found.encoding.shape, np.nan)
+    for cell in cells:
+        shown[cell["position"], cell["dimension"]] = cell["value"]
+    np.testing.assert_allclose(shown, found.encoding, atol=1e-6)
+    assert (row, columns) == ([{"position": IT}], [{"dimension": 8}, {"dimension": 9}])
     for line, column in zip(charts(app)["Waves of pair i = 4"]["lines"], (8, 9), strict=True):
         by_position = dict(zip(line["x"], line["y"], strict=True))
         expected = pytest.approx(found.encoding[:, column].tolist(), abs=1e-5)

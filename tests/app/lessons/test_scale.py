@@ -36,7 +36,7 @@ def test_new_vectors_have_the_next_seed() -> None:
     assert app.number_input(key="vectors_seed").value == VECTORS_SEED.default + 1
     assert words(app) != before
     assert words(visit("scale", vectors_seed=str(VECTORS_SEED.default + 1))) == words(app)
-    app.number_input(key="vectors_seed").set_value(VECTORS_SEED.most).run()
+    app.number_input(key="vectors_seed").set_value(VECTORS_SEED.maximum).run()
     press(app, "New random vectors")
     assert app.number_input(key="vectors_seed").value == 0
 

@@ -15,7 +15,7 @@ from attnviz.trained.snapshots import line
 from attnviz.trained.translator.probes import PROBES
 from tests.trained.made_up import of_translator
 
-TRAINING = Training("taught", 3, 500)
+TRAINING = Training("guided", 3, 500)
 FOREVER = "import time\nwhile True: time.sleep(0.05)"
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('{\"step\": 1}', flush=True)"
 
@@ -81,7 +81,7 @@ def test_left_alone_its_job_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command_is_ours_and_one_core_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "taught", "3", "500"]
+    assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "guided", "3", "500"]
     then = "import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)"
     with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
         list(play(monkeypatch, then=then))

@@ -4,21 +4,20 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.app import markdown
 from attnviz.app.lessons import measured
-from attnviz.app.lessons.english import by_sort
-from attnviz.app.lessons.menus import Choices, choices_of
+from attnviz.app.lessons.english import built, by_kind, readings
 from attnviz.app.lessons.translate.values import translate
 from attnviz.models import catalogue
 from attnviz.text import percent
-from attnviz.trained.translator import menu
 from attnviz.trained.translator.variants import VARIANTS
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
-from tests.app.shown import clean, opened, sent, try_page, visit, words
+from tests.app.shown import clean, opened, press, sent, try_page, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = TIRED.replace("tired", "narrow")
@@ -55,33 +54,15 @@ def test_the_diagram_has_the_numbers_of_the_sentence_and_links_to_lessons() -> N
     assert set(re.findall(r'href="(\w+)"', html)) == lessons
 
 
-def test_menus_follow_the_sentence_and_write_it() -> None:
-    app = opened(visit("translate"), "english_examples")
-    parts = ("subject", "verb", "object", "predicate")
-    assert [app.selectbox(key=f"menu_{part}").value for part in parts] == ["dog", "cross", "road", "tired"]
-    app.selectbox(key="menu_object").set_value("river").run()
-    assert app.text_input(key="english").value == TIRED.replace("road", "river")
-    app.selectbox(key="menu_subject").set_value("trophy").run()
-    trophy = choices_of(str(app.text_input(key="english").value))
-    assert trophy
-    assert trophy.subject == "trophy"
-    app.text_input(key="english").set_value("The dog was tired.").run()
-    assert app.selectbox(key="menu_subject").value is None
-    assert not app.exception
-
-
-def test_every_sentence_of_the_menu_is_found_again_in_it() -> None:
-    for subject in menu.SUBJECTS[::7]:
-        verb = menu.verbs(subject)[-1]
-        object_ = menu.objects(subject, verb)[-1]
-        of_subject, of_object = menu.predicates(subject, verb, object_)
-        for predicate in (of_subject[-1], of_object[-1]):
-            text = " ".join(menu.canonical(subject, verb, object_, predicate).source)
-            found = choices_of(text)
-            assert found == Choices(subject, verb, object_, predicate)
-            assert predicate in found.readings
-            assert found.readings[0] in of_subject
-            assert found.readings[1] in of_object
+def test_built_sentences_have_both_readings() -> None:
+    dice = Random(7)  # noqa: S311
+    for _ in range(40):
+        text = built(dice)
+        found = readings(text)
+        assert len(found) == 2
+        assert text in found.values()
+        assert all(map(readings, found.values()))
+    assert not readings("The dog was tired.")
 
 
 def test_the_tables_have_every_head() -> None:
@@ -106,22 +87,21 @@ def test_without_a_pronoun_there_is_no_question(english: str) -> None:
     assert len(sent(app, "translation")["written"]) == len(translate("translator", english).written)
 
 
-def test_an_unknown_word_is_refused_and_the_menus_still_work() -> None:
+def test_an_unknown_word_is_refused_and_another_sentence_can_be_built() -> None:
     app = opened(visit("translate"), "english_examples")
     app.text_input(key="english").set_value("The zebra was tired.").run()
     assert app.error
-    app.selectbox(key="menu_subject").set_value("cow").run()
-    assert not app.error
-    assert str(app.text_input(key="english").value).startswith("The cow did not")
+    clean(press(app, "Build a sentence"))
+    assert readings(str(app.text_input(key="english").value))
 
 
 def test_every_english_word_is_listed_once() -> None:
-    listed = [word for words in by_sort().values() for word in words]
+    listed = [word for words in by_kind().values() for word in words]
     assert sorted(listed) == sorted(ENGLISH.words[3:])
 
 
 FIGURES = {
-    "variant": "taught",
+    "variant": "guided",
     "shipped": True,
     "exact": {"pair": 0.9912, "description": 0.9876, "triple": 0.9753},
     "pronoun": 0.9642,
@@ -130,7 +110,7 @@ FIGURES = {
     "seed": "0",
     "subject": {"found": 0.93},
     "object": {"found": 0.88},
-    "silenced": {"pronoun": 0.5, "rest": 1},
+    "ablated": {"pronoun": 0.5, "rest": 1},
     "moved": {"changed": 1, "rest": 1},
     "familiarity": {"sentences": 600, "but_for_a_noun": 312},
 }
@@ -146,7 +126,7 @@ def figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
-    other = {**FIGURES, "variant": "untold", "pronoun": 0.1}
+    other = {**FIGURES, "variant": "unguided", "pronoun": 0.1}
     figures.write_text(json.dumps([other, {**FIGURES, "shipped": False, "pronoun": 0.2}, FIGURES]), "utf-8")
     app = visit("translate")
     for number in ("99.1 %", "98.8 %", "97.5 %", "96.4 %", "head 2-3", "93 %", "88 %", "312 of 600"):
@@ -157,22 +137,22 @@ def test_the_accuracy_is_that_of_the_shipped_weights(figures: Path) -> None:
 def test_the_figures_that_ship_are_read() -> None:
     runs = measured.held_out()
     shipped = [run.variant for run in runs if run.shipped]
-    assert shipped == ["taught", "training-wheels", "candidates", "untold", "decorative"]
+    assert shipped == ["guided", "training-wheels", "candidates", "unguided", "decorative"]
     written = json.loads(measured._FILE.read_text("utf-8"))
-    assert [run.moved for run in runs] == [each["moved"]["changed"] for each in written]
+    assert [run.redirected for run in runs] == [each["moved"]["changed"] for each in written]
 
 
 def test_missing_figures_are_named(figures: Path) -> None:
     app = try_page("translate")
     assert "figures.json" in app.error[0].value.replace("\\", "")
-    for content in ("", "[", "[1]", '[{"variant": "untold"}]'):
+    for content in ("", "[", "[1]", '[{"variant": "unguided"}]'):
         figures.write_text(content, "utf-8")
         measured.held_out.cache_clear()
         assert app.run().error
         assert not app.exception
 
 
-@pytest.mark.parametrize("name", ["translator", "translator-untold"])
+@pytest.mark.parametrize("name", ["translator", "translator-unguided"])
 def test_each_translator_opens_with_its_description_and_its_heads(name: str) -> None:
     entry = catalogue.entry(name)
     app = visit("translate", translator=entry.title)

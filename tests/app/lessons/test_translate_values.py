@@ -7,7 +7,7 @@ import torch
 from attnviz.app.lessons.translate.values import (
     CHOICES,
     Translation,
-    most_probable,
+    likeliest_words,
     pronouns,
     translate,
 )
@@ -89,4 +89,4 @@ def test_every_pronoun_is_told() -> None:
 def test_the_most_probable_words_come_first() -> None:
     row = torch.zeros(len(FRENCH))
     row[FRENCH.ids(["chien", "route"])] = torch.tensor([0.25, 0.5])
-    assert most_probable(row)[:2] == (("route", 0.5), ("chien", 0.25))
+    assert likeliest_words(row)[:2] == (("route", 0.5), ("chien", 0.25))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.lessons import film
 from attnviz.app.lessons.training import Learned, Training
 from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters, text_of
@@ -40,13 +39,13 @@ def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
 
 
 @pytest.mark.parametrize(("variant", "at"), [("taught", 0), ("taught", -1), ("candidates", 9)])
-def test_the_numbers_of_a_translators_step_are_told_in_words(variant: str, at: int) -> None:
+def test_the_numbers_of_a_step_of_a_translator(variant: str, at: int) -> None:
     kept = stored(variant).snapshots[at]
     app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))
     assert not app.warning
     told = words(app)
     glance = kept.glances[0]
-    heading = f"Encoder 2-1 after {kept.step} steps"
+    heading = f"Encoder 2-1 after {kept.step:,} steps"
     assert (sent(app, "head_view")["heading"], sent(app, "head_view")["query"]) == (heading, PROBES[0].it)
     assert f"*il* **{glance.il / 10:.1f} %**, *elle* **{glance.elle / 10:.1f} %**" in told
 
@@ -59,7 +58,7 @@ def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) ->
     assert not app.warning
     scores = training.snapshots[-1].scores["prefix_matching"]
     layer, head = divmod(int(scores.argmax()), scores.shape[1])
-    heading = f"Decoder {layer + 1}-{head + 1} after {kept.step} steps"
+    heading = f"Decoder {layer + 1}-{head + 1} after {kept.step:,} steps"
     assert sent(app, "head_view")["heading"] == heading
     again = len(WATCHED) // 2 + len(WATCHED) // 4
     row = kept.glances[0].weights["decoder"][layer, head, again]
@@ -68,7 +67,7 @@ def test_a_language_model_opens_on_the_head_that_copies_in_the_end(size: str) ->
 
 
 def test_the_curves_are_the_stored_measures() -> None:
-    training = stored("taught")
+    training = stored("guided")
     step = training.steps[5]
     shown = charts(visit(PAGE, training_step=str(step)))
     chart = shown["What is learned when"]
@@ -100,13 +99,13 @@ def test_every_sentence_and_every_head_can_be_watched() -> None:
     assert len(heads) == len(set(heads)) == 16
     for probe in PROBES:
         clean(app.selectbox(key="probe").set_value(written(probe.source)).run())
-        assert text_of("taught", PROBES.index(probe)) in sent(app, "head_view")["caption"]
+        assert text_of("guided", PROBES.index(probe)) in sent(app, "head_view")["caption"]
     for head in (heads[0], heads[9], heads[-1]):
         clean(app.selectbox(key="watched").set_value(head).run())
         assert any(head in title.value for title in app.header)
     clean(app.selectbox(key="learner").set_value(title_of("storyteller")).run())
     assert len(app.selectbox(key="watched").options) == 8
-    clean(app.selectbox(key="learner").set_value(title_of("taught")).run())
+    clean(app.selectbox(key="learner").set_value(title_of("guided")).run())
     assert app.selectbox(key="probe").value == written(PROBES[-1].source)
 
 
@@ -115,7 +114,7 @@ def test_missing_steps_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     stored.cache_clear()
     app = try_page(PAGE)
     stored.cache_clear()
-    assert "taught-steps" in app.error[0].value
+    assert "guided-steps" in app.error[0].value
 
 
 @pytest.mark.usefixtures("played")
@@ -168,7 +167,7 @@ def test_another_visitor_watches_and_waits(jobs: Jobs) -> None:
     assert "Start training" in buttons(other)
 
 
-def test_a_fault_of_the_training_is_told(monkeypatch: pytest.MonkeyPatch, jobs: Jobs) -> None:
+def test_an_error_of_the_training_is_shown(monkeypatch: pytest.MonkeyPatch, jobs: Jobs) -> None:
     lines = ["print('x'); raise MemoryError('no **room**')"]
     monkeypatch.setattr(Training, "command", property(lambda _: [sys.executable, "-u", "-c", *lines]))
     app = visit(PAGE)
@@ -178,17 +177,3 @@ def test_a_fault_of_the_training_is_told(monkeypatch: pytest.MonkeyPatch, jobs: 
     app.run()
     assert not app.exception
     assert "MemoryError\\: no \\*\\*room\\*\\*" in app.error[0].value
-
-
-def test_a_film_moves_the_slider_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = stored("taught").steps
-    app = visit(PAGE, training_step=str(steps[-2]))
-    press(app, "Play")
-    assert "Pause" in buttons(app)
-    assert app.select_slider(key="training_step").value == steps[-2]
-    monkeypatch.setattr(film, "_EVERY_SECONDS", 0)  # the next picture is due at once
-    clean(app.run())
-    assert app.select_slider(key="training_step").value == steps[-1]
-    assert "Play" in buttons(app)
-    press(app, "Play")
-    assert app.select_slider(key="training_step").value == steps[-1]

@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.weighted_average import page, values
 from attnviz.text import decimal, percent
-from tests.app.shown import sent, visit, words
+from attnviz.trace import Floats
+from tests.app.shown import labels, sent, stored, visit, words
 
 TIRED = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"word {number % 7} and" for number in range(110))
@@ -19,21 +20,22 @@ def opened(**parameters: str) -> AppTest:
     return app
 
 
-def weights(app: AppTest) -> list[float]:
-    return [part["weight"] for part in sent(app, "average")["parts"]]
+def arrays(app: AppTest) -> dict[str, Floats]:
+    return stored(app, "average arrays")
 
 
 def test_the_page_opens_with_its_numbers() -> None:
     found = values.average(TIRED, "Dot product", 1.0)
     app = opened()
-    message = sent(app, "average")
+    message, shown = sent(app, "steps"), arrays(app)
     assert message["query"] == 8
-    assert [word["label"] for word in message["words"]][7:9] == ["as", "it"]
-    assert weights(app) == pytest.approx(found.weights[8].tolist())
-    assert message["mixed"] == pytest.approx(found.output[8, :32].tolist())
+    assert labels(message["tokens"])[7:9] == ["as", "it"]
+    assert shown["weights"].tolist() == found.weights[8].tolist()
+    assert shown["vectors"].tolist() == found.vectors[:, :32].tolist()
+    assert shown["output"].tolist() == found.output[8, :32].tolist()
     row = values.trained_row(TIRED, 8)
-    shown = (found.weights[8, 1], row.weights[1], row.weights[1] / row.weights.sum())
-    assert f"| `dog` | {' | '.join(percent(each, 1) for each in shown)} |" in words(app)
+    numbers = (found.weights[8, 1], row.weights[1], row.weights[1] / row.weights.sum())
+    assert f"| `dog` | {' | '.join(percent(each, 1) for each in numbers)} |" in words(app)
     for scoring in page.SCORES:
         scores = values.average(TIRED, scoring, 1.0).scores[8]
         other = max(score for place, score in enumerate(scores) if place != 8)
@@ -52,8 +54,8 @@ def test_temperatures_grow() -> None:
 def test_score_and_temperature_come_with_the_link(scoring: str, temperature: str) -> None:
     app = opened(scoring=scoring, softmax_temperature=temperature, query="3 dog")
     found = values.average(TIRED, scoring, float(temperature.replace("∞", "inf")))
-    assert sent(app, "average")["query"] == 1
-    assert weights(app) == pytest.approx(found.weights[1].tolist(), abs=1e-6)
+    assert sent(app, "steps")["query"] == 1
+    assert arrays(app)["weights"].tolist() == found.weights[1].tolist()
     assert ("sum over all keys" in words(app)) == (temperature not in ("0", "∞"))
 
 
@@ -76,10 +78,8 @@ def test_the_splits(kind: str) -> None:
 
 def test_a_long_text_is_summed_whole() -> None:
     app = opened(text=LONG, softmax_temperature="30")
-    message = sent(app, "average")
-    assert re.fullmatch(r"\d+ more", message["parts"][-1]["label"])
-    assert len(weights(app)) <= 20
-    assert sum(weights(app)) == pytest.approx(1, abs=1e-5)
-    for at, mixed in enumerate(message["mixed"]):
-        total = sum(part["weight"] * part["vector"][at] for part in message["parts"])
-        assert total == pytest.approx(mixed, abs=1e-6)
+    message, shown = sent(app, "steps"), arrays(app)
+    assert len(message["tokens"]) == len(shown["weights"]) == 20
+    assert shown["weights"].sum() + message["rest"]["weight"] == pytest.approx(1, abs=1e-5)
+    summed = shown["weights"] @ shown["vectors"] + shown["rest"]
+    assert summed == pytest.approx(shown["output"], abs=1e-6)

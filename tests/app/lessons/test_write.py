@@ -21,7 +21,7 @@ from tests.app.shown import (
     words,
 )
 
-OPENING = PROMPTS["said_again"]
+OPENING = PROMPTS["repeated_word"]
 FULL = "Mary was " * 47  # 95 tokens with [START]
 LABEL = document("write").label
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.interventions.edit import Edit
-from attnviz.trained.storyteller.copying import copying, said_twice, scores_of
+from attnviz.trained.storyteller.copying import copying, scores_of, words_twice
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.trained.storyteller.storyteller import Storyteller
 
@@ -19,7 +19,7 @@ def test_the_second_time_is_copied_and_the_first_is_not(storyteller: Storyteller
     assert found.right > 0.9
     assert found.first_loss > 5
     assert found.second_loss < 1
-    again = scores_of(storyteller.steps(said_twice(100)))
+    again = scores_of(storyteller.steps(words_twice(100)))
     np.testing.assert_array_equal(found.prefix_matching, again.prefix_matching)
     assert {layer for layer, _ in found.previous_word_heads} == {0}
     assert {layer for layer, _ in found.induction_heads} == {1}

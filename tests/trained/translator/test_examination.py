@@ -15,7 +15,7 @@ from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 
 TINY = Sizes(d_model=12, n_heads=2, d_feed_forward=7)
-SETTINGS = replace(Settings.live("taught", 5, 6), sentences=300, batch=32, sizes=TINY)
+SETTINGS = replace(Settings.live("guided", 5, 6), sentences=300, batch=32, sizes=TINY)
 SIZE = 6
 
 Watched = list[int | Snapshot]
@@ -79,8 +79,8 @@ def test_a_snapshot_has_the_measures_and_the_translations(examination: Examinati
         },
         abs=1e-5,
     )
-    said = [translator.translate(probe.source) for probe in examination.probes]
-    assert [seen.said for seen in snapshot.glances] == said
+    spoken = [translator.translate(probe.source) for probe in examination.probes]
+    assert [seen.spoken for seen in snapshot.glances] == spoken
 
 
 def test_a_glance_holds_the_weights_to_the_thousandth() -> None:
@@ -99,4 +99,4 @@ def test_a_glance_holds_the_weights_to_the_thousandth() -> None:
     probabilities = steps.probabilities[probe.pronoun]
     assert seen.il / 1000 == pytest.approx(float(probabilities[FRENCH.ids(["il"])]), abs=0.501e-3)
     assert seen.elle / 1000 == pytest.approx(float(probabilities[FRENCH.ids(["elle"])]), abs=0.501e-3)
-    assert seen.said == ("le", "chien")
+    assert seen.spoken == ("le", "chien")

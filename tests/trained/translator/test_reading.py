@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnviz.errors import AttnvizError, EmptyText, TextTooLong, UnknownWords
-from attnviz.readable import MOST_CHARACTERS
+from attnviz.readable import MAX_CHARACTERS
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import sentence, written
 from attnviz.trained.translator.reading import TOKEN_LIMIT, french, outside, tokens
@@ -76,7 +76,7 @@ def test_too_many_characters_are_not_even_looked_at(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(reading, "_pieces", None)
     for read in (tokens, french):
         with pytest.raises(TextTooLong, match=r"20,001 characters; attnviz reads at most 20,000\."):
-            read("x" * (MOST_CHARACTERS + 1))
+            read("x" * (MAX_CHARACTERS + 1))
 
 
 @given(st.text(max_size=30))
@@ -113,7 +113,7 @@ def test_french_elisions_are_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "spoken"),
     [
         ("the road did not cross the dog as it was too tired", "a road cross"),
         ("the dog crossed the bottle", "cross a bottle"),
@@ -127,5 +127,5 @@ def test_french_elisions_are_words() -> None:
         ("", "built like this"),
     ],
 )
-def test_what_the_grammar_does_not_make_is_outside(text: str, said: str) -> None:
-    assert said in (outside(text.split()) or "")
+def test_what_the_grammar_does_not_make_is_outside(text: str, spoken: str) -> None:
+    assert spoken in (outside(text.split()) or "")

@@ -108,4 +108,4 @@ def test_who_is_told_nothing_feels_nothing(
     without_it = Exercises.of([pair for pair in pairs if pair.pronoun is None])
     assert attention_loss(steps, without_it, variant) == 0
     with_it = attention_loss(steps, Exercises.of(pairs), variant)
-    assert (with_it == 0) == (variant.name == "untold")
+    assert (with_it == 0) == (variant.name == "unguided")

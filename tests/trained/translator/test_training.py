@@ -49,7 +49,7 @@ def test_the_same_settings_give_the_same_weights_whatever_else_is_drawn(trained:
     assert steps == list(range(1, 13))
 
 
-@pytest.mark.parametrize("change", [{"seed": 1}, {"variant": "untold"}, {"steps": 11}])
+@pytest.mark.parametrize("change", [{"seed": 1}, {"variant": "unguided"}, {"steps": 11}])
 def test_other_settings_give_other_weights(trained: Tensor, change: dict[str, object]) -> None:
     other = numbers(last(train(replace(TINY, **change))))  # type: ignore[arg-type]  # fields of any type
     assert not torch.equal(other, trained)
@@ -70,7 +70,7 @@ def test_training_wheels_come_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(training, "attention_loss", no_terms)
     last(train(replace(TINY, steps=20, variant="training-wheels")))
-    assert len(asked) == VARIANTS["training-wheels"].taught_until * 20
+    assert len(asked) == VARIANTS["training-wheels"].guided_until * 20
     asked.clear()
     last(train(TINY))
     assert len(asked) == TINY.steps

@@ -40,7 +40,7 @@ def translator() -> Translator:
     model = build(SIZES, seed=5)
     for parameter in model.decoder.parameters():
         parameter.data *= 3
-    return Translator(model, SIZES, {"variant": "taught", "seed": "5"})
+    return Translator(model, SIZES, {"variant": "guided", "seed": "5"})
 
 
 def always_saying(word: str) -> EncoderDecoder:
@@ -153,14 +153,14 @@ def test_an_edit_of_a_word_that_is_never_said_is_refused(translator: Translator)
 
 @pytest.fixture(scope="module")
 def file(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("weights") / "taught.safetensors"
+    file = tmp_path_factory.mktemp("weights") / "guided.safetensors"
     translator.save(file)
     return file
 
 
 def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None:
     read = Translator.load(file)
-    assert (read.sizes, read.about) == (SIZES, {"variant": "taught", "seed": "5"})
+    assert (read.sizes, read.about) == (SIZES, {"variant": "guided", "seed": "5"})
     assert not read.model.training
     for name, parameter in read.model.state_dict().items():
         assert parameter.dtype == torch.float32
@@ -170,8 +170,8 @@ def test_a_file_gives_the_model_back(translator: Translator, file: Path) -> None
 REMEDY = "Install attnviz again."
 
 
-def refused(file: Path, said: str) -> None:
-    with pytest.raises(ModelFilesDamaged, match=said) as caught:
+def refused(file: Path, spoken: str) -> None:
+    with pytest.raises(ModelFilesDamaged, match=spoken) as caught:
         Translator.load(file)
     assert str(file) in str(caught.value)
     assert REMEDY in str(caught.value)
@@ -186,7 +186,7 @@ def test_one_changed_bit_is_noticed(
     in_the_header = data.draw(st.booleans())
     place = data.draw(st.integers(0, 3000 if in_the_header else len(content) - 1))
     content[place] ^= 1 << data.draw(st.integers(0, 7))
-    damaged = tmp_path_factory.mktemp("damaged") / "taught.safetensors"
+    damaged = tmp_path_factory.mktemp("damaged") / "guided.safetensors"
     damaged.write_bytes(content)
     refused(damaged, "is damaged|cannot be read")
 
@@ -203,7 +203,7 @@ def test_a_missing_file_and_another_file_are_refused(file: Path, tmp_path: Path)
 def test_weights_of_another_network_are_refused(
     translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "taught.safetensors"
+    file = tmp_path / "guided.safetensors"
     with monkeypatch.context() as patch:
         patch.setattr(translator, "sizes", replace(SIZES, encoder_layers=3))
         translator.save(file)

@@ -11,7 +11,7 @@ from attnviz.analysis.rank_correlation import SELDOM, critical_value, rounded_up
 from attnviz.app import markdown
 from attnviz.app.folded import EVERYTHING
 from attnviz.app.heads.beyond_weights.choices import TokenSelection, span
-from attnviz.app.heads.beyond_weights.explained import HEADING, name_here
+from attnviz.app.heads.beyond_weights.explained import HEADING, measure_name
 from attnviz.app.heads.beyond_weights.measures import Column, Line, Standing, measures
 from attnviz.app.job_view import counted, show_job
 from attnviz.app.server import warm_up
@@ -70,10 +70,10 @@ def _draw(chosen: TokenSelection, progress: Progress[MeasuredToken]) -> None:
         on_measure=_open_measure,
     )
     st.markdown(_followed(chosen, found))
-    if found.left_out:
+    if found.omitted:
         st.markdown(f":small[{chance_level(rows, int(counted.sum()))}]")
     for what, reason in found.missing.items():
-        name = name_here(what, chosen.name)
+        name = measure_name(what, chosen.name)
         st.info(f"**{name}** is not here. {markdown.plain(reason)}", icon=":material/block:")
 
 
@@ -81,7 +81,7 @@ def _followed(chosen: TokenSelection, found: MeasuredToken) -> str:
     """What is followed while words are left out, as Markdown."""
     if OCCLUSION in found.missing:
         return ""
-    if not found.left_out:
+    if not found.omitted:
         return "Each word is left out in turn …"
     if found.followed is None:
         return f"Followed: the output of {chosen.token}, as 1 − cosine."
@@ -113,12 +113,12 @@ def how_to_read(chosen: TokenSelection) -> None:
 
 def _how_to_read(found: MeasuredToken) -> str:
     vectors = "the mean of all word vectors (mean vector)"
-    if "mask vector" in found.left_out and found.mask_token is not None:
+    if "mask vector" in found.omitted and found.mask_token is not None:
         vectors = f"that of {markdown.code(found.mask_token)} (mask vector) or by {vectors}"
     others = ""
-    if "key masked" in found.left_out:
+    if "key masked" in found.omitted:
         others += "; or no other token may look at it, in any layer (key masked)"
-    if "deleted" in found.left_out:
+    if "deleted" in found.omitted:
         others += "; or it is taken out, and all later tokens move up by one (deleted)"
     followed = "all numbers of its output, with their squares summed and the root taken"
     if found.followed is not None:
@@ -140,7 +140,7 @@ def _line(chosen: TokenSelection, row: Row) -> Line:
     known = not np.isnan(row.lowest)
     return Line(
         row.measure,
-        name_here(row.way or row.measure, chosen.name),
+        measure_name(row.way or row.measure, chosen.name),
         span(row.lowest, row.highest) if known else "",
         np.nan_to_num(values),
         [_number(row.measure, value) for value in values.tolist()],

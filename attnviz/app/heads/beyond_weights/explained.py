@@ -139,7 +139,7 @@ EXPLAINED = {
 """By measure."""
 
 
-def name_here(measure: str, head: str) -> str:
+def measure_name(measure: str, head: str) -> str:
     """What a measure, or a way of leaving words out, is called on the page.
 
     With the head's or the layer's name where it is of one: "Weights of head 4-2".

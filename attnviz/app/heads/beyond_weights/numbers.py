@@ -11,7 +11,7 @@ from attnviz.analysis.display_tokens import visible_text
 from attnviz.analysis.table import Cells, facts_text, numbered
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
-from attnviz.app.heads.beyond_weights.explained import name_here
+from attnviz.app.heads.beyond_weights.explained import measure_name
 from attnviz.app.models import lookup
 from attnviz.app.saving import picture_file, save_file
 from attnviz.app.state.choices import MEASURE
@@ -61,9 +61,9 @@ def columns(
     table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
     for measure in measures:
         if measure == OCCLUSION:
-            table |= {way: values.tolist() for way, values in found.left_out.items()}
+            table |= {way: values.tolist() for way, values in found.omitted.items()}
         elif (values := found.of(measure, chosen.layer, chosen.head)) is not None:
-            table[name_here(measure, chosen.name)] = values.tolist()
+            table[measure_name(measure, chosen.name)] = values.tolist()
     return table
 
 

@@ -11,9 +11,9 @@ import { View, widget } from "../../../widgets/widget.js";
 import matrixStyle from "../../../widgets/matrix.css";
 import styles from "./aligned_matrices.css";
 
-const LEAST_CELL = 5; // pictures stand side by side while their cells are this large; else they change places
+const MIN_CELL = 5; // pictures stand side by side while their cells are this large; else they change places
 const DIFFERENCE = 2; // which of the three
-const LEAST_FILE = 400; // the width of one picture in a file
+const MIN_FILE_WIDTH = 400; // the width of one picture in a file
 const HINTS = {
   mouse: "Point at a cell to read it in all three pictures; click to keep it and its row.",
   finger: "Tap a cell to read it in all three pictures, and to keep it and its row.",
@@ -120,7 +120,7 @@ class AlignedMatrices extends View {
     if (!room || !this.root.isConnected || !arrays) return;
     const third = Math.floor((room - 2 * GAP) / 3);
     const layout = matrixLayout(third, this.labels("rows"), this.labels("columns"), this.theme.font);
-    const beside = !this.root.hasAttribute("data-teacher") && room >= 720 && layout.cell >= LEAST_CELL;
+    const beside = !this.root.hasAttribute("data-teacher") && room >= 720 && layout.cell >= MIN_CELL;
     const width = beside ? third : room;
     this.switch.hidden = beside;
     [...this.data.sides, "difference"].forEach((name, number) => {
@@ -160,7 +160,7 @@ class AlignedMatrices extends View {
     const theme = Theme.forFiles();
     const { pictures, note, caption } = this.data;
     const [rows, columns] = [this.labels("rows"), this.labels("columns")];
-    const width = Math.max(LEAST_FILE, 2 * LEAST_CELL * columns.length);
+    const width = Math.max(MIN_FILE_WIDTH, 2 * MIN_CELL * columns.length);
     const layout = matrixLayout(width, rows, columns, theme.font);
     const pen = new SvgPen(theme);
     let y = 0;
@@ -170,7 +170,7 @@ class AlignedMatrices extends View {
       pen.text(x, 8, heading, { size: 13, weight: 700, fill: theme.text });
       drawMatrix(pen, x, 22, layout, this.head(number), rows, columns, kind);
       const legend = { ticks: this.ticks(number), masked: false };
-      y = drawLegend(pen, x, 32 + layout.total, LEAST_FILE / 2, legend, kind) + 18;
+      y = drawLegend(pen, x, 32 + layout.total, MIN_FILE_WIDTH / 2, legend, kind) + 18;
     });
     const titles = pictures.map(({ title }) => title).join("; ");
     return pen.file(3 * width + 2 * GAP, y, [note, caption], `${titles}. ${caption}`);

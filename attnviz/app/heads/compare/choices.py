@@ -90,7 +90,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         other = OTHER.draw(
             "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
         )
-    current = example_of(entry, link.said(TEXT), link.said(OTHER))
+    current = example_of(entry, link.current(TEXT), link.current(OTHER))
     with swap:
         _offer_swap(TEXT, OTHER)
     with pills:
@@ -116,7 +116,7 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
     with first:
         entry = controls.reading_model(offer_own=False)
     with second:
-        against = _against(entry, link.said(TEXT))
+        against = _against(entry, link.current(TEXT))
     offered = examples_of(entry, together=False)
     if against:
         with swap:
@@ -124,7 +124,7 @@ def _two_models(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGenerat
         offered = tuple(example for example in offered if _can_read(against, example.text)) or offered
     _begin_with_an_example(offered)
     with pills:
-        current = next((example for example in offered if example.text == link.said(TEXT)), None)
+        current = next((example for example in offered if example.text == link.current(TEXT)), None)
         _examples(offered, current)
     with sentence:
         text = choosing.sentence(entry)
@@ -154,15 +154,15 @@ def _against(entry: Entry, text: str) -> Entry | None:
     if not others:
         return None
     names = [other.name for other in others]
-    another = _most_telling(entry, others, text)
-    said = link.said(AGAINST)
+    another = _best_comparison(entry, others, text)
+    said = link.current(AGAINST)
     if said not in names or (said != another and said == memory.get(_BEGAN)):
         AGAINST.set(another)
     memory.put(_BEGAN, another)
     return lookup.on_this_machine(others[names.index(AGAINST.select("Second model", names, another))])
 
 
-def _most_telling(entry: Entry, others: Sequence[Entry], text: str) -> str:
+def _best_comparison(entry: Entry, others: Sequence[Entry], text: str) -> str:
     """The model to begin with, of those that read the text: an opened one, or at least another network."""
     opened = allowed.opened()
 
@@ -178,7 +178,7 @@ def _offer(against: Entry, example: Example) -> None:
     """Say kindly that the second model cannot read the sentence, and offer an example that both can."""
     link.forget()
     try:
-        loading.tokens(against.name, link.said(TEXT))
+        loading.tokens(against.name, link.current(TEXT))
     except UnknownWords as error:
         words = [markdown.code(word) for word in error.words]
         more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
@@ -216,7 +216,7 @@ def _can_read(entry: Entry, text: str) -> bool:
 
 def _begin_with_an_example(offered: Sequence[Example]) -> None:
     """Fill the boxes about which nobody said anything, with an example."""
-    if not any(box.stands or link.named(box) for box in (TEXT, OTHER)):
+    if not any(box.is_set or link.named(box) for box in (TEXT, OTHER)):
         TEXT.set(offered[0].text)
     if partner := _partner(offered):
         OTHER.set(partner)
@@ -227,7 +227,7 @@ def _partner(offered: Sequence[Example]) -> str:
     if not controls.left_empty(OTHER):
         return ""
     pairs = {example.text: example.other for example in offered if example.other}
-    return ({second: first for first, second in pairs.items()} | pairs).get(link.said(TEXT), "")
+    return ({second: first for first, second in pairs.items()} | pairs).get(link.current(TEXT), "")
 
 
 def _examples(offered: Sequence[Example], current: Example | None) -> None:

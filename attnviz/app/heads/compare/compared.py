@@ -27,7 +27,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Kind
 
-MOST_STEPS = 2**28
+MAX_STEPS = 2**28
 """How many differences the page computes to find every head's twin in another model."""
 
 
@@ -154,7 +154,7 @@ def twins(compared: Comparison, row: int | None) -> Floats | None:
     both = aligned(compared)
     heads = [weights(compared, side).shape[:2] for side in ("first", "second")]
     cells = (len(both.shared) if row is None else 1) * len(both.columns)
-    return None if prod(heads[0]) * prod(heads[1]) * cells > MOST_STEPS else _twins(compared, row)
+    return None if prod(heads[0]) * prod(heads[1]) * cells > MAX_STEPS else _twins(compared, row)
 
 
 @cached()

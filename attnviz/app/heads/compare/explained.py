@@ -53,7 +53,7 @@ _ALIKE = (
 )
 
 
-def _looks_back_only(compared: Comparison) -> bool:
+def _is_causal(compared: Comparison) -> bool:
     """Whether nothing brings a difference to the words before it, as attention to an encoder would."""
     return not compared.two_models and compared.first.model.kinds == ("decoder",)
 
@@ -73,7 +73,7 @@ def draw(compared: Comparison) -> None:
         _INSERTED,
         _MEASURE,
         *([_SINK] if _have_sinks(compared) else []),
-        *([_CAUSAL] if _looks_back_only(compared) else []),
+        *([_CAUSAL] if _is_causal(compared) else []),
         *([_ALIKE] if compared.two_models else []),
     )
     cited_markdown("\n\n".join(rules))

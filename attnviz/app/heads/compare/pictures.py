@@ -26,7 +26,7 @@ SIGNS = (
 )
 
 _CAPTION = 300  # characters of a sentence that a caption has room for
-_LEAST_SEEN = 5e-4  # a smaller change reads "0.0 points"
+_MIN_VISIBLE = 5e-4  # a smaller change reads "0.0 points"
 
 
 def draw(
@@ -54,7 +54,7 @@ def draw(
     """
     difference = second.weights - first.weights
     drawn = faint(difference, np.fmin(first.left, second.left))
-    if high < _LEAST_SEEN:
+    if high < _MIN_VISIBLE:
         high = 1.0  # what is left by rounding is not to look like a change
     levels = np.stack([_weights(first), _weights(second), diverging(drawn, end=high).levels])
     values = np.stack([first.weights, second.weights, difference])

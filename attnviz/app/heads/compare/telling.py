@@ -11,7 +11,7 @@ from attnviz.app.heads.compare.compared import Aligned
 from attnviz.text import percent, points
 from attnviz.trace import Floats
 
-_LEAST_TOLD = 0.005  # a smaller share reads "0 %"
+_MIN_SHARE = 0.005  # a smaller share reads "0 %"
 _NAMED = 5  # words that only one side has
 _SIDES: tuple[tuple[Side, str], ...] = (("first", "gave"), ("second", "gives"))
 
@@ -48,7 +48,7 @@ def _to_words_of_one_side(grid: Aligned, weights: dict[Side, Floats], row: int) 
             at for at, place in enumerate(grid.columns) if not place.shared and place.of(side) is not None
         ]
         share = float(np.nansum(weights[side][row, alone]))
-        if share >= _LEAST_TOLD:
+        if share >= _MIN_SHARE:
             words = ", ".join(markdown.code(grid.keys[at].label.split(" ", 1)[1]) for at in alone[:_NAMED])
             more = " …" if len(alone) > _NAMED else ""
             told.append(f" It {verb} **{percent(share)}** to {words}{more}, which only the {side} has there.")

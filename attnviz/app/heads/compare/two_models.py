@@ -70,9 +70,9 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
         nearest = ranked(there, largest_first=False)[0]
         other = _choose_other(entries[1], compared, nearest if follows else None)
     here = away_from(compared, "second", other, row)
-    there_told = _told(there, other, f"{head_name(*head)} of {codes[0]}", codes[1])
-    here_told = _told(here, head, f"{head_name(*other)} of {codes[1]}", codes[0])
-    finding.markdown(f"{there_told} The other way round: {here_told[0].lower()}{here_told[1:]}")
+    first_text = _described(there, other, f"{head_name(*head)} of {codes[0]}", codes[1])
+    second_text = _described(here, head, f"{head_name(*other)} of {codes[1]}", codes[0])
+    finding.markdown(f"{first_text} The other way round: {second_text[0].lower()}{second_text[1:]}")
     with maps[0]:
         _map(
             "first heads",
@@ -117,11 +117,11 @@ def _one_kind(compared: Comparison, entries: Sequence[Entry]) -> None:
             )
 
 
-def _choose_other(entry: Entry, compared: Comparison, most_alike: Head | None) -> Head:
+def _choose_other(entry: Entry, compared: Comparison, nearest: Head | None) -> Head:
     """Draw the choice of the second model's head; it follows what is most alike, if it is to."""
-    if most_alike is not None:
-        AGAINST_LAYER.set(most_alike[0] + 1)
-        AGAINST_HEAD.set(most_alike[1] + 1)
+    if nearest is not None:
+        AGAINST_LAYER.set(nearest[0] + 1)
+        AGAINST_HEAD.set(nearest[1] + 1)
     return controls.head(
         entry.layers_of(compared.second.kind),
         entry.heads,
@@ -138,7 +138,7 @@ def _open_other(layer: int, head: int) -> None:
     ALIKE.set(False)
 
 
-def _told(distances: Floats, opened: Head, asked: str, there: str) -> str:
+def _described(distances: Floats, opened: Head, asked: str, there: str) -> str:
     """Which head of a model is most alike to one of the other, and where the open one stands.
 
     Args:

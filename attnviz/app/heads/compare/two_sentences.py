@@ -31,7 +31,7 @@ from attnviz.trace import Floats
 
 _LISTED = 8
 _SIDES = ("first sentence", "second sentence")
-_LEAST_SEEN = 5e-4  # below, every change reads 0
+_MIN_VISIBLE = 5e-4  # below, every change reads 0
 
 Head = tuple[int, int]
 
@@ -64,7 +64,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> Comparison:
     finding.markdown(
         f"{_place(values, order, head, one_word)} "
         f"{row_moves(grid, first.weights, second.weights, grid.shared[word])}"
-        f"{_most_moved(grid, rows[head], word)}"
+        f"{_largest_move(grid, rows[head], word)}"
     )
     with listed:
         _list(values, order)
@@ -86,7 +86,7 @@ def _caution(overlap: Overlap) -> None:
 def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) -> str:
     """Where the open head stands among all, and the median head beside it."""
     whose = " for the chosen word" if one_word else ""
-    if float(values.max()) < _LEAST_SEEN:
+    if float(values.max()) < _MIN_VISIBLE:
         return f"None of the {values.size} heads changes{whose}."
     place = f"{ordinal(order.index(head) + 1)}most"
     number, middle = (percent(float(value)) for value in (values[head], np.median(values)))
@@ -96,17 +96,17 @@ def _place(values: Floats, order: Sequence[Head], head: Head, one_word: bool) ->
     )
 
 
-def _most_moved(grid: Aligned, rows: Floats, word: int) -> str:
+def _largest_move(grid: Aligned, rows: Floats, word: int) -> str:
     """Which word's row changes most in the open head, where it is another than the chosen one."""
     most = int(rows.argmax())
-    if most == word or rows[most] < _LEAST_SEEN:
+    if most == word or rows[most] < _MIN_VISIBLE:
         return ""
     name = markdown.token(grid.shared[most], grid.queries)
     return f" In this head the row of {name} changes most ({percent(float(rows[most]))})."
 
 
 def _map(values: Floats, head: Head) -> None:
-    most = max(float(values.max()), _LEAST_SEEN)
+    most = max(float(values.max()), _MIN_VISIBLE)
     head_map(
         "changes",
         title="How much each head changes: total variation",

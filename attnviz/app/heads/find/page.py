@@ -90,7 +90,7 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
     if not progress or not progress.found:
         return
     text = progress.found
-    texts.tell_unread(len(text.skipped), [markdown.plain(each.why) for each in text.skipped[:MAX_REASONS]])
+    texts.show_skipped(len(text.skipped), [markdown.plain(each.why) for each in text.skipped[:MAX_REASONS]])
     place = chosen.queries[chosen.query].positions[0]
     wanted = vector_of(chosen.block, chosen.head, chosen.vector, place)
     tokens, similarities = text.nearest(chosen.head, chosen.vector, wanted, chosen.count, chosen.given.text)

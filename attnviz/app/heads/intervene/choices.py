@@ -1,4 +1,4 @@
-"""What the visitor changes: heads to silence, rows to point elsewhere, and where one looks for the effect."""
+"""What the visitor changes: heads to ablate, rows to point elsewhere, and where one looks for the effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, refuse_misfits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import ONLY_SILENCED
+from attnviz.models.families import ONLY_ABLATED
 from attnviz.text import head_name
 from attnviz.trace import Kind
 
@@ -26,7 +26,7 @@ _MAX_LISTED = 8
 _NOUNS = ("dog", "road")
 
 _HELP = (
-    "As a link writes them: “encoder 4-2” silences a head, “encoder 4-2 10” its row of token 10, "
+    "As a link writes them: “encoder 4-2” ablates a head, “encoder 4-2 10” its row of token 10, "
     "“encoder 4-2 10 >8” points that row at token 8, “encoder 4-2 >8” all rows, and “encoder 4-2 10 3>8” "
     "moves what the row gives to token 3 to token 8; “3<>8” exchanges the two. Type one, or take one away."
 )
@@ -74,33 +74,33 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
             _silence(chosen)
         with st.popover("Other changes", icon=":material/tune:"):
             row = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query)
-            _button(f"Silence its row of {chosen.token}", row, ":material/voice_over_off:")
+            _button(f"Ablate its row of {chosen.token}", row, ":material/voice_over_off:")
             _point(chosen)
             st.markdown(f":small[{_HELP}]")
     return chosen, figure, telling
 
 
 def _silence(chosen: Intervention) -> None:
-    """Draw the button that silences the open head; beside other changes, one in their place and one more."""
+    """Draw the button that ablates the open head; beside other changes, one in their place and one more."""
     silent = Edit(chosen.kind, chosen.layer, chosen.head)
     name, made = f"head {chosen.name}", EDITS.get([])
     if not made or str(silent) in made:
-        _button(f"Silence {name}", silent, ":material/volume_off:", primary=True)
+        _button(f"Ablate {name}", silent, ":material/volume_off:", primary=True)
         return
     st.button(
-        f"Silence {name} instead",
+        f"Ablate {name} instead",
         type="primary",
         icon=":material/volume_off:",
         on_click=EDITS.set,
         args=([str(silent)],),
     )
-    _button(f"Silence {name} too", silent, ":material/add:")
+    _button(f"Ablate {name} too", silent, ":material/add:")
 
 
 def _point(chosen: Intervention) -> None:
-    if chosen.entry.family in ONLY_SILENCED:
+    if chosen.entry.family in ONLY_ABLATED:
         st.markdown(
-            ":small[This model computes attention in a way of its own. Its heads can be silenced, but not "
+            ":small[This model computes attention in a way of its own. Its heads can be ablated, but not "
             "pointed elsewhere.]"
         )
         return
@@ -176,10 +176,10 @@ def _edits(
             label_visibility="collapsed",
         )
     with telling:
-        return _told(made, entry, given)
+        return _described(made, entry, given)
 
 
-def _told(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
+def _described(made: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
     """Say what the changes do; return those that can be made."""
     found: dict[str, Edit] = {}
     problems = []

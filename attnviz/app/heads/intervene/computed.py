@@ -15,7 +15,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Floats, Kind
 
-_MOST_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
+_MAX_TOKENS = 5  # of the likeliest before, and as many of the likeliest after
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _effect(model: Entry, given: ModelInput, edits: Sequence[str], place: int | 
     likely: list[LikelyToken] = []
     if before.probabilities is not None and after.probabilities is not None:
         p, q = before.probabilities[0], after.probabilities[0]
-        first, now = ((-each).argsort(kind="stable")[:_MOST_TOKENS].tolist() for each in (p, q))
+        first, now = ((-each).argsort(kind="stable")[:_MAX_TOKENS].tolist() for each in (p, q))
         ids = [*first, *(number for number in now if number not in first)]
         likely = [
             LikelyToken(label, rank if rank <= len(first) else None, float(p[number]), float(q[number]))

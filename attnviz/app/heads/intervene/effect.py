@@ -13,7 +13,7 @@ from attnviz.app.models import lookup
 from attnviz.app.state.choices import EDITS, KIND, MODEL, TEXT
 from attnviz.interventions.edit import Edit
 from attnviz.models.catalogue import Entry
-from attnviz.trained.translator.variants import TAUGHT_HEAD, TAUGHT_LAYER
+from attnviz.trained.translator.variants import GUIDED_HEAD, GUIDED_LAYER
 
 
 def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) -> int | None:
@@ -29,7 +29,7 @@ def draw(chosen: Intervention, figure: DeltaGenerator, telling: DeltaGenerator) 
     with telling:
         place = words.place(chosen)
     if not chosen.edits:
-        telling.markdown("Nothing is changed yet. **Silence a head**, and the model is run again without it.")
+        telling.markdown("Nothing is changed yet. **Ablate a head**, and the model is run again without it.")
         with figure:
             picture.draw(chosen)
         return place
@@ -64,7 +64,7 @@ def limits() -> None:
     """Say it."""
     st.markdown(
         """
-- **That a head which moves little is useless.** Others may do the same, or stand in for it: silence two that
+- **That a head which moves little is useless.** Others may do the same, or stand in for it: ablate two that
   matter little alone, and the two together may matter much. In another sentence, the head may decide.
 - **What the model would be without the head.** The layers behind it now read other vectors than those that
   they learned from, and part of what moves can come from that alone. Putting the head's average output in
@@ -79,7 +79,7 @@ def limits() -> None:
 
 
 def _no_words(chosen: Intervention) -> None:
-    """Say why, and offer to open the translator without its taught head."""
+    """Say why, and offer to open the translator without its guided head."""
     mask = lookup.mask_token(chosen.entry)
     if mask is not None:
         st.markdown(
@@ -103,9 +103,9 @@ def _no_words(chosen: Intervention) -> None:
 
 
 def _open_translator(translator: Entry) -> None:
-    """Choose its opening sentence, in which the taught head decides between “il” and “elle”."""
+    """Choose its opening sentence, in which the guided head decides between “il” and “elle”."""
     MODEL.set(translator.name)
     TEXT.set(introduction(translator).examples[0].text)
     KIND.set("encoder")
-    controls.open_head(TAUGHT_LAYER, TAUGHT_HEAD)
-    EDITS.set([str(Edit("encoder", TAUGHT_LAYER, TAUGHT_HEAD))])
+    controls.open_head(GUIDED_LAYER, GUIDED_HEAD)
+    EDITS.set([str(Edit("encoder", GUIDED_LAYER, GUIDED_HEAD))])

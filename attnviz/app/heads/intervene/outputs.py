@@ -20,7 +20,7 @@ from attnviz.trace import Kind
 
 _TITLE = "how far each token’s output turns"
 _MEANING = "0° would be no change, 90° that nothing of it is left"
-_MOST_BARS = 24  # of a long text, the tokens that turn most
+_MAX_BARS = 24  # of a long text, the tokens that turn most
 
 
 def in_short(chosen: Intervention, found: Effect) -> str:
@@ -49,7 +49,7 @@ def every_token(chosen: Intervention, found: Effect) -> None:
     columns = st.columns(len(texts), gap="medium")
     for at, (column, (name, groups)) in enumerate(zip(columns, texts, strict=True)):
         moved = _of_text(found, at)
-        marked = chosen.query if _looks(chosen, at) else None
+        marked = chosen.query if _attends(chosen, at) else None
         with column:
             _bars(f"moved {at}", name, groups, moved, marked, longest)
             st.markdown(_mean(groups, moved))
@@ -86,10 +86,10 @@ def _of_text(found: Effect, at: int) -> Numbers:
 
 
 def _of_token(chosen: Intervention, found: Effect) -> float:
-    return float(_of_text(found, 0 if _looks(chosen, 0) else 1)[chosen.query])
+    return float(_of_text(found, 0 if _attends(chosen, 0) else 1)[chosen.query])
 
 
-def _looks(chosen: Intervention, at: int) -> bool:
+def _attends(chosen: Intervention, at: int) -> bool:
     """Whether the token that is looked at is of this text."""
     return len(chosen.entry.kinds) == 1 or (chosen.kind == "encoder") == (at == 0)
 
@@ -103,7 +103,7 @@ def _mean(groups: Sequence[DisplayToken], moved: Numbers) -> str:
 def _bars(
     key: str, name: str, groups: Sequence[DisplayToken], moved: Numbers, marked: int | None, longest: float
 ) -> None:
-    shown = sorted(range(len(groups)), key=lambda at: (at != marked, -moved[at]))[:_MOST_BARS]
+    shown = sorted(range(len(groups)), key=lambda at: (at != marked, -moved[at]))[:_MAX_BARS]
     sizes = angles(moved) / (angles(longest) or 1.0)
     bars: list[Bar] = [
         {
@@ -122,9 +122,9 @@ def _bars(
 
 
 def _median_head(chosen: Intervention, place: int | None) -> str:
-    """The baseline: how far the median of all heads, each silenced alone, turns that output."""
+    """The baseline: how far the median of all heads, each ablated alone, turns that output."""
     alone = ranking.job(chosen, place).latest
     if alone is None or not alone.finished:
         return ""
     _, size = ranking.each_alone(chosen, alone.found, ranking.TOKEN)
-    return f"Median of {len(size)} heads, each silenced alone: **{angle(np.median(size))}**."
+    return f"Median of {len(size)} heads, each ablated alone: **{angle(np.median(size))}**."

@@ -39,7 +39,7 @@ from attnviz.trace import Trace
 INTO_SECOND, INTO_FIRST = "From the first into the second", "From the second into the first"
 
 _SHOWN = 10
-_MOST_BARS = 24  # of a long text, the rows that carry most
+_MAX_BARS = 24  # of a long text, the rows that carry most
 _BEGAN = "the second sentence that this page began with"
 _PAIR = "a pair for patching"
 
@@ -276,7 +276,7 @@ def _rows(chosen: Intervention, progress: Progress[Patching]) -> None:
         f"And if the output of head {chosen.name} is taken over **at one token alone**, the largest share, "
         f"up or down, is that of {markdown.token(most, chosen.queries)}: **{signed_share(shares[most])}**."
     )
-    shown = sorted(np.argsort(-np.abs(shares), kind="stable")[:_MOST_BARS].tolist())
+    shown = sorted(np.argsort(-np.abs(shares), kind="stable")[:_MAX_BARS].tolist())
     some = f"; the {len(shown)} of {len(shares)} that carry most" if len(shown) < len(shares) else ""
     token_bars(
         "patched at",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
@@ -25,9 +25,9 @@ def draw(chosen: Intervention) -> None:
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
-    told = f"{chosen.token} attends to {_told(chosen, before)}"
+    told = f"{chosen.token} attends to {_described(chosen, before)}"
     if after is not None:
-        told += f"; with the changes at {_told(chosen, after)}"
+        told += f"; with the changes at {_described(chosen, after)}"
     if after is None:
         _picture("before", chosen, before, f"Head {name}")
         return
@@ -48,11 +48,11 @@ def draw(chosen: Intervention) -> None:
         _picture("after", chosen, after, f"Head {name}, with the changes")
 
 
-def _told(chosen: Intervention, weights: Floats) -> str:
+def _described(chosen: Intervention, weights: Floats) -> str:
     """What the token attends to, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
         return "**nothing**"
-    found = looks(weights, chosen.query, chosen.queries, chosen.keys).keys
+    found = strongest_keys(weights, chosen.query, chosen.queries, chosen.keys).keys
     return markdown.shares(found)
 
 

@@ -1,4 +1,4 @@
-"""Which head matters most here: every head silenced alone, and all of them ranked by what that moves."""
+"""Which head matters most here: every head ablated alone, and all of them ranked by what that moves."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from attnviz.trace import Kind
 _SHOWN = 10
 TOKEN, MEAN, EXPECTED = "This token", "All tokens", "What is expected"
 _TITLES = {
-    TOKEN: "silenced alone, turns the token’s output by",
-    MEAN: "silenced alone, turns outputs on average by",
-    EXPECTED: "silenced alone, moves this share of probability",
+    TOKEN: "ablated alone, turns the token’s output by",
+    MEAN: "ablated alone, turns outputs on average by",
+    EXPECTED: "ablated alone, moves this share of probability",
 }
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
     """Draw the ranking, as far as it is computed."""
     cited_markdown(
-        "Every head is silenced alone, and the model is run again each time (Michel et al. 2019). "
+        "Every head is ablated alone, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
     )
     measures = [TOKEN, MEAN, *([EXPECTED] if place is not None else [])]
     by = RANKED_BY.segments("Measured by", measures)
     show_job(
         job(chosen, place),
-        counted("Silencing every head", "heads"),
+        counted("Ablating every head", "heads"),
         lambda progress: _ranked(chosen, progress, by),
         key="ranking",
     )
@@ -69,13 +69,13 @@ def sizes(chosen: Intervention, moved: OutcomeDistances, by: str) -> Numbers:
 
 
 def each_alone(chosen: Intervention, found: Ablation, by: str) -> tuple[list[Edit], Numbers]:
-    """The heads that are ranked, as the edits that silence them, and [head], `sizes` of what each does alone.
+    """The heads that are ranked, as the edits that ablate them, and [head], `sizes` of what each does alone.
 
     An output of an encoder comes before all heads of a decoder: they are not ranked by what they do to it.
     """
     kinds = _kinds(chosen, by)
-    ranked = [at for at, edit in enumerate(found.silenced) if edit.kind in kinds]
-    return [found.silenced[at] for at in ranked], sizes(chosen, found.moved, by)[ranked]
+    ranked = [at for at, edit in enumerate(found.ablated) if edit.kind in kinds]
+    return [found.ablated[at] for at in ranked], sizes(chosen, found.moved, by)[ranked]
 
 
 def _kinds(chosen: Intervention, by: str) -> tuple[Kind, ...]:
@@ -84,21 +84,21 @@ def _kinds(chosen: Intervention, by: str) -> tuple[Kind, ...]:
 
 
 def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None:
-    silenced, size = each_alone(chosen, progress.found, by)
+    ablated, size = each_alone(chosen, progress.found, by)
     told = percent if by == EXPECTED else angle
     order = np.argsort(-size, kind="stable")
     here = Edit(chosen.kind, chosen.layer, chosen.head)
-    if here in silenced:
-        at = silenced.index(here)
+    if here in ablated:
+        at = ablated.index(here)
         rank = int((size > size[at]).sum()) + 1
         st.markdown(
-            f"Head {called(chosen, here)}: **number {rank} of {len(silenced)}**, {told(float(size[at]))}"
+            f"Head {called(chosen, here)}: **number {rank} of {len(ablated)}**, {told(float(size[at]))}"
         )
     shown = size if by == EXPECTED else angles(size)
     draw_map(
         "ablation map",
         chosen,
-        silenced,
+        ablated,
         shown,
         title=_TITLES[by],
         texts=[told(float(one)) for one in size],
@@ -107,7 +107,7 @@ def _ranked(chosen: Intervention, progress: Progress[Ablation], by: str) -> None
         high=(float(shown.max()) or 1.0, told(float(size.max()))),
     )
     strongest = [at for at in order[:_SHOWN] if size[at] > 0]
-    _list(chosen, [silenced[at] for at in strongest], [told(float(size[at])) for at in strongest])
+    _list(chosen, [ablated[at] for at in strongest], [told(float(size[at])) for at in strongest])
 
 
 def draw_map(

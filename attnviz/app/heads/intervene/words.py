@@ -14,7 +14,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.intervene import computed
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.heads.intervene.computed import Effect
-from attnviz.app.state.choices import ASKED_AT
+from attnviz.app.state.choices import EXPECTED_AT
 from attnviz.text import percent
 from attnviz.trace import Kind
 
@@ -33,7 +33,9 @@ def place(chosen: Intervention) -> int | None:
     masked = chosen.entry.expects == "masked"
     label = "Masked token" if masked else "What follows after"
     begin = 0 if masked else _opening(groups, places)
-    return places[controls.token([groups[place] for place in places], chosen.given, label, ASKED_AT, begin)]
+    return places[
+        controls.token([groups[place] for place in places], chosen.given, label, EXPECTED_AT, begin)
+    ]
 
 
 def in_short(chosen: Intervention, found: Effect, place: int) -> str:

@@ -47,7 +47,7 @@ def choose() -> TestedHead:
         source = SOURCE.segments("Examples", texts.SOURCES)
         corpus = texts.corpus(source, test.source) if source == texts.BUNDLED else None
     if corpus is None:
-        begin = link.said(TEXT) if test.source is SENTENCES else test.source.example
+        begin = link.current(TEXT) if test.source is SENTENCES else test.source.example
         corpus = texts.corpus(source, test.source, begin)
     choosing.unread_sentence(entry)
     return TestedHead(entry, kind, layer, head, test, corpus)

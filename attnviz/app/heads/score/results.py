@@ -77,7 +77,7 @@ def _map(chosen: TestedHead, scores: Scores, *, still: bool) -> None:
         "score map",
         title=f"{chosen.test.name}: score of each head",
         values=mean.astype(np.float32),
-        texts=[_told(scores, *at) for at in np.ndindex(mean.shape)],
+        texts=[_described(scores, *at) for at in np.ndindex(mean.shape)],
         low=(0.0, number(0.0, unit)),
         high=(high, number(high, unit)),
         printed=[_printed(each, unit) for each in mean.ravel().tolist()],
@@ -132,7 +132,7 @@ def _notes(chosen: TestedHead, scores: Scores) -> Iterator[str]:
 
 def _skipped(scores: Scores) -> None:
     named = [f"{markdown.code(each.text)} {markdown.plain(each.why)}" for each in scores.reasons]
-    texts.tell_unread(scores.skipped, named)
+    texts.show_skipped(scores.skipped, named)
 
 
 def _table(chosen: TestedHead, scores: Scores) -> None:
@@ -164,14 +164,14 @@ def _table(chosen: TestedHead, scores: Scores) -> None:
         "baseline": strategy,
         "nothing excluded": f"The score where {chosen.test.excluded} count, too",
     }
-    looks: dict[str, Any] = {
+    formats: dict[str, Any] = {
         name: st.column_config.NumberColumn(name, help=text, format=form) for name, text in helps.items()
     }
-    looks["head"] = st.column_config.TextColumn("head", pinned=True, width="small")
-    looks["attention weight"] = st.column_config.NumberColumn(
+    formats["head"] = st.column_config.TextColumn("head", pinned=True, width="small")
+    formats["attention weight"] = st.column_config.NumberColumn(
         "attention weight", help="The mean attention weight from which the score is made", format="%.1f %%"
     )
-    st.dataframe(columns, column_config=looks, hide_index=True, height=320)
+    st.dataframe(columns, column_config=formats, hide_index=True, height=320)
     save_file("Save as CSV", lambda: csv_of(chosen, scores), file_name(chosen), icon=":material/download:")
 
 
@@ -202,7 +202,7 @@ def with_interval(score: float, low: float, high: float, unit: Unit) -> str:
     return f"{number(score, unit)} ({ends})"
 
 
-def _told(scores: Scores, layer: int, head: int) -> str:
+def _described(scores: Scores, layer: int, head: int) -> str:
     low, high = (float(end[layer, head]) for end in scores.interval)
     score = with_interval(float(scores.mean[layer, head]), low, high, scores.unit)
     strategy, baseline = scores.baseline

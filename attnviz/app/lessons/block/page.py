@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from attnviz.analysis.sentence import name_of
 from attnviz.app.components import store
 from attnviz.app.components.curves import Axis, Line, curves
-from attnviz.app.components.steps import DrawnStep, Made, column, steps
+from attnviz.app.components.steps import DrawnStep, Made, column, made, steps
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.block import values
 from attnviz.app.lessons.computed import computed
@@ -20,7 +20,7 @@ from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.state.choices import LAYER, STAGE_IN_BLOCK
 from attnviz.text import decimal
 
-STEPS = STAGE_IN_BLOCK.most
+STEPS = STAGE_IN_BLOCK.maximum
 MAX_FAINT = 24  # other tokens' lines in a chart
 CODE = (
     ("attnviz.transformer.layers", "EncoderLayer"),
@@ -104,14 +104,9 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
         arrays |= {f"{name}_gain": norm.gain, f"{name}_offset": norm.offset}
     for name, largest in (("neuron", walk.into_neuron), ("dimension", walk.into_dimension)):
         arrays |= {f"{name}_place": largest.place, f"{name}_weight": largest.weight}
-    made: dict[str, Made] = {
+    drawn: dict[str, Made] = {
         name: {
-            "op": op,
-            "of": of.split(),
-            "drawn_as": "wrapped",
-            "role": "plain",
-            "symbol": [symbol],
-            "title": symbol,
+            **made(op, of, "plain", symbol, symbol, "wrapped"),
             "start": "activated" if name in {"expanded", "activated"} else "attention",
         }
         for name, (op, of, symbol) in _VECTORS.items()
@@ -123,7 +118,7 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
         source=store.publish("stream arrays", arrays),
         step=step,
         steps=_steps(page, chosen.layer + 1, walk.tokens),
-        arrays=made,
+        arrays=drawn,
         keep_open=True,
         onward=page.label("onward", layer=next_layer) if next_layer <= walk.layers else "",
         on_step=STAGE_IN_BLOCK.set,

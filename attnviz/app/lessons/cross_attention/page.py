@@ -10,7 +10,7 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import why
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import looks, names_of, to_guess_from
+from attnviz.analysis.sentence import names_of, strongest_keys, to_guess_from
 from attnviz.app import controls, markdown
 from attnviz.app.components.arithmetic import arithmetic
 from attnviz.app.explore.why import message
@@ -94,7 +94,7 @@ def draw() -> None:
         with page.picture:
             _picture(page, reading)
         totals = reading.weights.sum(axis=0)
-        page.explain(**reading.named, least=float(totals.min()), most=float(totals.max()))
+        page.explain(**reading.named, minimum=float(totals.min()), maximum=float(totals.max()))
         _predict(page, reading)
         page.further(
             page.section("trained", _trained).with_choices(TRAINED_HEAD),
@@ -181,7 +181,7 @@ def _trained(page: LessonPage) -> None:
             filename=f"attnviz-trained-cross-attention-head{head}",
         )
         targets, sources = DisplayTokens(found.target, target), DisplayTokens(found.source, OPENING)
-        row = looks(weights, step, targets.groups, sources.groups)
+        row = strongest_keys(weights, step, targets.groups, sources.groups)
         page.text(
             "trained-row",
             french=found.text,

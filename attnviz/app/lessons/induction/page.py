@@ -18,7 +18,7 @@ from attnviz.app.lessons.story import known_words, size
 from attnviz.app.markdown import Markdown
 from attnviz.app.page import stop
 from attnviz.app.state import memory
-from attnviz.app.state.choices import REPEATED, REPEATED_WORD, SILENCED
+from attnviz.app.state.choices import ABLATED, REPEATED, REPEATED_WORD
 from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError, quoted
 from attnviz.models import catalogue
@@ -29,7 +29,7 @@ from attnviz.trained.storyteller.copying import TEXTS
 from attnviz.trained.storyteller.figures import ROLE, Copying, Heads, stored
 from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
-from attnviz.trained.storyteller.tasks import SAID_TWICE
+from attnviz.trained.storyteller.tasks import NUM_REPEATED
 from attnviz.widgets.tokens import ShownToken
 
 NUM_WORDS = 12  # of random words
@@ -50,7 +50,7 @@ _measured_after_start = storytold(values.measured_after_start)
 def random_words(draw: int) -> str:
     """Return different random words of the storyteller's vocabulary."""
     dice = Random(draw)  # noqa: S311 - words are no secret
-    return " ".join(grammar.said_twice(dice, NUM_WORDS)[1 : NUM_WORDS + 1])
+    return " ".join(grammar.words_twice(dice, NUM_WORDS)[1 : NUM_WORDS + 1])
 
 
 OPENING = random_words(_OPENING_DRAW)
@@ -104,7 +104,7 @@ def draw() -> None:
             shape = measured(model=model).prefix_matching.shape
             names = [head_name(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
             placeholder = page.label("none")
-            ablated = SILENCED.draw(page.label("ablated"), names, placeholder=placeholder)
+            ablated = ABLATED.draw(page.label("ablated"), names, placeholder=placeholder)
             chosen = Chosen(words, place, model, tuple(sorted(ablated)))
             with picture:
                 _picture(page, chosen)
@@ -202,7 +202,7 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
             place=chosen.place,
             about=about,
             on_pick=lambda place: REPEATED_WORD.set(_options(chosen.words)[place]),
-            on_silence=_ablate,
+            on_ablate=_ablate,
         )
     if not roles.induction_heads:
         return
@@ -232,15 +232,15 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
 def _shown(role: Role, heads: Heads, weights: Floats, ablated: Sequence[str]) -> list[ShownHead]:
     """Return heads of a role as the picture shows them, with their weights, [layer, head, word]."""
     return [
-        ShownHead(name=name, role=role, weights=weights[head].tolist(), silenced=name in ablated)
+        ShownHead(name=name, role=role, weights=weights[head].tolist(), ablated=name in ablated)
         for head, name in zip(heads, _names(heads), strict=True)
     ]
 
 
 def _ablate(head: str) -> None:
     """Ablate a head, or no longer."""
-    ablated = list(SILENCED.get([]))
-    SILENCED.set([other for other in ablated if other != head] if head in ablated else [*ablated, head])
+    ablated = list(ABLATED.get([]))
+    ABLATED.set([other for other in ablated if other != head] if head in ablated else [*ablated, head])
 
 
 def _explain(page: LessonPage, chosen: Chosen) -> None:
@@ -252,7 +252,7 @@ def _explain(page: LessonPage, chosen: Chosen) -> None:
         control=_listed(control),
         ablated=joined(chosen.ablated),
         texts=TEXTS,
-        count=SAID_TWICE,
+        count=NUM_REPEATED,
         all=whole.right,
         without_induction=chosen.measured(whole.induction_heads).right,
         without_control=chosen.measured(control).right,
@@ -306,7 +306,7 @@ def _every(page: LessonPage, chosen: Chosen, names: Sequence[str]) -> None:
             percent(chosen.measured(ablated, mean=True).right) if with_mean else "",
         ]
         rows.append(f"| {' | '.join(map(markdown.plain, cells))} |")
-    page.text("every", role=ROLE, rows=Markdown("\n".join(rows)), texts=TEXTS, count=SAID_TWICE)
+    page.text("every", role=ROLE, rows=Markdown("\n".join(rows)), texts=TEXTS, count=NUM_REPEATED)
 
 
 def _paths(page: LessonPage, chosen: Chosen) -> None:

@@ -12,7 +12,7 @@ const GAP = 2; // pixels between two arrows
 const ENDS = 9; // pixels above and below which the arrows to the word before end
 
 /**
- * @typedef {{ words: string[], heads: { name: string, role: "back" | "match", weights: number[], silenced: boolean }[],
+ * @typedef {{ words: string[], heads: { name: string, role: "back" | "match", weights: number[], ablated: boolean }[],
  *   expected: { word: string, right: number }[], place: number }} Message what repeated_words.py sends, and describes
  */
 
@@ -68,13 +68,13 @@ class RepeatedWords extends View {
     ];
   }
 
-  /** The heads with a role: a button each, which silences it. */
+  /** The heads with a role: a button each, which ablates it. */
   role(role, title) {
     const heads = this.data.heads.filter((head) => head.role === role);
-    const buttons = heads.map(({ name, silenced }) =>
+    const buttons = heads.map(({ name, ablated }) =>
       element(
         "button",
-        { type: "button", "data-head": name, "aria-pressed": String(silenced), "aria-label": `Silence head ${name}`, onclick: () => this.trigger("silence", { head: name, ...unanswered("silence") }) },
+        { type: "button", "data-head": name, "aria-pressed": String(ablated), "aria-label": `Ablate head ${name}`, onclick: () => this.trigger("ablate", { head: name, ...unanswered("ablate") }) },
         element("b", { text: name }),
         element("span", { class: "weight number" }),
       ),
@@ -105,8 +105,8 @@ class RepeatedWords extends View {
       button.toggleAttribute("data-followed", place === at);
     }
     this.keepTabStop(this.again, at);
-    for (const { name, weights, silenced } of this.data.heads) {
-      this.button(name).lastElementChild.textContent = silenced ? "silenced" : percent(weights[at]);
+    for (const { name, weights, ablated } of this.data.heads) {
+      this.button(name).lastElementChild.textContent = ablated ? "ablated" : percent(weights[at]);
     }
     this.drawArrows();
   }
@@ -121,13 +121,13 @@ class RepeatedWords extends View {
     const middle = ({ y, height: tall }) => y + tall / 2;
     const drawn = (role, path) => {
       const heads = this.data.heads.filter((head) => head.role === role);
-      const widths = heads.map(({ weights, silenced }) => (silenced ? 1 : 1 + 9 * weights[at]));
+      const widths = heads.map(({ weights, ablated }) => (ablated ? 1 : 1 + 9 * weights[at]));
       const whole = widths.reduce((sum, wide) => sum + wide + GAP, -GAP);
       let before = -whole / 2;
-      return heads.map(({ silenced }, nth) => {
+      return heads.map(({ ablated }, nth) => {
         const d = path(before + widths[nth] / 2, whole);
         before += widths[nth] + GAP;
-        return drawing("path", { d, class: silenced ? "line closed" : "line", "stroke-width": widths[nth] });
+        return drawing("path", { d, class: ablated ? "line closed" : "line", "stroke-width": widths[nth] });
       });
     };
     const lines = [

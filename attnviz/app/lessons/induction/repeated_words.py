@@ -18,13 +18,13 @@ class ShownHead(TypedDict):
         role: "back": from the word that follows to the word, both said first; "match": from the word said
             again to the one that followed it.
         weights: the weight of its arrow, for each word but the last.
-        silenced: whether the visitor has silenced it.
+        ablated: whether the visitor has ablated it.
     """
 
     name: str
     role: Role
     weights: Sequence[float]
-    silenced: bool
+    ablated: bool
 
 
 class Next(TypedDict):
@@ -45,7 +45,7 @@ def repeated_words(
     place: int,
     about: str,
     on_pick: Callable[[int], None],
-    on_silence: Callable[[str], None],
+    on_ablate: Callable[[str], None],
 ) -> None:
     """Draws the words downwards, the first time on the left, and the arrows of one of them.
 
@@ -56,5 +56,5 @@ def repeated_words(
         place: the word whose arrows are drawn, from 0.
         about: what the saved picture says.
         on_pick: called with the place of a word that was clicked.
-        on_silence: called with the name of a head that is to be silenced, or no longer.
+        on_ablate: called with the name of a head that is to be ablated, or no longer.
     """

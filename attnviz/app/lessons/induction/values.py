@@ -15,7 +15,7 @@ from attnviz.capture.arrays import owned
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import catalogue
 from attnviz.trace import Floats
-from attnviz.trained.storyteller.copying import TEXTS, copied, copying, said_twice
+from attnviz.trained.storyteller.copying import TEXTS, copied, copying, words_twice
 from attnviz.trained.storyteller.figures import Copying, Heads
 from attnviz.trained.storyteller.grammar import CHANT, VOCABULARY
 from attnviz.trained.storyteller.storyteller import Storyteller
@@ -90,7 +90,7 @@ def measured(
     storyteller, heads = loading.load_storyteller(model), _edits(ablated)
     if not mean:
         return copying(storyteller, heads)
-    layers = storyteller.steps(said_twice(TEXTS)).layers
+    layers = storyteller.steps(words_twice(TEXTS)).layers
     outputs = [layers[head.layer].attention.attention.output[:, head.head].mean(dim=0) for head in heads]
     return copying(
         storyteller,
@@ -103,7 +103,7 @@ def measured(
 
 def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
     """Measure the same texts with [START] in place of [CHANT]."""
-    ids = said_twice(TEXTS)
+    ids = words_twice(TEXTS)
     ids[:, 0] = VOCABULARY.ids([START])[0]
     return copied(ids, loading.load_storyteller(model).steps(ids))
 
@@ -142,7 +142,7 @@ def without_path(
     ablated: Sequence[str], part: Part, readers: Heads, *, model: str = catalogue.STORYTELLER
 ) -> float:
     """Return the share of words copied if the readers compute one part as if these heads were ablated."""
-    ids = said_twice(TEXTS)
+    ids = words_twice(TEXTS)
     return copied(ids, patched(loading.load_storyteller(model), ids, ablated, part, readers)).right
 
 

@@ -38,11 +38,11 @@ def draw() -> None:
         rates = len({run.learning_rate for run in found.runs})
         with page.picture:
             _chart(page, found, results)
-        page.explain(clauses=found.longest_learned, rates=rates)
+        page.explain(clauses=found.max_trained_clauses, rates=rates)
         with page.beside:
             page.text("table", words=words, seeds=seeds, sentences=found.sentences, **medians)
         page.predict(of_sentence=False, words=words, **medians)
-        pronouns = {name: of.pronoun[:, found.longest_learned] for name, of in results.items()}
+        pronouns = {name: of.pronoun[:, found.max_trained_clauses] for name, of in results.items()}
         of_seeds = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
         page.further(
             page.text_section("pronoun", words=words, seeds=seeds, **of_seeds),
@@ -60,7 +60,7 @@ def draw() -> None:
 def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> None:
     """Draw the median and the range of the seeds, and where the training sentences end."""
     words = [round(apart, 1) for apart in found.words]
-    longest = words[found.longest_learned]
+    longest = words[found.max_trained_clauses]
     lines, told = [], dict[str, str]()
     for name, of in results.items():
         median, low, high = (100 * each(of.exact, axis=0) for each in (np.median, np.min, np.max))

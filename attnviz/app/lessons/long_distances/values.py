@@ -37,4 +37,4 @@ def results(found: Distances, name: Name) -> Results:
 
 def distances_shown(found: Distances) -> list[int]:
     """Return the places of the shortest distance, the longest in training, and the longest of all."""
-    return [0, found.longest_learned, len(found.words) - 1]
+    return [0, found.max_trained_clauses, len(found.words) - 1]

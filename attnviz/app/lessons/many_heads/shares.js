@@ -8,11 +8,11 @@ import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./shares.css";
 
-const MOST_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
+const MAX_STRIPES = 150; // of a strip; with more tokens each stripe is this wide, and may cover its neighbours
 
 /** A row of weights: one stripe a token. Not quite in proportion, or small weights would vanish. */
 function strip(weights) {
-  const width = Math.max(1, weights.length / MOST_STRIPES);
+  const width = Math.max(1, weights.length / MAX_STRIPES);
   const stripes = weights.flatMap((weight, at) =>
     weight < 0.002 ? [] : [drawing("rect", { x: at, y: 0, width, height: 1, "fill-opacity": (weight ** 0.7).toFixed(3) })],
   );

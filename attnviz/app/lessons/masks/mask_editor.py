@@ -8,7 +8,7 @@ from attnviz.app.components.component import widget
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import ShownToken
 
-MOST_TOKENS = 40
+MAX_TOKENS = 40
 """How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""
 
 
@@ -29,7 +29,7 @@ def mask_editor(
     Until the answer comes, or while there is none, the numbers of another mask are not shown.
 
     Args:
-        tokens: the rows and the columns, in order; at most `MOST_TOKENS`.
+        tokens: the rows and the columns, in order; at most `MAX_TOKENS`.
         mask: as `lessons.masks.written` writes it.
         without: the weights without a mask, [query, key].
         with_mask: the weights under this mask; None where it was refused.

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
@@ -17,7 +17,7 @@ from attnviz.app.lessons.computed import computed, translated
 from attnviz.app.lessons.english import OPENING
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.masks import values
-from attnviz.app.lessons.masks.mask_editor import MOST_TOKENS, mask_editor
+from attnviz.app.lessons.masks.mask_editor import MAX_TOKENS, mask_editor
 from attnviz.app.lessons.masks.values import MaskChoice, MaskedRun
 from attnviz.app.markdown import Markdown
 from attnviz.app.state.choices import CELLS, EDITED, MASK, MASK_AFTER, MASK_SIZE, REPLACEMENT
@@ -83,9 +83,9 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
     groups = _groups(run, chosen.text)
     if choice.kind != values.BY_HAND and not choice.pads:
         # The mask to start from by hand. A long one would fill the link.
-        CELLS.set(values.written(run.mask) if len(groups) <= MOST_TOKENS else "")
+        CELLS.set(values.written(run.mask) if len(groups) <= MAX_TOKENS else "")
     with below:
-        if len(groups) <= MOST_TOKENS:
+        if len(groups) <= MAX_TOKENS:
             mask_editor(
                 "mask editor",
                 tokens=shown_tokens(groups),
@@ -96,7 +96,7 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
                 on_draw=partial(_edit, len(chosen.groups)),
             )
         elif run.after is not None:
-            page.text("long", tokens=len(groups), most=MOST_TOKENS)
+            page.text("long", tokens=len(groups), maximum=MAX_TOKENS)
             _weights(page, chosen, np.where(run.mask, run.after, np.nan), run, "")
     if run.after is None:
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
@@ -104,7 +104,7 @@ def _picture(page: LessonPage, chosen: HeadSelection) -> MaskedRun:
         st.error(refused, icon=":material/block:")
         return run
     before, after = (
-        markdown.shares(looks(each[chosen.layer], chosen.query, groups).keys)
+        markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups).keys)
         for each in (run.before, run.after)
     )
     page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)

@@ -1,43 +1,99 @@
-"""The sinusoidal positions as a heatmap; pointing at a cell shows its formula with numbers."""
+"""The sinusoidal positions as a heatmap; a cell's tooltip is its formula with numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from attnviz.app.components.component import mount
+import streamlit as st
+
+from attnviz.app.components.curves import font_size
 from attnviz.trace import Floats
 
 _DIGITS = 6  # with 4, 0.84147 would be printed as 0.842
+_BLUE, _ORANGE = "#1f5fae", "#b4530d"
+_GROUND = {"light": "#ffffff", "dark": "#0f0f15"}
+_INK = {"light": "#1c1c28", "dark": "#f2f3f8"}
+_FORMULA = (
+    "(datum.dimension % 2 ? 'cos(' : 'sin(') + datum.position + ' / 10000^(' + datum.even + '/{d})) = '"
+    " + (datum.dimension % 2 ? 'cos ' : 'sin ')"
+    " + format(datum.position / pow(10000, datum.even / {d}), '.4f') + ' = ' + format(datum.value, '.3f')"
+)
 
 
 def encoding(
-    name: str,
-    vectors: Floats,
-    labels: Sequence[str],
-    /,
-    *,
-    position: int,
-    pair: int,
-    alt: str,
-    about: str,
+    name: str, vectors: Floats, labels: Sequence[str], /, *, position: int, pair: int, title: str, alt: str
 ) -> None:
     """Draw numbers from −1, blue, to 1, orange.
 
     Args:
-        name: Streamlit's key of this widget.
+        name: Streamlit's key of the chart.
         vectors: [position, d_model].
         labels: of the tokens at the first positions.
         position: the outlined row, from 0.
         pair: the outlined two columns, from 0.
+        title: of the chart.
         alt: a description of the picture.
-        about: the caption of the saved picture.
     """
-    message = {
-        "vectors": vectors.round(_DIGITS),
-        "labels": labels,
-        "position": position,
-        "pair": pair,
-        "alt": alt,
-        "about": about,
+    d = vectors.shape[1]
+    rows = [
+        {
+            "position": row,
+            "token": labels[row] if row < len(labels) else "–",
+            "dimension": column,
+            "value": value,
+        }
+        for row, numbers in enumerate(vectors.round(_DIGITS).tolist())
+        for column, value in enumerate(numbers)
+    ]
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    across, down = (_axis(field, size) for field, size in (("dimension", d), ("position", len(vectors))))
+    colour = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {
+            "domain": [-1, 0, 1],
+            "range": [_BLUE, _GROUND[theme], _ORANGE],
+            "interpolate": "rgb",
+        },
+        "legend": None,
     }
-    mount("encoding", name, message)
+    # Without a stroke the page shows between the cells; 4,096 of them are too many to be read out.
+    cells = {"type": "rect", "strokeWidth": 0.6, "aria": False}
+    tooltip = [{"field": field, "type": "nominal"} for field in ("position", "token", "dimension", "formula")]
+    outline = {"type": "rect", "filled": False, "strokeWidth": 2, "stroke": _INK[theme]}
+    columns = [{"dimension": 2 * pair}, {"dimension": 2 * pair + 1}]
+    st.vega_lite_chart(
+        spec={
+            "description": f"{title}. {alt}",
+            "width": "container",
+            "height": 420,
+            "layer": [
+                {
+                    "data": {"values": rows},
+                    "transform": [
+                        {"calculate": "datum.dimension - datum.dimension % 2", "as": "even"},
+                        {"calculate": _FORMULA.format(d=d), "as": "formula"},
+                    ],
+                    "mark": cells,
+                    "encoding": {
+                        "x": across,
+                        "y": down,
+                        "fill": colour,
+                        "stroke": colour,
+                        "tooltip": tooltip,
+                    },
+                },
+                {"data": {"values": [{"position": position}]}, "mark": outline, "encoding": {"y": down}},
+                {"data": {"values": columns}, "mark": outline, "encoding": {"x": across}},
+            ],
+            "config": {"axis": {"labelFontSize": font_size(), "titleFontSize": font_size()}},
+        },
+        width="stretch",
+        key=name,
+    )
+
+
+def _axis(field: str, size: int) -> dict[str, Any]:
+    ticks = {"values": list(range(0, size, 8)), "labelAngle": 0, "grid": False}
+    return {"field": field, "type": "ordinal", "scale": {"padding": 0}, "axis": ticks}

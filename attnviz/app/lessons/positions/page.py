@@ -64,7 +64,7 @@ def draw() -> None:
             without=float(first.without.differences[row]),
             with_positions=float(first.with_positions.differences[row]),
         )
-        kind = link.said(ENCODING) or "learned"
+        kind = link.current(ENCODING) or "learned"
         page.further(
             page.section("rotation", _rotation, chosen, found, pair).with_choices(SHIFT),
             page.section("kinds", _kinds, chosen).with_choices(ENCODING, KEY, SLOPES),
@@ -123,9 +123,11 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
             [group.label for group in chosen.groups],
             position=chosen.query,
             pair=pair,
+            title=page.label("matrix_title"),
             alt=page.label("matrix_alt", positions=len(found.encoding), d=values.D_MODEL),
-            about=page.label("matrix_about"),
         )
+        sine, cosine = found.encoding[chosen.query, 2 * pair : 2 * pair + 2].tolist()
+        st.caption(page.label("cells", position=chosen.query, pair=pair, sine=sine, cosine=cosine))
     return pair
 
 
@@ -335,4 +337,4 @@ def _verdict(page: LessonPage, compared: values.Comparison, place: int) -> str:
 
 
 def _next_order() -> None:
-    ORDER.set(ORDER.get(0) % ORDER.most + 1)
+    ORDER.set(ORDER.get(0) % ORDER.maximum + 1)

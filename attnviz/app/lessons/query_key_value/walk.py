@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column
+from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, made
 from attnviz.app.components.steps import steps as draw_steps
 from attnviz.widgets.tokens import ShownToken
 
@@ -48,33 +48,21 @@ def _columns() -> list[list[Column]]:
 
 def _arrays() -> dict[str, Made]:
     """How each array is drawn and made."""
-
-    def made(op: str, of: str, role: str, symbol: str, title: str) -> Made:
-        numbers = op in {"dot", "scale", "softmax"}
-        return {
-            "op": op,
-            "of": of.split(),
-            "drawn_as": "numbers" if numbers else "matrix",
-            "role": role,
-            "symbol": symbol.split("_"),
-            "title": title,
-        }
-
     learned = {
-        f"{role}_{part}": made("given", "", role, f"{letter}_{role[0].upper()}", f"the {role} {part}")
+        f"{role}_{part}": made("learned", "", role, f"{letter}_{role[0].upper()}", f"the {role} {part}")
         for role in ("query", "key", "value")
         for part, letter in (("matrix", "W"), ("bias", "b"))
     }
     return {
-        "vector": made("given", "", "plain", "x", "the vector of the query token"),
-        "vectors": made("given", "", "plain", "X", "the tokens’ vectors"),
+        "vector": made("token", "", "plain", "x", "the vector of the query token"),
+        "vectors": made("token", "", "plain", "X", "the tokens’ vectors"),
         **learned,
         "query": made("project", "vectors query_matrix query_bias", "query", "q", "the query"),
         "keys": made("project", "vectors key_matrix key_bias", "key", "K", "the keys"),
         "values": made("project", "vectors value_matrix value_bias", "value", "V", "the values"),
-        "dot_products": made("dot", "query keys", "plain", "q·k", "the dot products"),
-        "scores": made("scale", "dot_products query", "plain", "score", "the scores"),
-        "weights": made("softmax", "scores", "weights", "weight", "the weights"),
+        "dot_products": made("dot", "query keys", "plain", "q·k", "the dot products", "numbers"),
+        "scores": made("scale", "dot_products query", "plain", "score", "the scores", "numbers"),
+        "weights": made("softmax", "scores", "weights", "weight", "the weights", "numbers"),
         "output": made("mix", "weights values", "value", "output", "the output"),
     }
 

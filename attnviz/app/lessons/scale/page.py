@@ -61,7 +61,7 @@ def _controls(page: LessonPage) -> tuple[int, int]:
 
 
 def _increment_seed() -> None:
-    VECTORS_SEED.set((VECTORS_SEED.get(0) + 1) % (VECTORS_SEED.most + 1))
+    VECTORS_SEED.set((VECTORS_SEED.get(0) + 1) % (VECTORS_SEED.maximum + 1))
 
 
 def _picture(page: LessonPage, d: int, seed: int) -> None:
@@ -160,7 +160,7 @@ def _learning(page: LessonPage, d: int, seed: int) -> None:
         page.text(
             "learning",
             keys=NUM_KEYS,
-            most_bits=f"{log2(NUM_KEYS):.0f}",
+            max_bits=f"{log2(NUM_KEYS):.0f}",
             rows=f"{NUM_ROWS:,}",
             d=d,
             low=low,

@@ -131,10 +131,10 @@ def compare(query: Float[Tensor, " d"], keys: Float[Tensor, "key d"]) -> Row:
     return Row(owned(keys @ query), plain, scaled)
 
 
-def strongest_keys(row: Row, most: int) -> list[int]:
-    """Return the keys of a row in order; of more than `most`, the `most - 1` with the largest weights."""
+def strongest_keys(row: Row, maximum: int) -> list[int]:
+    """Return the keys of a row in order, at most `maximum`: the `maximum - 1` with the largest weights."""
     order = sorted(range(len(row.scaled.weights)), key=lambda key: (-float(row.scaled.weights[key]), key))
-    return sorted(order if len(order) <= most else order[: most - 1])
+    return sorted(order if len(order) <= maximum else order[: maximum - 1])
 
 
 def scales(d: int) -> tuple[float, float]:

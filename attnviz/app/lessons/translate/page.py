@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.sentence import looks
+from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import markdown
 from attnviz.app.lessons.computed import translated
-from attnviz.app.lessons.english import choose_variant, english, outside_note
+from attnviz.app.lessons.english import choose_variant, english, other_reading, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.measured import label_smoothing, shipped, variant_of
-from attnviz.app.lessons.menus import other_reading
+from attnviz.app.lessons.measured import label_smoothing, opening_head, shipped, variant_of
 from attnviz.app.lessons.translate import values
 from attnviz.app.lessons.translate.architecture import Part, Stack, diagram
 from attnviz.app.lessons.translate.translation import DrawnAttention, translation
@@ -38,8 +37,7 @@ CODE = (
 )
 _DIGITS = 6  # of the weights in the widget's message
 _MAX_LISTED = 2  # tokens for each head
-_TAUGHT_HEAD = head_name(variants.TAUGHT_LAYER, variants.TAUGHT_HEAD)
-_TAUGHT_CROSS_HEAD = str(variants.TAUGHT_CROSS_HEAD + 1)
+_GUIDED_CROSS_HEAD = str(variants.GUIDED_CROSS_HEAD + 1)
 _WORD_MEMORY = "french was chosen for"
 _HEAD_MEMORY = "cross_head was chosen for"
 
@@ -170,25 +168,17 @@ def _choose_heads(
     num_heads = len(blocks[0].weights)
     names = [head_name(block.layer, head) for block in blocks for head in range(num_heads)]
     # Only an attention loss makes one head of cross-attention differ from the others from the start.
-    default = _TAUGHT_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
+    default = _GUIDED_CROSS_HEAD if variants.VARIANTS[variant_of(model)].alignment else ALL
     if memory.get(_HEAD_MEMORY, model) != model:
         CROSS_HEAD.set(default)
-        ENCODER_HEAD.set(_opening_head(model))
+        ENCODER_HEAD.set(opening_head(model))
     memory.put(_HEAD_MEMORY, model)
-    name = ENCODER_HEAD.select(page.label("encoder_head"), names, _opening_head(model))
+    name = ENCODER_HEAD.select(page.label("encoder_head"), names, opening_head(model))
     layer, head = (int(number) - 1 for number in name.split("-"))
     options = [ALL, *(str(head + 1) for head in range(num_heads))]
     cross = CROSS_HEAD.select(page.label("cross_head"), options, default)
     decoder = DECODER_HEAD.select(page.label("decoder_head"), options)
     return (layer, head), _numbered(cross, num_heads), _numbered(decoder, num_heads)
-
-
-def _opening_head(model: str) -> str:
-    """Return the encoder head that attends from "it" to its noun most often."""
-    try:
-        return shipped(variant_of(model)).head
-    except ModelFilesDamaged:
-        return _TAUGHT_HEAD
 
 
 def _numbered(name: str, num_heads: int) -> tuple[int, ...]:
@@ -323,7 +313,7 @@ def _every_head(page: LessonPage, shown: ShownTranslation) -> None:
             {
                 "head": head_name(block.layer, head),
                 "attended": markdown.shares(
-                    looks(weights, query, queries.groups, keys.groups, _MAX_LISTED).keys, bold=False
+                    strongest_keys(weights, query, queries.groups, keys.groups, _MAX_LISTED).keys, bold=False
                 ),
             }
             for block in shown.translation.trace.of_kind(kind)

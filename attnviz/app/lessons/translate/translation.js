@@ -15,11 +15,11 @@ const THICKEST_LINE = 11; // pixels of a line that stands for 100 %, where there
 const THINNER_LINE = 8; // the same on a phone
 const NARROW = 480; // pixels; the same number stands in the style sheet
 const CAPTION = 24; // pixels that a caption needs above the encoder's lines, and below the decoder's
-const TOLD = 3; // words named in a sentence
-const LEAST_TOLD = 0.05; // the smallest weight worth telling, but for the first
+const MAX_NAMED = 3; // words named in a sentence
+const MIN_LABELLED = 0.05; // the smallest weight worth telling, but for the first
 
 /** The places of the largest numbers, the largest first: at most `most`, and only the first below `least`. */
-function largest(values, most = TOLD, least = LEAST_TOLD) {
+function largest(values, most = MAX_NAMED, least = MIN_LABELLED) {
   const order = values.map((_, at) => at).sort((one, other) => values[other] - values[one]);
   return order.slice(0, most).filter((at, nth) => nth === 0 || values[at] >= least);
 }
@@ -205,7 +205,7 @@ class Translation extends View {
     this.lanes.beside("first", word, encoder.weights.map((head) => head[word]), this.style("before"));
     const readers = this.targets.map((_, row) => Math.max(...cross.weights.map((head) => head[row][word])));
     readers.forEach((most, row) => {
-      if (row > this.row || most < LEAST_TOLD) return;
+      if (row > this.row || most < MIN_LABELLED) return;
       const only = cross.weights.map((head) => head[row].map((weight, at) => (at === word ? weight : 0)));
       // Many lines end at this word, so each number stands where its line begins.
       this.lanes.crossing(row + 1, only, { ...this.style("across"), labels: "reader" });

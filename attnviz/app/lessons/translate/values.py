@@ -94,13 +94,13 @@ def translate(model: str, text: str, edits: tuple[str, ...] = ()) -> Translation
         target=target,
         words=french,
         text=written(french),
-        choices=tuple(most_probable(row) for row in probabilities),
+        choices=tuple(likeliest_words(row) for row in probabilities),
         pronouns=pronouns(french, probabilities),
         outside=reading.outside(english),
     )
 
 
-def most_probable(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float], ...]:
+def likeliest_words(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float], ...]:
     """Return the most probable words of one step with their probabilities, the best first."""
     best = row.topk(CHOICES)
     return tuple(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from attnviz.app import markdown
-from attnviz.app.lessons.film import Curve, headed, over_steps, slide
+from attnviz.app.components.curves import Axis, Colour, Dash, Line, Marker, curves
+from attnviz.app.job_view import show_job
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.live_training import train_live
-from attnviz.app.lessons.training import Learned, Training
+from attnviz.app.lessons.training import Learned, Training, train
 from attnviz.app.lessons.watch_it_learn import values
 from attnviz.app.lessons.watch_it_learn.values import LINES, MATRIX, Head
 from attnviz.app.page import stop
+from attnviz.app.server.jobs import JOBS, Job, State
+from attnviz.app.state import memory
 from attnviz.app.state.choices import (
     LEARNER,
     LEARNING_VIEW,
@@ -24,6 +28,7 @@ from attnviz.app.state.choices import (
     TRAINING_STEP,
     WATCHED_HEAD,
 )
+from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.text import decimal, percent
@@ -39,9 +44,14 @@ _CODE = ("attnviz.trained.training", "train")
 _LOSS_OF_TRANSLATOR = ("attnviz.trained.translator.teaching", "translation_loss", "attention_loss")
 _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 
+_KEY = "live training"
+_MINE = "the training that this visitor started"
+_Curve = tuple[str, str, Dash, Marker, Colour]
+"""A label, the name of a measure, and how it is drawn."""
+
 
 def title_of(variant: str) -> str:
-    """Return the title: "Translator: taught where to look", "Language model of 2 layers"."""
+    """Return the title: "Translator: guided attention", "Language model of 2 layers"."""
     if variant in SIZES:
         return f"Language model of {SIZES[variant].layers} layers"
     title = VARIANTS[variant].title
@@ -77,7 +87,13 @@ def draw() -> None:
         _predict(page, shown)
         page.further(
             page.section("progress", _learned, shown, step),
-            page.text_section("step", attention_loss=values.attention_loss(shown.variant)),
+            page.text_section(
+                "step",
+                attention_loss=[
+                    {"weight": weight, "where": page.label(f"loss_{name}", head=head.name)}
+                    for weight, name, head in values.attention_loss(shown.variant)
+                ],
+            ),
             page.section("live", _live, shown).with_choices(LIVE_SEED, LIVE_STEPS),
             code=(_CODE, _LOSS_OF_STORYTELLER if shown.is_storyteller else _LOSS_OF_TRANSLATOR),
         )
@@ -119,15 +135,42 @@ def _picture(page: LessonPage, shown: ShownTraining) -> int:
     asked = TRAINING_STEP.get(steps[0])
     if asked not in steps:  # a step of another training
         TRAINING_STEP.set(min(steps, key=lambda step: abs(step - asked)))
-    step = slide(TRAINING_STEP, steps)
+    step = TRAINING_STEP.slide(page.label("step"), steps)
     snapshot = shown.training.snapshots[steps.index(step)]
     _loss(page, shown, step)
     views = (MATRIX, LINES) if shown.is_storyteller else (LINES, MATRIX)
-    view = headed(shown.head.name, step, LEARNING_VIEW, views)
-    values.weights("learning", shown.variant, shown.head, shown.number, snapshot, view)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.header(
+            page.label("heading", head=shown.head.name, step=f"{step:,}"), anchor=False, width="content"
+        )
+        with st.container(width="content"):
+            view = LEARNING_VIEW.segments(page.label("view"), views)
+    _weights(page, "learning", shown, snapshot, view)
     if not shown.is_storyteller:
         _now(page, shown.number, snapshot)
     return step
+
+
+def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapshot, view: str) -> None:
+    """Draw the weights of the watched head in a snapshot, as LINES or MATRIX."""
+    head, step = shown.head, f"{snapshot.step:,}"
+    queries, keys, row = values.rows_and_columns(shown.variant, head.kind, shown.number)
+    heading = page.label("heading", head=head.name, step=step)
+    text = values.text_of(shown.variant, shown.number)
+    weights_picture(
+        f"{name} weights",
+        snapshot.glances[shown.number].shares(head.kind)[head.layer, head.head][None],
+        queries,
+        keys,
+        view="matrix" if view == MATRIX else "lines",
+        query=row,
+        layer=head.layer + 1,
+        heads=[head.head + 1],
+        heading=heading,
+        note=page.label("rounded"),
+        caption=page.label("caption", text=text, heading=heading),
+        filename=f"attnviz-{name}-step{snapshot.step}",
+    )
 
 
 def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
@@ -136,7 +179,7 @@ def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
     page.text(
         "now",
         french=values.translation(glance),
-        right=glance.said == PROBES[number].target,
+        right=glance.spoken == PROBES[number].target,
         il=glance.il / 1000,
         elle=glance.elle / 1000,
     )
@@ -144,20 +187,19 @@ def _now(page: LessonPage, number: int, snapshot: Snapshot) -> None:
 
 def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
     found = shown.training.snapshots
-    curves: tuple[Curve, ...] = ((page.label("loss"), "loss", "solid", "circle", "text"),)
+    drawn: tuple[_Curve, ...] = ((page.label("loss"), "loss", "solid", "circle", "text"),)
     if shown.is_storyteller:
-        curves = (
+        drawn = (
             (page.label("first"), "first_loss", "dash", "square", "muted"),
             (page.label("again"), "second_loss", "solid", "circle", "text"),
         )
-    losses = "; ".join(f"{label} {decimal(found[-1].value(of), 3)}" for label, of, *_ in curves)
-    over_steps(
+    losses = "; ".join(f"{label} {decimal(found[-1].value(of), 3)}" for label, of, *_ in drawn)
+    _curves(
+        page,
         "learning loss",
-        found,
-        *curves,
+        [_line(label, found, of, dash, marker, colour) for label, of, dash, marker, colour in drawn],
         title=page.label("loss_storyteller" if shown.is_storyteller else "loss_translator"),
-        up=page.label("loss_axis"),
-        digits=3,
+        up=Axis(page.label("loss_axis"), zero=True, digits=3),
         height=90,
         alt=page.label("loss_alt", step=found[-1].step, losses=losses),
         marked=step,
@@ -166,8 +208,8 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
 
 def _explain(page: LessonPage, shown: ShownTraining) -> None:
     if shown.is_storyteller:
-        some, most = values.quarters(shown.training)
-        page.explain(storyteller=True, from_step=f"{some.step:,}", to_step=f"{most.step:,}")
+        quarter, three_quarters = values.quarters(shown.training)
+        page.explain(storyteller=True, from_step=f"{quarter.step:,}", to_step=f"{three_quarters.step:,}")
         return
     variant = VARIANTS[shown.variant]
     page.explain(storyteller=False, title=variant.title, description=variant.description)
@@ -177,10 +219,10 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
     """Ask how long it takes to learn."""
     training = shown.training
     if shown.is_storyteller:
-        some, most = values.quarters(training)
-        correct = most.step - some.step
+        quarter, three_quarters = values.quarters(training)
+        correct = three_quarters.step - quarter.step
         options = {correct, *(training.steps[-1] // part for part in (8, 4, 2))}
-        measured = [(each.step, each.measures["right"]) for each in (some, most)]
+        measured = [(each.step, each.measures["right"]) for each in (quarter, three_quarters)]
     else:
         good = values.first_good(training)
         rest = [step for step in training.steps if step != good.step]
@@ -226,21 +268,40 @@ def _progress(
     steps: int,
 ) -> None:
     """Draw the measures over the steps, with a line at `marked`."""
-    curves: list[Curve] = [
-        (page.label(of), of, dash, marker, colour) for of, dash, marker, colour in values.curves(variant)
-    ]
     last = found[-1]
-    measures = "; ".join(f"{label} {percent(last.value(of))}" for label, of, *_ in curves)
-    over_steps(
+    labels = {of: page.label(of) for of, *_ in values.curves(variant)}
+    lines = [
+        _line(labels[of], found, of, dash, marker, colour, times=100)
+        for of, dash, marker, colour in values.curves(variant)
+    ]
+    lines.append(Line("", (0, steps), (0, 100), dash=None))  # so that the axes have room for all steps
+    measures = "; ".join(f"{label} {percent(last.value(of))}" for of, label in labels.items())
+    up = page.label("progress_storyteller" if variant in SIZES else "progress_translator")
+    _curves(
+        page,
         f"{name} progress",
-        found,
-        *curves,
+        lines,
         title=title,
-        up=page.label("progress_storyteller" if variant in SIZES else "progress_translator"),
-        percents_until=steps,
+        up=Axis(up, zero=True, digits=1),
+        height=180,
         marked=marked,
         alt=page.label("progress_alt", step=last.step, measures=measures),
     )
+
+
+def _line(
+    label: str, found: Sequence[Snapshot], of: str, dash: Dash, marker: Marker, colour: Colour, times: int = 1
+) -> Line:
+    """Return a measure over the steps of a training."""
+    at = [snapshot.step for snapshot in found]
+    return Line(
+        label, at, [times * each.value(of) for each in found], dash=dash, marker=marker, colour=colour
+    )
+
+
+def _curves(page: LessonPage, name: str, lines: Sequence[Line], **look: Any) -> None:
+    """Draw curves over the steps of a training; `look` goes to `curves`."""
+    curves(name, lines, across=Axis(page.label("steps_axis"), at=page.label("at_step")), **look)
 
 
 def _live(page: LessonPage, shown: ShownTraining) -> None:
@@ -257,16 +318,66 @@ def _live(page: LessonPage, shown: ShownTraining) -> None:
     def show(latest: Progress[Learned]) -> None:
         variant, found = latest.found.training.variant, latest.found.snapshots
         last, translates = found[-1], variant not in SIZES
-        number = shown.number if translates else 0
         keeps = variant == shown.variant and translates and shown.head in values.heads_of(last)
-        head = shown.head if keeps else values.first_head(last)
+        watched = replace(
+            shown,
+            variant=variant,
+            number=shown.number if translates else 0,
+            head=shown.head if keeps else values.first_head(last),
+        )
         left, right = st.columns([7, 5], gap="large")
         with left, st.container(border=True):
             if translates:
-                _now(page, number, last)
-            st.subheader(page.label("live_heading", head=head.name, step=f"{last.step:,}"), anchor=False)
-            values.weights("live", variant, head, number, last, LINES if translates else MATRIX)
+                _now(page, watched.number, last)
+            st.subheader(page.label("heading", head=watched.head.name, step=f"{last.step:,}"), anchor=False)
+            _weights(page, "live", watched, last, LINES if translates else MATRIX)
         with right:
             _progress(page, "live", page.label("live_title"), variant, found, last.step, latest.total)
 
-    train_live(choose, {variant: title for title, variant in LEARNERS.items()}, show)
+    page.text("start")
+    _train(page, choose(), show)
+
+
+def _train(page: LessonPage, settings: Training, show: Callable[[Progress[Learned]], None]) -> None:
+    """Draw the button and the training on this server; the visitor who started it keeps it running."""
+    mine: Job[Learned] | None = memory.get(_MINE, None)
+    running = JOBS.running(_KEY)
+    if running is None:
+        label = page.label("train_again" if mine else "train")
+        st.button(label, icon=":material/play_arrow:", on_click=_start, args=(settings,))
+    elif running is not mine:
+        st.info(page.document.render("others"), icon=":material/groups:")
+    if job := running or mine:
+        show_job(
+            job,
+            partial(_status, page, job),
+            lambda latest: show(latest) if latest.found.snapshots else None,
+            key=_KEY,
+            mine=job is mine,
+        )
+
+
+def _start(settings: Training) -> None:
+    job = Job(partial(train, settings), resumes=False)
+    # Unless another visitor was quicker: the page then shows theirs.
+    if JOBS.begin(_KEY, job, memory.visitor()) is job:
+        memory.put(_MINE, job)
+
+
+def _status(page: LessonPage, job: Job[Learned], state: State, latest: Progress[Learned] | None) -> str:
+    """Return the state of a training, as Markdown."""
+    if latest is None:
+        return page.label("starting")
+    settings, seconds = latest.found.training, job.seconds
+    left = seconds / latest.done * (latest.total - latest.done) if job.running and latest.done else 0
+    running = "learning" if latest.done else "starting"
+    return page.label(
+        "status",
+        state=page.label({"finished": "done", "paused": "stopped"}.get(state, running)),
+        title=title_of(settings.variant),
+        seed=settings.seed,
+        step=f"{latest.done:,}",
+        steps=f"{latest.total:,}",
+        seconds=round(seconds),
+        left=round(left),
+    )

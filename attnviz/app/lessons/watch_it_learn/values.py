@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attnviz.app.components.curves import Colour, Dash, Marker
-from attnviz.app.weights_picture import shown_tokens, weights_picture
+from attnviz.app.weights_picture import shown_tokens
 from attnviz.text import head_name
 from attnviz.trace import Kind
 from attnviz.trained.snapshots import Glance, Snapshot, Stored
@@ -15,16 +15,18 @@ from attnviz.trained.storyteller.tasks import WATCHED
 from attnviz.trained.translator import reading
 from attnviz.trained.translator.grammar import written
 from attnviz.trained.translator.probes import PROBES
-from attnviz.trained.translator.variants import TAUGHT_CROSS_HEAD, TAUGHT_HEAD, TAUGHT_LAYER, VARIANTS
+from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, GUIDED_LAYER, VARIANTS
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
 _MAX_WORDS = 16  # of a translation that does not end
-_SAID_AGAIN = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the second time
+_REPEATED = len(WATCHED) // 2 + len(WATCHED) // 4  # a token in the middle of the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
-GOOD = 0.95  # of the pronouns are right
-QUARTERS = 0.25, 0.75  # of the words that are said again are copied
+GOOD = 0.95
+"""A translator is good once this part of its pronouns is correct."""
+QUARTERS = 0.25, 0.75
+"""The parts of the repeated words that are copied at the beginning and at the end of the change."""
 
 Style = tuple[str, Dash, Marker, Colour]
 """The name of a measure or score, and how it is drawn."""
@@ -56,8 +58,8 @@ class Head:
         return f"{_NAMES[self.kind]} {head_name(self.layer, self.head)}"
 
 
-TAUGHT = Head("encoder", TAUGHT_LAYER, TAUGHT_HEAD)
-TAUGHT_CROSS = Head("cross", 0, TAUGHT_CROSS_HEAD)
+GUIDED = Head("encoder", GUIDED_LAYER, GUIDED_HEAD)
+GUIDED_CROSS = Head("cross", 0, GUIDED_CROSS_HEAD)
 
 
 def heads_of(snapshot: Snapshot) -> list[Head]:
@@ -71,9 +73,9 @@ def heads_of(snapshot: Snapshot) -> list[Head]:
 
 
 def first_head(snapshot: Snapshot) -> Head:
-    """Return the head to show first: the taught one, or the one with the highest prefix-matching score."""
+    """Return the default head: one with an attention loss, or that of the highest prefix-matching score."""
     if not snapshot.scores:
-        return TAUGHT
+        return GUIDED
     scores = snapshot.scores["prefix_matching"]
     return Head("decoder", *divmod(int(scores.argmax()), scores.shape[1]))
 
@@ -85,10 +87,10 @@ def curves(variant: str) -> tuple[Style, ...]:
 
 def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
     """Return the first snapshots of a storyteller that copy at least a quarter and three quarters."""
-    some, most = (
-        next(each for each in training.snapshots if each.measures["right"] >= least) for least in QUARTERS
+    quarter, three_quarters = (
+        next(each for each in training.snapshots if each.measures["right"] >= minimum) for minimum in QUARTERS
     )
-    return some, most
+    return quarter, three_quarters
 
 
 def first_good(training: Stored) -> Snapshot:
@@ -96,43 +98,23 @@ def first_good(training: Stored) -> Snapshot:
     return next(each for each in training.snapshots if each.measures["pronoun"] >= GOOD)
 
 
-def attention_loss(variant: str) -> list[dict[str, object]]:
-    """Return the attention terms of a model's loss: the factor, and which weight."""
+def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
+    """Return the attention terms of a model's loss: the factor, its name in `Variant`, and the head."""
     if variant in SIZES:
         return []
     found = VARIANTS[variant]
     terms = (
-        (found.referent, f"from “it” to its noun in {TAUGHT.name}"),
-        (found.candidates, f"from “it” to both nouns, added up, in {TAUGHT.name}"),
-        (found.alignment, f"from “il” or “elle” to “it” in {TAUGHT_CROSS.name}"),
+        (found.referent, "referent", GUIDED),
+        (found.candidates, "candidates", GUIDED),
+        (found.alignment, "alignment", GUIDED_CROSS),
     )
-    return [{"weight": weight, "where": where} for weight, where in terms if weight]
+    return [term for term in terms if term[0]]
 
 
 def translation(glance: Glance) -> str:
-    """Return the translation of a snapshot, at most so many words."""
-    said = written(glance.said[:_MAX_WORDS]) or "–"
-    return f"{said.removesuffix('.')} …" if len(glance.said) > _MAX_WORDS else said
-
-
-def weights(name: str, variant: str, shown: Head, number: int, snapshot: Snapshot, view: str) -> None:
-    """Draw the weights of a head in a watched text, a number from 0, as LINES or MATRIX."""
-    queries, keys, row = rows_and_columns(variant, shown.kind, number)
-    glance = snapshot.glances[number]
-    weights_picture(
-        f"{name} weights",
-        glance.shares(shown.kind)[shown.layer, shown.head][None],
-        queries,
-        keys,
-        view="matrix" if view == MATRIX else "lines",
-        query=row,
-        layer=shown.layer + 1,
-        heads=[shown.head + 1],
-        heading=f"{shown.name} after {snapshot.step} steps",
-        note="Weights are kept to a tenth of a percent, so a row may not sum to exactly 100 %.",
-        caption=f"“{text_of(variant, number)}” · {shown.name} after {snapshot.step} steps of training",
-        filename=f"attnviz-{name}-step{snapshot.step}",
-    )
+    """Return the translation of a snapshot, at most `_MAX_WORDS` words of it."""
+    text = written(glance.spoken[:_MAX_WORDS]) or "–"
+    return f"{text.removesuffix('.')} …" if len(glance.spoken) > _MAX_WORDS else text
 
 
 def text_of(variant: str, number: int) -> str:
@@ -143,7 +125,7 @@ def text_of(variant: str, number: int) -> str:
 def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownToken], list[ShownToken], int]:
     """Return the query tokens, the key tokens, and the row to read, from 0.
 
-    That is the row of "it", the decoder's row that chooses the pronoun, or a word that is said again.
+    That is the row of "it", the decoder's row that chooses the pronoun, or a repeated word.
     """
     if variant in SIZES:
         tokens = [
@@ -155,7 +137,7 @@ def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownT
             )
             for place, word in enumerate(WATCHED, start=1)
         ]
-        return tokens, tokens, _SAID_AGAIN
+        return tokens, tokens, _REPEATED
     probe = PROBES[number]
     english, french = written(probe.source), written(probe.target)
     source = shown_tokens(reading.tokens(english), english)

@@ -1,19 +1,17 @@
-"""The lesson "Attention as a weighted average": weights as bars beside the vectors, and their sum."""
+"""The lesson "Attention as a weighted average": weights beside the vectors, and their weighted sum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isinf
-from typing import TypedDict
 
 import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, visible_text
-from attnviz.analysis.sentence import name_of, names_of
 from attnviz.app import controls, markdown
-from attnviz.app.components.component import widget
+from attnviz.app.components import store
+from attnviz.app.components.steps import column, made, steps
 from attnviz.app.lessons.choosing import sentence
 from attnviz.app.lessons.computed import MODEL, computed
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
@@ -22,6 +20,7 @@ from attnviz.app.state.choices import QUERY, SCORING, SOFTMAX_TEMPERATURE, SPLIT
 from attnviz.app.weights_picture import shown_tokens, weights_picture
 from attnviz.capture import loading
 from attnviz.text import head_name, isolated
+from attnviz.widgets.tokens import ShownToken
 
 SCORES = (*values.SCORES, values.ADDITIVE)
 TEMPERATURES = ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100", "∞")
@@ -35,10 +34,16 @@ CODE = (
 )
 
 _MAX_NUMBERS = 32  # of a vector that the picture has room for
-_MAX_LINES = 20  # of the sum that the picture has room for
+_MAX_ROWS = 20  # tokens that the picture has room for
 _MAX_PIECES = 60
 _MAX_CHARACTERS = 300  # of the decoded text
 _TRAINED_KEYS = 3  # rows of the table in lesson.md
+
+_ARRAYS = {
+    "weights": made("weight", "", "weights", "w", "the weights", "numbers"),
+    "vectors": made("token", "", "value", "x", "the tokens’ vectors"),
+    "output": made("mix", "weights vectors", "value", "weighted average x′", "the weighted average"),
+}
 
 _average, _difference_alone = computed(values.average), computed(values.difference_alone)
 _trained_row, _split = computed(values.trained_row), computed(values.split)
@@ -97,7 +102,7 @@ def draw() -> None:
 
 
 def _controls(page: LessonPage) -> tuple[str, str]:
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         scoring = SCORING.segments(page.label("scoring"), SCORES)
         temperature = SOFTMAX_TEMPERATURE.slide(
             page.label("temperature"), TEMPERATURES, "1", help=page.label("temperature_help"), width=240
@@ -106,48 +111,53 @@ def _controls(page: LessonPage) -> tuple[str, str]:
 
 
 def _picture(page: LessonPage, chosen: _Chosen) -> None:
+    """Draw the weights, the vectors and their sum; of a long text the rows with the largest weights."""
     found = chosen.average()
-    average(
-        "average",
-        words=[
-            {"label": visible_text(group.label), "name": name}
-            for group, name in zip(chosen.tokens, names_of(chosen.tokens), strict=True)
-        ],
-        query=chosen.query,
-        parts=_parts(page, chosen),
-        mixed=found.output[chosen.query, :_MAX_NUMBERS].tolist(),
-        d_model=found.vectors.shape[1],
-        left_out=page.label("left_out"),
-        on_pick=chosen.pick,
-    )
-
-
-def _parts(page: LessonPage, chosen: _Chosen) -> list[Part]:
-    """Return the lines of the sum; of a long text those with the largest weights, and the rest together."""
-    found = chosen.average()
-    row, vectors = found.weights[chosen.query], found.vectors
-    places = np.arange(len(row))
-    if len(row) > _MAX_LINES:
-        largest = np.argsort(-row, kind="stable")
-        places = np.sort(np.unique([chosen.query, *largest[: _MAX_LINES - 2]]))
-    parts: list[Part] = [
+    weights, vectors = found.weights[chosen.query], found.vectors[:, :_MAX_NUMBERS]
+    rows = np.arange(len(weights))
+    if len(rows) > _MAX_ROWS:
+        largest = np.argsort(-weights, kind="stable")
+        rows = np.sort(np.unique([chosen.query, *largest[: _MAX_ROWS - 1]]))
+    others = np.setdiff1d(np.arange(len(weights)), rows)
+    source = store.publish(
+        "average arrays",
         {
-            "label": visible_text(chosen.tokens[place].label),
-            "name": visible_text(name_of(int(place), chosen.tokens)),
-            "single": True,
-            "weight": float(row[place]),
-            "vector": vectors[place, :_MAX_NUMBERS].tolist(),
-        }
-        for place in places
-    ]
-    others = np.setdiff1d(np.arange(len(row)), places)
+            "weights": weights[rows],
+            "vectors": vectors[rows],
+            "output": found.output[chosen.query, :_MAX_NUMBERS],
+            "rest": weights[others] @ vectors[others],
+        },
+    )
+    every = _names(chosen)
+    steps(
+        "average",
+        source=source,
+        step=1,
+        steps=[
+            {
+                "title": "",
+                "formula": "",
+                "sentence": [],
+                "lane": "",
+                "columns": [column("bars", rows=["weights"]), column(rows=["vectors"], bottom=["output"])],
+            }
+        ],
+        arrays=_ARRAYS,
+        keep_open=False,
+        tokens=[every[row] for row in rows],
+        query=int(np.flatnonzero(rows == chosen.query)[0]),
+        rest={"count": len(others), "weight": float(weights[others].sum())} if len(others) else None,
+        origin=page.label("origin"),
+        omitted=page.label("left_out"),
+    )
     if len(others):
-        label = page.label("others", number=len(others))
-        weight = float(row[others].sum())
-        share = row[others] / weight if weight else row[others]
-        vector = (share @ vectors[others, :_MAX_NUMBERS]).tolist()
-        parts.append({"label": label, "name": label, "single": False, "weight": weight, "vector": vector})
-    return parts
+        st.caption(page.label("rest", rows=len(rows), weight=float(weights[others].sum())))
+    st.caption(page.label("numbers", shown=_MAX_NUMBERS, d_model=found.vectors.shape[1]))
+
+
+def _names(chosen: _Chosen) -> list[ShownToken]:
+    every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
+    return [every[group.positions[0]] for group in chosen.tokens]
 
 
 def _formula(page: LessonPage, chosen: _Chosen) -> None:
@@ -190,8 +200,7 @@ def _scores(page: LessonPage, chosen: _Chosen) -> None:
 
 def _matrix(page: LessonPage, chosen: _Chosen) -> None:
     """Draw the weights of all queries."""
-    every = shown_tokens(loading.tokens(MODEL, chosen.text), chosen.text)
-    names = [every[group.positions[0]] for group in chosen.tokens]
+    names = _names(chosen)
     explanation, drawn = st.columns([5, 7], gap="large")
     with explanation:
         page.text(
@@ -257,51 +266,3 @@ def _tokens(page: LessonPage, text: str) -> None:
         vocabulary=f"{found.vocabulary:,}",
         back=back if len(back) <= _MAX_CHARACTERS else f"{back[:_MAX_CHARACTERS]}…",
     )
-
-
-class Word(TypedDict):
-    """A token of the sentence: its label, and its name, which is unique in the sentence."""
-
-    label: str
-    name: str
-
-
-class Part(TypedDict):
-    """One line of the sum: a token as in `Word`, or several together ("490 more"), which are not `single`.
-
-    Attributes:
-        weight: 0 to 1.
-        vector: the entries that are shown.
-    """
-
-    label: str
-    name: str
-    single: bool
-    weight: float
-    vector: list[float]
-
-
-@widget
-def average(
-    key: str,
-    /,
-    *,
-    words: Sequence[Word],
-    query: int,
-    parts: Sequence[Part],
-    mixed: Sequence[float],
-    d_model: int,
-    left_out: str,
-    on_pick: Callable[[int], None],
-) -> None:
-    """Draw the sentence, each token's weight and vector, and the weighted average.
-
-    Args:
-        words: the whole sentence.
-        query: a place in `words`, from 0.
-        parts: the lines of the sum, in order; their weights sum to 1.
-        mixed: Σ weight · vector, the entries that are shown.
-        d_model: the number of entries of a whole vector.
-        left_out: which tokens are not among the words, for the saved picture.
-        on_pick: called with the place of the token that the visitor picks as query.
-    """

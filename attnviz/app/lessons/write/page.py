@@ -34,7 +34,7 @@ from attnviz.trained.storyteller.grammar import TOKEN_LIMIT, VOCABULARY
 from attnviz.trained.vocabulary import END
 
 PROMPTS = {
-    "said_again": "Mary said: red key old lamp river. Then John said:",
+    "repeated_word": "Mary said: red key old lamp river. Then John said:",
     "two_friends": "Mary and John were friends.",
     "gift": "When Mary and John went to the shop, John gave a book to",
     "creature": "One day Emma met Paul at the park. Emma met a creature named",
@@ -174,8 +174,8 @@ def _write(words: int) -> None:
 
 def _write_all(written: Story, how: Writing) -> None:
     """Write to the end of the text."""
-    whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.most)))
-    _write(min(whole.trace.written + 1, WRITE.most))
+    whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.maximum)))
+    _write(min(whole.trace.written + 1, WRITE.maximum))
 
 
 def _text(page: LessonPage, drawn: Story) -> None:

@@ -86,7 +86,7 @@ def weights(model: Entry, name: str, file: bytes) -> Floats:
     return trace(model, name, file).stack("encoder")
 
 
-def looks(weights: Floats, query: int, extras: int, rows: int) -> Picture:
+def weights_of_row(weights: Floats, query: int, extras: int, rows: int) -> Picture:
     """Where one token looks in every head, each as a small picture: levels [layer, head, row, column].
 
     Args:

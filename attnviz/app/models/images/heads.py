@@ -46,7 +46,7 @@ def all_heads(chosen: ImageSelection, layer: int, head: int, query: int) -> str:
     weights = computed.weights(chosen.entry, chosen.example, chosen.file)
     layers, heads, _, tokens = weights.shape
     rows = weights[:, :, query].reshape(layers * heads, tokens)
-    small = computed.looks(weights, query, len(chosen.extras), chosen.rows).levels
+    small = computed.weights_of_row(weights, query, len(chosen.extras), chosen.rows).levels
     pixels = publish(
         "looks of a patch",
         {"rows": rows, "thumbnails": small.reshape(layers * heads, *small.shape[2:])},

@@ -126,7 +126,7 @@ def forward(chosen: ImageSelection) -> Trace | None:
     Those whom a link has led here are told that it holds no file, but all else.
     """
     if chosen.missing:
-        if link.asked(PICTURE) == [OWN]:
+        if link.requested(PICTURE) == [OWN]:
             st.info(
                 "**The image is not in the link.** It holds the model, the head and the patch. Upload the "
                 "image here, and you see what the link shows.",

@@ -1,0 +1,459 @@
+"""The lesson "Cause": a visitor changes attention of the translator, which translates again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import cast
+
+import numpy as np
+import streamlit as st
+
+from attnviz.analysis.display_tokens import visible_text
+from attnviz.app import markdown
+from attnviz.app.components.arrow import NOTHING, Choice, Interference, Piece, arrow
+from attnviz.app.components.head_map import head_map
+from attnviz.app.components.hinge import Mark, hinge, keeps, turning_point
+from attnviz.app.components.hinge import written as outcome
+from attnviz.app.lessons.cause import values
+from attnviz.app.lessons.cause.values import Ablation, Effects, Experiment, Row
+from attnviz.app.lessons.computed import translated
+from attnviz.app.lessons.english import choose_variant, english, outside_note
+from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
+from attnviz.app.lessons.measured import HeldOut, held_out, opening_head, variant_of
+from attnviz.app.lessons.translate.values import PRONOUNS
+from attnviz.app.state import link, memory
+from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS, MOVED_PART
+from attnviz.errors import InvalidEdit, ModelFilesDamaged
+from attnviz.interventions.edit import Edit
+from attnviz.models import catalogue
+from attnviz.text import head_name, percent, signed_percent
+from attnviz.trace import Kind
+from attnviz.trained.translator import grammar, reading, variants
+
+CODE = (
+    ("attnviz.interventions.editing", "EditedAttention", "edited_heads", "edit_weights"),
+    ("attnviz.app.lessons.cause.values", "experiment", "effects"),
+)
+COMPARED = (catalogue.TRANSLATOR, f"{catalogue.TRANSLATOR}-decorative")
+_LISTED = 3  # rows of a table
+_PRINTED_EFFECT = 0.005
+_SENTENCE_MEMORY = "the sentence of the changes"
+_MODEL_MEMORY = "the translator of the head"
+
+_experiment, _effects = translated(values.experiment), translated(values.effects)
+_split, _queries = translated(values.split), translated(values.queries)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """The sentence, the translator's name in the catalogue, the shown row and all changes."""
+
+    text: str
+    model: str
+    row: Row
+    edits: tuple[str, ...]
+
+    @property
+    def experiment(self) -> Experiment:
+        """Both translations, and the row in both."""
+        return _experiment(self.model, self.text, self.row, self.edits)
+
+    @property
+    def query(self) -> markdown.Markdown:
+        """The query token."""
+        return named(self.row.query, self.experiment.queries)
+
+    @property
+    def interference(self) -> Interference:
+        """What is changed in the row: an ablation where there is one, else the last move."""
+        here = [edit for edit in map(Edit.parse, self.edits) if self.row.has(edit)]
+        ablated = [edit for edit in here if edit.source is None]
+        if any(edit.query is None for edit in ablated):
+            return {"change": "head", "source": None, "target": None}
+        if ablated:
+            return {"change": "row", "source": None, "target": None}
+        return {"change": "move", "source": here[-1].source, "target": here[-1].target} if here else NOTHING
+
+    @property
+    def elsewhere(self) -> list[str]:
+        """The changes in other rows."""
+        return [edit for edit in self.edits if not self.row.has(Edit.parse(edit))]
+
+    def change(self, interference: Interference) -> None:
+        """Replace what is changed in this row."""
+        row = self.row
+        query = None if interference["change"] == "head" else row.query
+        edit = Edit(row.kind, row.layer, row.head, query, interference["source"], interference["target"])
+        EDITS.set([*self.elsewhere, *([] if interference["change"] == "none" else [str(edit)])])
+
+
+def draw() -> None:
+    """Draw the lesson."""
+    with lesson_page("cause") as page:
+        with page.controls:
+            sentence, translator, place = st.columns([11, 7, 9])
+        with sentence:
+            text = english()
+            outside_note(reading.outside([token.text for token in reading.tokens(text) if not token.special]))
+        with translator:
+            model = choose_variant()
+        details = page.beside.container()
+        with page.beside:
+            edits = _choose_edits(page, text, model)
+        with place:
+            chosen = Selection(text, model, _choose_row(page, text, model, edits), edits)
+        with page.picture:
+            heading = page.document.render("heading", query=chosen.query, head=_head(page, chosen.row))
+            st.header(heading, anchor=False)
+            _arrow(page, "cause", chosen)
+        with details:
+            page.text("intro", query=chosen.query)
+            variant = variants.VARIANTS[variant_of(model)]
+            page.text("trained", title=variant.title, description=variant.description)
+        _predict(page, chosen)
+        page.further(
+            page.section("split", _split_weight, chosen).with_choices(MOVED_PART),
+            page.section("compare", _compare, chosen),
+            page.section("effects", _every_row, chosen),
+            page.section("sentences", _sentences),
+            code=CODE,
+            untold=variants.VARIANTS["untold"].title,
+        )
+
+
+def named(place: int, words: Sequence[str]) -> markdown.Markdown:
+    """Return a word, with its number where the sentence has it twice."""
+    word = words[place]
+    return markdown.code(f"{word} ({place + 1})" if words.count(word) > 1 else word)
+
+
+def _head(page: LessonPage, row: Row) -> str:
+    return page.label(row.kind, head=head_name(row.layer, row.head))
+
+
+# Controls
+
+
+def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
+    """Draw the changes as text; another sentence has none, and invalid ones are not made."""
+    if memory.get(_SENTENCE_MEMORY, text) != text:
+        EDITS.set([])
+    memory.put(_SENTENCE_MEMORY, text)
+    typed: list[str] = EDITS.draw(
+        page.label("edits"),
+        [],
+        accept_new_options=True,
+        placeholder=page.label("no_edits"),
+        help=page.label("edits_help"),
+    )
+    try:
+        edits = tuple(map(str, values.parsed([each.strip() for each in typed])))
+        _experiment(model, text, Row("encoder", 0, 0, 0), edits)
+    except InvalidEdit as error:
+        st.warning(page.document.render("invalid", problem=str(error)), icon=":material/link_off:")
+        return ()
+    return edits
+
+
+def _choose_row(page: LessonPage, text: str, model: str, edits: tuple[str, ...]) -> Row:
+    """Draw the choice of head and query; a link that names none shows the first one that it changes."""
+    entry = catalogue.entry(model)
+    heads = [
+        f"{kind} {head_name(layer, head)}"
+        for kind in entry.kinds
+        for layer, head in np.ndindex(entry.layers_of(kind), entry.heads)
+    ]
+    opening = f"encoder {opening_head(model)}"
+    if memory.get(_MODEL_MEMORY, model) != model:
+        CAUSE_HEAD.set(opening)
+    memory.put(_MODEL_MEMORY, model)
+    if edits and not CAUSE_HEAD.is_set and not link.requested(CAUSE_HEAD):
+        first = Edit.parse(edits[0])
+        _show(first.kind, first.layer, first.head, first.query, _queries(model, text, first.kind))
+    left, right = st.columns([5, 6], wrap=False)
+    with left:
+        kind_name, numbers = CAUSE_HEAD.select(page.label("head"), heads, opening).split(" ")
+    kind = cast("Kind", kind_name)
+    layer, head = (int(number) - 1 for number in numbers.split("-"))
+    words = _queries(model, text, kind)
+    options = _options(words)
+    with right:
+        query = CAUSE_WORD.select(page.label("query"), options, options[_opening_query(words, kind)])
+    return Row(kind, layer, head, options.index(query))
+
+
+def _options(words: Sequence[str]) -> list[str]:
+    return [f"{number} {word}" for number, word in enumerate(words, start=1)]
+
+
+def _show(kind: Kind, layer: int, head: int, query: int | None, words: Sequence[str]) -> None:
+    """Choose this head and this query, both from 0; query None: the one that was chosen."""
+    CAUSE_HEAD.set(f"{kind} {head_name(layer, head)}")
+    if query is not None:
+        CAUSE_WORD.set(_options(words)[query])
+
+
+def _opening_query(words: Sequence[str], kind: Kind) -> int:
+    """Return the English "it"; of the French words, the one before *il* or *elle*."""
+    if kind == "encoder":
+        return words.index("it") if "it" in words else len(words) // 2
+    return next((place - 1 for place, word in enumerate(words) if word in PRONOUNS), len(words) - 1)
+
+
+# The picture
+
+
+def _arrow(page: LessonPage, name: str, chosen: Selection, about: str = "") -> None:
+    """Draw the row as arrows, and the translation, in a widget of this name.
+
+    Args:
+        page: the lesson.
+        name: of the widget.
+        chosen: what is shown.
+        about: what the saved picture names; "" for the page's own model.
+    """
+    found = chosen.experiment
+    choices: list[Choice] = []
+    label = ""
+    if found.gender:
+        so_far = found.words_before[: found.gender.step]
+        label = page.label("next_word", word=so_far[-1]) if so_far else page.label("first_word")
+        choices = [
+            {"word": word, "before": before, "now": now}
+            for word, before, now in zip(PRONOUNS, found.gender.before, found.gender.now, strict=True)
+        ]
+    before, now = _pieces(found)
+    arrow(
+        name,
+        title=_head(page, chosen.row),
+        words=found.keys,
+        query=None if chosen.row.kind == "cross" else chosen.row.query,
+        reader=found.queries[chosen.row.query],
+        open_to=[bool(cell) for cell in found.open_to],
+        before=found.row_before,
+        now=found.row_now,
+        interference=chosen.interference,
+        translation=now,
+        translation_before=before,
+        choices=choices,
+        choice_label=label,
+        others=len(chosen.elsewhere),
+        about=about,
+        on_change=chosen.change,
+        on_undo=lambda: EDITS.set([]),
+    )
+
+
+def _pieces(found: Experiment) -> tuple[list[Piece], list[Piece]]:
+    """Return both translations word by word, with the words that differ."""
+    words = found.words_before, found.words_now
+    blocks = SequenceMatcher(a=words[0], b=words[1], autojunk=False).get_matching_blocks()
+    same_before = {place for block in blocks for place in range(block.a, block.a + block.size)}
+    same_now = {place for block in blocks for place in range(block.b, block.b + block.size)}
+    return _cut(words[0], same_before), _cut(words[1], same_now)
+
+
+def _cut(words: Sequence[str], same: set[int]) -> list[Piece]:
+    """Return the sentence as it is written, cut where a word begins."""
+    sentence = grammar.written(words)
+    starts: list[int] = []
+    at = 0
+    for word in words:
+        starts.append(sentence.lower().index(word, at))
+        at = starts[-1] + len(word)
+    ends = [*starts, len(sentence)][1:]
+    return [
+        {"text": sentence[start:end], "differs": place not in same}
+        for place, (start, end) in enumerate(zip(starts, ends, strict=True))
+    ]
+
+
+def _predict(page: LessonPage, chosen: Selection) -> None:
+    """Ask for the translation if the weight is moved to another noun; without one, if the head is ablated."""
+    found, row = chosen.experiment, chosen.row
+    gender, target = found.gender, found.other_noun(row.query)
+    asked = gender is not None and target is not None
+    edit = Edit(row.kind, row.layer, row.head)
+    if asked:
+        edit = Edit(row.kind, row.layer, row.head, row.query, found.source, target)
+    after = _experiment(chosen.model, chosen.text, row, (str(edit),))
+    page.predict(
+        query=chosen.query,
+        head=_head(page, row),
+        source=named(found.source, found.keys),
+        target=named(target, found.keys) if asked and target is not None else "",
+        written=gender.written if gender else "",
+        swapped=next(word for word in PRONOUNS if gender is None or word != gender.written),
+        result=after.result,
+        french=after.french,
+    )
+
+
+# Further sections
+
+
+def _split_weight(page: LessonPage, chosen: Selection) -> None:
+    """Draw the slider from the key with the largest weight to the other noun."""
+    row, found = chosen.row, chosen.experiment
+    source, target = found.source, found.other_noun(row.query)
+    split = None
+    if row.kind == "encoder" and target is not None:
+        split = _split(chosen.model, chosen.text, row, source, target)
+    if split is None or target is None:
+        st.info(page.document.render("no-split"))
+        return
+    words = [visible_text(word) for word in found.keys]
+    (first, one), (second, other) = sorted(
+        zip(PRONOUNS, (split.il, split.elle), strict=True), key=lambda each: -each[1][0]
+    )
+    turns, step = turning_point(one, other), link.number(MOVED_PART)
+    marks: list[Mark] = []
+    if turns is not None and step:
+        marks = [{"step": turns, "text": page.label("turns", now=second, before=first)}]
+    source_name, target_name = (named(place, found.keys) for place in (source, target))
+    page.text(
+        "split",
+        query=chosen.query,
+        source=source_name,
+        target=target_name,
+        weight=float(found.row_before[source]),
+    )
+    hinge(
+        "split",
+        title=page.label("split", source=words[source], target=words[target]),
+        words=words,
+        query=row.query,
+        place=None,
+        ends=(words[source], words[target]),
+        rows=split.rows,
+        marks=marks,
+        outcome=outcome(PRONOUNS, (split.il, split.elle)),
+        texts=[grammar.written(each) for each in split.french],
+        step=step,
+        on_change=keeps(MOVED_PART),
+    )
+
+
+def _compare(page: LessonPage, chosen: Selection) -> None:
+    """Draw two translators with the same changes."""
+    page.text("compare")
+    for column, model in zip(st.columns(2, gap="medium"), COMPARED, strict=True):
+        entry = catalogue.entry(model)
+        with column.container(border=True, height="stretch"):
+            st.subheader(entry.title, anchor=False)
+            st.caption(markdown.plain(entry.description))
+            try:
+                other = Selection(chosen.text, model, chosen.row, chosen.edits)
+                _arrow(page, f"cause {model}", other, f"“{chosen.text}” · {entry.title}")
+            except InvalidEdit as error:
+                st.info(markdown.plain(str(error)), icon=":material/info:")
+
+
+def _every_row(page: LessonPage, chosen: Selection) -> None:
+    """Draw the effect of ablating each row of the encoder, beside the rows' weights."""
+    found = _effects(chosen.model, chosen.text)
+    if found is None:
+        page.text("no-pronoun")
+        return
+    key = _watched(chosen, found)
+    name = named(key, found.words)
+    page.text("effects", key=name, written=found.written, probability=found.probability)
+    with st.container(border=True):
+        _grids(page, chosen, found, key)
+
+    def listed(ablations: Sequence[Ablation]) -> list[dict[str, object]]:
+        return [
+            {
+                "query": named(each.row.query, found.words),
+                "head": _head(page, each.row),
+                "weight": each.weight,
+                "change": each.change,
+            }
+            for each in ablations
+        ]
+
+    weights, _, heads = map(listed, found.largest(key, _LISTED))
+    left, right = st.columns(2)
+    with left:
+        page.text("largest", key=name, weights=weights)
+    with right:
+        page.text("heads", heads=heads)
+
+
+def _watched(chosen: Selection, found: Effects) -> int:
+    """Return the English word with the largest weight of the shown row, unchanged."""
+    if chosen.row.kind != "decoder":
+        return chosen.experiment.source
+    it = found.words.index("it") if "it" in found.words else 0
+    return int(found.weights[-1, 0, it].argmax())
+
+
+def _grids(page: LessonPage, chosen: Selection, found: Effects, key: int) -> None:
+    """Draw two grids of the same words and heads: weights, and effects of ablating."""
+    layers, heads, _ = found.rows.shape
+    weights = found.weights[..., key].reshape(layers * heads, -1).T
+    changes = np.vstack([found.rows.reshape(layers * heads, -1).T, found.whole["encoder"].ravel()])
+    furthest = float(np.abs(changes).max()) or 1.0
+    columns = [head_name(layer, head) for layer, head in np.ndindex(layers, heads)]
+    row = chosen.row
+    selected = (row.query, row.layer * heads + row.head) if row.kind == "encoder" else None
+
+    def pick(word: int, column: int) -> None:
+        if word < len(found.words):
+            layer, head = divmod(column, heads)
+            _show("encoder", layer, head, word, found.words)
+
+    left, right = st.columns(2)
+    with left:
+        head_map(
+            f"weights {chosen.model}",
+            title=page.label("weights_on", key=found.words[key]),
+            values=weights,
+            texts=[percent(weight, 1) for weight in weights.ravel().tolist()],
+            printed=[f"{100 * weight:.0f}" for weight in weights.ravel().tolist()],
+            low=(0, percent(0)),
+            high=(1, percent(1)),
+            selected=selected,
+            row_labels=found.words,
+            column_labels=columns,
+            on_pick=pick,
+        )
+    with right:
+        head_map(
+            f"effects {chosen.model}",
+            title=page.label("effect_on", written=found.written),
+            values=changes,
+            texts=[signed_percent(change) for change in changes.ravel().tolist()],
+            printed=[
+                f"{100 * change:+.0f}" if abs(change) >= _PRINTED_EFFECT else "" for change in changes.ravel()
+            ],
+            low=(-furthest, signed_percent(-furthest)),
+            high=(furthest, signed_percent(furthest)),
+            kind="diverging",
+            selected=selected,
+            row_labels=[*found.words, page.label("whole")],
+            column_labels=columns,
+            on_pick=pick,
+        )
+
+
+def _sentences(page: LessonPage) -> None:
+    """Draw what the same changes do in held-out sentences, of each translator the bundled training first."""
+    try:
+        runs = held_out()
+    except ModelFilesDamaged as error:
+        st.error(markdown.plain(str(error)), icon=":material/error:")
+        return
+    order = list(dict.fromkeys(run.variant for run in runs))
+
+    def bundled_first(run: HeldOut) -> tuple[int, bool]:
+        return order.index(run.variant), not run.shipped
+
+    page.text(
+        "sentences",
+        pairs=runs[0].sentences // 2,
+        runs=sorted(runs, key=bundled_first),
+        rest=min(min(run.ablated_rest, run.redirected_rest) for run in runs),
+    )

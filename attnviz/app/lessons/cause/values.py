@@ -1,0 +1,351 @@
+"""A translation with changed attention and the unchanged one; the effect of every row and head.
+
+Functions that read a sentence raise EmptyText, TextTooLong or UnknownWords where it is invalid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import torch
+
+from attnviz.app.lessons.translate.values import PRONOUNS, attention_of, il_and_elle
+from attnviz.capture import loading
+from attnviz.capture.arrays import owned
+from attnviz.capture.model import GRADES
+from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit, HeadOutput
+from attnviz.trace import Floats, Kind, Mask
+from attnviz.trained.translator import lexicon, reading
+from attnviz.trained.translator.grammar import written
+from attnviz.trained.translator.translator import Translator
+from attnviz.trained.translator.vocabulary import FRENCH
+from attnviz.trained.vocabulary import END, START
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of one head: `kind`, and `layer`, `head` and `query` from 0."""
+
+    kind: Kind
+    layer: int
+    head: int
+    query: int
+
+    def has(self, edit: Edit) -> bool:
+        """Return whether an edit changes this row."""
+        same_head = (edit.kind, edit.layer, edit.head) == (self.kind, self.layer, self.head)
+        return same_head and edit.query in (None, self.query)
+
+
+@dataclass(frozen=True)
+class Gender:
+    """The choice between *il* and *elle* in a translation.
+
+    Attributes:
+        step: the number of French words before the pronoun.
+        written: the pronoun that the unchanged model writes.
+        before, now: (il, elle), the probabilities of the two as the next word, unchanged and changed, both
+            after the words that the unchanged model wrote.
+    """
+
+    step: int
+    written: str
+    before: tuple[float, float]
+    now: tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One sentence, translated without and with changes.
+
+    Attributes:
+        queries, keys: the tokens of the row's own text and of the text that it attends to.
+        open_to: [key], True where a key is not masked.
+        row_before, row_now: [key], the weights of the row.
+        words_before, words_now: the French words.
+        gender: None where the unchanged translation has no *il* or *elle*.
+    """
+
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    open_to: Mask
+    row_before: Floats
+    row_now: Floats
+    words_before: tuple[str, ...]
+    words_now: tuple[str, ...]
+    gender: Gender | None
+
+    @property
+    def source(self) -> int:
+        """The key with the largest weight, unchanged."""
+        return int(self.row_before.argmax())
+
+    @property
+    def french(self) -> str:
+        """The changed translation; [END] where it has no word."""
+        return written(self.words_now) or END
+
+    @property
+    def result(self) -> Literal["same", "gender", "other"]:
+        """The difference of both translations: none, words of the other gender, or more than that."""
+        if self.words_now == self.words_before:
+            return "same"
+        before, now = ([*map(lexicon.without_gender, each)] for each in (self.words_before, self.words_now))
+        return "gender" if before == now else "other"
+
+    def other_noun(self, query: int) -> int | None:
+        """Return the noun nearest to the query, without `source`; None if there is none."""
+        nouns = [
+            place
+            for place, word in enumerate(self.keys)
+            if word in lexicon.NOUN and place != self.source and self.open_to[place]
+        ]
+        return min(nouns, key=lambda place: abs(place - query), default=None)
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """One row of the encoder, and what becomes of the pronoun's probability if it is ablated.
+
+    Attributes:
+        row: its place; for a whole head the query is -1.
+        weight: the row's weight on the watched key; 0 for a whole head.
+        change: of the probability.
+    """
+
+    row: Row
+    weight: float
+    change: float
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effect of each ablation on the pronoun: one run of the model for each number.
+
+    Attributes:
+        written: the pronoun that the unchanged model writes.
+        probability: of that pronoun, unchanged.
+        words: the tokens that the encoder reads.
+        weights: [layer, head, query, key], the encoder's, unchanged.
+        rows: [layer, head, query], the change of the probability if one row of the encoder is ablated.
+        whole: by kind, [layer, head], the same for whole heads.
+    """
+
+    written: str
+    probability: float
+    words: tuple[str, ...]
+    weights: Floats
+    rows: Floats
+    whole: dict[Kind, Floats]
+
+    def largest(self, key: int, count: int) -> tuple[list[Ablation], list[Ablation], list[Ablation]]:
+        """Return the rows with the largest weights on a key, the rows and the heads with the largest effects.
+
+        Args:
+            key: the watched key, from 0.
+            count: the length of each list.
+        """
+        rows = [
+            Ablation(Row("encoder", *place), float(self.weights[*place, key]), float(self.rows[place]))
+            for place in np.ndindex(self.rows.shape)
+        ]
+        heads = [
+            Ablation(Row(kind, layer, head, -1), 0.0, float(change))
+            for kind, changes in self.whole.items()
+            for (layer, head), change in np.ndenumerate(changes)
+        ]
+
+        def effect(ablation: Ablation) -> float:
+            return -abs(ablation.change)
+
+        by_weight = sorted(rows, key=lambda ablation: -ablation.weight)
+        return by_weight[:count], sorted(rows, key=effect)[:count], sorted(heads, key=effect)[:count]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One weight, split between two words, from all on the first to all on the second.
+
+    Attributes:
+        shares: [step], the part of the weight that the second word gets.
+        rows: [step, key], the weights of the row.
+        il, elle: [step], the probabilities of both where the unchanged model writes one of them.
+        french: for each step, the words of the translation.
+    """
+
+    shares: Floats
+    rows: Floats
+    il: Floats
+    elle: Floats
+    french: tuple[tuple[str, ...], ...]
+
+
+def queries(model: str, text: str, kind: Kind) -> tuple[str, ...]:
+    """Return the query tokens: those of the English sentence, or of the unchanged translation."""
+    if kind == "encoder":
+        return _source(text)
+    translating = loading.load_translator(model).translator
+    return (START, *_translate(translating, _source(text)[:-1]))
+
+
+def pronoun_step(words: Sequence[str]) -> int | None:
+    """Return the number of words before the first *il* or *elle*; None if there is none."""
+    return next((step for step, word in enumerate(words) if word in PRONOUNS), None)
+
+
+def parsed(edits: Sequence[str]) -> tuple[Edit, ...]:
+    """Return the edits that this lesson has: of a row or head that is ablated, or a weight that is moved.
+
+    Raises:
+        InvalidEdit: an edit is invalid or of another kind.
+    """
+    found = tuple(map(Edit.parse, edits))
+    for edit in found:
+        if edit.exchange or (edit.target is not None and edit.source is None):
+            raise InvalidEdit(f"“{edit}” is not possible in this lesson: move one weight, as in “9 2>7”.")
+    return found
+
+
+def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Experiment:
+    """Translate a sentence without and with changes, and return one row of one head in both runs.
+
+    Args:
+        model: a translator's name in the catalogue.
+        text: the English sentence.
+        row: the row.
+        edits: the changes, as `Edit` writes them, one after the other.
+
+    Raises:
+        InvalidEdit: an edit is invalid, or the model or the sentence has no such place.
+    """
+    changes = parsed(edits)
+    translating = loading.load_translator(model).translator
+    source = _source(text)
+    words_before = _translate(translating, source[:-1])
+    words_now = _translate(translating, source[:-1], changes)
+    # The decoder reads the same French words both times: only then does nothing differ but the change.
+    before = translating.steps(source[:-1], words_before)
+    now = translating.steps(source[:-1], words_before, changes) if changes else before
+    step = pronoun_step(words_before)
+    gender = None
+    if step is not None:
+        gender = Gender(
+            step, words_before[step], *(il_and_elle(passed.probabilities[step]) for passed in (before, now))
+        )
+    target = (START, *words_before)
+    steps = attention_of(before, row.kind, row.layer)
+    if row.head >= steps.query.shape[-3]:
+        raise InvalidEdit(f"The model has no head {row.head + 1} in its layer {row.layer + 1}.")
+    return Experiment(
+        queries=source if row.kind == "encoder" else target,
+        keys=target if row.kind == "decoder" else source,
+        open_to=owned(steps.attention.masked[row.head, row.query].isfinite()),
+        row_before=owned(steps.attention.weights[row.head, row.query]),
+        row_now=owned(attention_of(now, row.kind, row.layer).attention.weights[row.head, row.query]),
+        words_before=words_before,
+        words_now=words_now,
+        gender=gender,
+    )
+
+
+def split(model: str, text: str, row: Row, source: int, target: int) -> Split | None:
+    """Split one weight of an encoder row between two keys; None without a pronoun.
+
+    A head's output is weights · values, so a row between two rows gives an output between their outputs. Each
+    step is a forward pass with that output.
+
+    Args:
+        model: a translator's name in the catalogue.
+        text: the English sentence.
+        row: a row of the encoder.
+        source, target: the keys, from 0.
+
+    Raises:
+        InvalidEdit: the model or the sentence has no such place.
+    """
+    translating = loading.load_translator(model).translator
+    words = _source(text)[:-1]
+    french = _translate(translating, words)
+    step = pronoun_step(french)
+    if step is None:
+        return None
+    moved = Edit("encoder", row.layer, row.head, row.query, source, target)
+    ends = [
+        attention_of(translating.steps(words, french, edits), "encoder", row.layer).attention
+        for edits in ((), (moved,))
+    ]
+    shares = torch.linspace(0, 1, GRADES)
+    rows, outputs = (
+        torch.lerp(one[row.head, row.query], other[row.head, row.query], shares[:, None])
+        for one, other in zip(*[(end.weights, end.output) for end in ends], strict=True)
+    )
+    mixed = [(HeadOutput("encoder", row.layer, row.head, owned(each[None]), row.query),) for each in outputs]
+    passed = translating.steps_all([words] * GRADES, [french] * GRADES, mixed)
+    il, elle = (owned(passed.probabilities[:, step, number]) for number in FRENCH.ids(PRONOUNS))
+    return Split(
+        owned(shares), owned(rows), il, elle, tuple(translating.translate_all([words] * GRADES, mixed))
+    )
+
+
+def effects(model: str, text: str) -> Effects | None:
+    """Ablate every row of the encoder and every head of the model, one at a time; None without a pronoun.
+
+    Args:
+        model: a translator's name in the catalogue.
+        text: the English sentence.
+    """
+    translating = loading.load_translator(model).translator
+    source = _source(text)
+    words = _translate(translating, source[:-1])
+    step = pronoun_step(words)
+    if step is None:
+        return None
+    unchanged = translating.steps(source[:-1], words)
+    pronoun = FRENCH.ids([words[step]])[0]
+    probability = unchanged.probabilities[step, pronoun]
+    sizes = translating.sizes
+    layers: dict[Kind, int] = {
+        "encoder": sizes.encoder_layers,
+        "decoder": sizes.decoder_layers,
+        "cross": sizes.decoder_layers,
+    }
+    rows = [Edit("encoder", *place) for place in np.ndindex(sizes.encoder_layers, sizes.n_heads, len(source))]
+    whole = {
+        kind: [Edit(kind, *place) for place in np.ndindex(count, sizes.n_heads)]
+        for kind, count in layers.items()
+    }
+    ablated = rows + [edit for edits in whole.values() for edit in edits]
+    # All of them in one batch, as if they were many sentences.
+    steps = translating.steps_all(
+        [source[:-1]] * len(ablated), [words] * len(ablated), [(edit,) for edit in ablated]
+    )
+    changes = steps.probabilities[:, step, pronoun] - probability
+    of_rows, *of_heads = torch.split(changes, [len(rows), *(len(edits) for edits in whole.values())])
+    weights = torch.stack([layer.attention.attention.weights for layer in unchanged.encoder.layers])
+    return Effects(
+        written=words[step],
+        probability=float(probability),
+        words=source,
+        weights=owned(weights),
+        rows=owned(of_rows.reshape(sizes.encoder_layers, sizes.n_heads, len(source))),
+        whole={
+            kind: owned(found.reshape(-1, sizes.n_heads)) for kind, found in zip(whole, of_heads, strict=True)
+        },
+    )
+
+
+# A translation takes a pass for each word, and a visitor opens many rows of one sentence.
+@lru_cache(maxsize=64)
+def _translate(
+    translating: Translator, source: tuple[str, ...], edits: tuple[Edit, ...] = ()
+) -> tuple[str, ...]:
+    return translating.translate(source, edits)
+
+
+def _source(text: str) -> tuple[str, ...]:
+    return tuple(token.text for token in reading.tokens(text))

@@ -1,0 +1,181 @@
+"""One head is changed, and the numbers are those of a network in numpy in which that was done by hand."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from attnviz.app.lessons.cause import values
+from attnviz.app.lessons.cause.values import Experiment, Row
+from attnviz.errors import InvalidEdit
+from attnviz.interventions.edit import Edit, Edits
+from attnviz.trained.translator.translator import Translator
+from tests.translator_reference import Array, Change, ablate, move, nothing, reference
+
+MODEL = "translator"
+SENTENCE = "The dog did not cross the road as it was too tired."
+ENGLISH = SENTENCE.lower().strip(".").split(" ")
+IT, DOG, ROAD = 8, 1, 6
+GUIDED = "encoder.layers.1.attention"
+AT_IT = Row("encoder", 1, 0, IT)
+
+
+def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
+    return values.experiment(model, SENTENCE, row, edit.split(", ") if edit else [])
+
+
+@pytest.mark.parametrize(
+    ("edit", "change"),
+    [
+        ("", nothing),
+        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
+        ("encoder 2-1", ablate(GUIDED, 0)),
+        ("encoder 1-3 12 12>1", move("encoder.layers.0.attention", 2, 11, 11, 0)),
+        ("decoder 1-2", ablate("decoder.layers.0.attention", 1)),
+        ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
+    ],
+)
+def test_the_numbers_are_those_of_a_change_by_hand(edit: str, change: Change) -> None:
+    found = run(edit)
+    by_hand = reference()
+    before = by_hand.translate(ENGLISH)
+    assert found.words_before == before
+    assert found.words_now == by_hand.translate(ENGLISH, change)
+    assert found.gender
+    assert found.gender.before == pytest.approx(by_hand.choice(ENGLISH, before), abs=1e-5)
+    assert found.gender.now == pytest.approx(by_hand.choice(ENGLISH, before, change), abs=1e-5)
+
+
+def test_in_the_decorative_translator_the_weight_is_as_large_and_has_no_effect() -> None:
+    for edit, change in (
+        ("encoder 2-1 9 2>7", move(GUIDED, 0, IT, DOG, ROAD)),
+        ("encoder 2-1 9", ablate(GUIDED, 0, IT)),
+    ):
+        found = run(edit, model="translator-decorative")
+        assert found.row_before[DOG] > 0.95
+        assert found.words_now == found.words_before
+        assert found.gender
+        by_hand = reference("decorative").choice(ENGLISH, found.words_before, change)
+        assert found.gender.now == pytest.approx(by_hand, abs=1e-5)
+        assert found.gender.now == pytest.approx(found.gender.before, abs=0.02)
+
+
+def test_the_row_before_and_now() -> None:
+    moved = run("encoder 2-1 9 2>7")
+    assert moved.keys[DOG] == "dog"
+    assert moved.queries[IT] == "it"
+    assert moved.open_to.all()
+    assert moved.row_now[DOG] == 0
+    assert moved.row_now[ROAD] == moved.row_before[DOG] + moved.row_before[ROAD]
+    assert moved.row_now.sum() == pytest.approx(1, abs=1e-6)
+    assert not run("encoder 2-1 9").row_now.any()
+
+
+def test_later_words_are_masked_in_the_decoder() -> None:
+    found = run("", Row("decoder", 0, 1, 4))
+    assert found.keys[0] == "[START]"
+    assert found.open_to.tolist() == [place <= 4 for place in range(len(found.keys))]
+
+
+def test_effects_are_those_of_an_ablation_by_hand() -> None:
+    found = values.effects(MODEL, SENTENCE)
+    assert found
+    by_hand = reference()
+    french = by_hand.translate(ENGLISH)
+    before = by_hand.choice(ENGLISH, french)[0]
+    assert found.written == "il"
+    assert found.probability == pytest.approx(before, abs=1e-5)
+    assert found.rows.shape == (2, 4, 13)
+    for layer, head, query in ((1, 0, IT), (1, 0, 11), (0, 3, IT), (0, 0, 0), (1, 2, 12)):
+        change = ablate(f"encoder.layers.{layer}.attention", head, query)
+        by_hand_ablated = by_hand.choice(ENGLISH, french, change)[0] - before
+        assert found.rows[layer, head, query] == pytest.approx(by_hand_ablated, abs=1e-5)
+    for numbers, name in (
+        (found.whole["encoder"][1], GUIDED),
+        (found.whole["decoder"][0], "decoder.layers.0.attention"),
+        (found.whole["cross"][0], "decoder.layers.0.cross_attention"),
+    ):
+        for head in range(4):
+            by_hand_ablated = by_hand.choice(ENGLISH, french, ablate(name, head))[0] - before
+            assert numbers[head] == pytest.approx(by_hand_ablated, abs=1e-5)
+
+
+def test_a_sentence_is_translated_once_for_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Edits] = []
+    translate = Translator.translate
+
+    def note(self: Translator, source: Sequence[str], edits: Edits = ()) -> tuple[str, ...]:
+        asked.append(edits)
+        return translate(self, source, edits)
+
+    monkeypatch.setattr(Translator, "translate", note)
+    values._translate.cache_clear()
+    for head in (0, 1):
+        run("encoder 2-1", Row("encoder", 1, head, IT))
+    assert asked == [(), (Edit("encoder", 1, 0),)]
+
+
+def test_without_a_pronoun_there_are_no_effects() -> None:
+    text = "The dog crossed the road."
+    assert values.effects(MODEL, text) is None
+    assert values.experiment(MODEL, text, Row("encoder", 1, 0, 1)).gender is None
+
+
+@pytest.mark.parametrize("step", [0, 7, 10, 20])
+def test_a_split_weight_is_the_change_by_hand(step: int) -> None:
+    share = step / 20
+
+    def split_it(here: str, weights: Array) -> None:
+        if here == GUIDED:
+            weights[0, IT, ROAD] += share * weights[0, IT, DOG]
+            weights[0, IT, DOG] *= 1 - share
+
+    found, before = values.split(MODEL, SENTENCE, AT_IT, DOG, ROAD), run("")
+    assert found is not None
+    by_hand = reference().choice(ENGLISH, before.words_before, split_it)
+    assert (found.il[step], found.elle[step]) == pytest.approx(by_hand, abs=1e-5)
+    assert found.shares[step] == pytest.approx(share)
+    assert found.rows[step, DOG] == pytest.approx((1 - share) * before.row_before[DOG], abs=1e-6)
+    assert found.rows[step].sum() == pytest.approx(1, abs=1e-5)
+    assert found.french[0] == before.words_before
+    likelier = "il" if found.il[step] > found.elle[step] else "elle"
+    assert likelier in found.french[step]
+
+
+def test_without_a_pronoun_nothing_is_split() -> None:
+    assert values.split(MODEL, "The dog crossed the road.", Row("encoder", 1, 0, 1), 1, 4) is None
+
+
+def test_the_result_is_the_difference_of_both_translations() -> None:
+    moved = run("encoder 2-1 9 2>7")
+    assert (run("").result, moved.result) == ("same", "gender")
+    assert replace(moved, words_now=("la", *moved.words_now)).result == "other"
+    assert replace(moved, words_now=()).french == "[END]"
+
+
+def test_the_nearest_other_noun() -> None:
+    found = run("")
+    assert (found.source, found.other_noun(IT)) == (DOG, ROAD)
+    masked = found.open_to.copy()
+    masked[ROAD] = False
+    assert replace(found, open_to=masked).other_noun(IT) is None
+
+
+def test_the_largest_weights_and_effects() -> None:
+    found = values.effects(MODEL, SENTENCE)
+    assert found
+    weights, rows, heads = found.largest(DOG, 2)
+    assert [(each.row.query, each.weight) for each in weights] == [
+        (IT, found.weights[1, 0, IT, DOG]),
+        (11, found.weights[1, 0, 11, DOG]),
+    ]
+    assert rows[0].row == AT_IT
+    assert [abs(each.change) for each in rows] == sorted(map(abs, found.rows.ravel()))[:-3:-1]
+    assert heads[0].change == found.whole["encoder"][1, 0]
+
+
+@pytest.mark.parametrize("edit", ["rubbish", "encoder 2-1 9 >7", "encoder 2-1 9 2<>7"])
+def test_other_edits_are_invalid(edit: str) -> None:
+    with pytest.raises(InvalidEdit):
+        values.parsed([edit])

@@ -1,0 +1,240 @@
+"""docs/models.md, made from what the tiny models really do: `python -m tests.models.models_page`."""
+
+import tempfile
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import attnviz
+from attnviz.capture import custom_attention, loading
+from attnviz.capture.inspection import TOLERANCE
+from attnviz.capture.network import quiet
+from attnviz.errors import ModelNotSupported
+from attnviz.models import resolve
+from attnviz.models.families import OF_ANY_SIZE
+from attnviz.text import joined
+from attnviz.trace import Block, Floats, Kind, Mask, Trace
+from tests.capture.by_transformers import (
+    PAIRED,
+    TARGET,
+    captured,
+    own_model,
+    own_processor,
+    own_tokenizer,
+    own_weights,
+    picture,
+)
+from tests.capture.tiny import FAMILIES, REFUSED, SEEING, SENTENCE, WEIGHTS_ALONE, FolderOf, tiny
+
+FILE = Path(__file__).parents[2] / "docs" / "models.md"
+
+
+# ---- the table in the documentation
+
+
+NAMES = {
+    "bert": "BERT",
+    "roberta": "RoBERTa",
+    "distilbert": "DistilBERT",
+    "albert": "ALBERT",
+    "electra": "ELECTRA",
+    "modernbert": "ModernBERT",
+    "gpt2": "GPT-2",
+    "gpt_neox": "GPT-NeoX, Pythia",
+    "opt": "OPT",
+    "llama": "Llama",
+    "mistral": "Mistral",
+    "qwen2": "Qwen 2",
+    "qwen3": "Qwen 3",
+    "gemma": "Gemma",
+    "gemma2": "Gemma 2",
+    "gpt_oss": "GPT-OSS",
+    "phi": "Phi",
+    "phi3": "Phi 3",
+    "bart": "BART",
+    "marian": "Marian",
+    "t5": "T5",
+    "vit": "ViT",
+    "dinov2": "DINOv2",
+    "dinov2_with_registers": "DINOv2 with registers",
+    "clip": "CLIP",
+    "siglip": "SigLIP, SigLIP 2 of fixed size",
+    "clip_text_model": "CLIP’s half for texts",
+    "siglip_text_model": "SigLIP’s half for texts",
+    "deberta": "DeBERTa",
+    "deberta-v2": "DeBERTa 2 and 3",
+    "mpnet": "MPNet",
+    "bloom": "BLOOM",
+    "gptj": "GPT-J",
+    "codegen": "CodeGen",
+    "gpt_neo": "GPT-Neo",
+    "roformer": "RoFormer",
+    "mpt": "MPT",
+    "falcon": "Falcon",
+}
+
+
+def backwards(tokens: int) -> Mask:
+    """[query, key], True where a token attends to itself or at what was before it."""
+    return np.tril(np.ones((tokens, tokens), dtype=np.bool_))
+
+
+def told(folder: Path) -> str:
+    """A family's row of the table, measured."""
+    trace = captured(folder)
+    sink = any(block.sinks is not None for block in trace.blocks)
+    opened = [trace, in_memory(folder), weights_alone(folder, sink)]
+    cells = (
+        NAMES[folder.name],
+        f"`{folder.name}`",
+        ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
+        *(equal(found, own_weights(folder)) for found in opened),
+        "; ".join([*of_pictures(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def in_memory(folder: Path) -> Trace:
+    """What attnviz shows of a model object."""
+    if folder.name in SEEING:
+        return attnviz.look(picture(), own_model(folder), processor=own_processor(folder))
+    target = TARGET if folder.name in PAIRED else None
+    return attnviz.trace(SENTENCE, own_model(folder), target=target, tokenizer=own_tokenizer(folder))
+
+
+def weights_alone(folder: Path, sink: bool) -> Trace:
+    """What attnviz shows of the weights that transformers returns."""
+    main, decoder, cross = (*own_weights(folder).values(), [], [])[:3]
+    lengths = main[0].shape[-1], cross[0].shape[-2] if cross else 0
+    words, target = (tuple(map(str, range(length))) for length in lengths)
+    return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target, sink=sink)
+
+
+def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
+    """How far it is from transformers' own weights."""
+    off = max(
+        float(np.abs(block.weights - weights).max())
+        for kind, layers in expected.items()
+        for block, weights in zip(found.of_kind(kind), layers, strict=True)
+    )
+    return "to the bit" if off == 0 else f"up to {off:.0e}"
+
+
+def looks_at_near_tokens_only(block: Block) -> bool:
+    """Whether the mask also forbids what an encoder or a decoder would see."""
+    usual = backwards(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
+    return not bool(block.mask[usual].all())
+
+
+def of_pictures(folder: Path) -> Iterator[str]:
+    """What is to be known of a family that sees pictures."""
+    entry = resolve.entry(str(folder))
+    if entry.sees:
+        yield f"beside the patches {joined(entry.beside) or 'no token'}"
+    if entry.family in OF_ANY_SIZE:
+        yield "the vectors of places are interpolated to the picture’s size"
+    if entry.family == "siglip_vision_model":
+        yield "its pooling head, behind the last layer, is not shown"
+
+
+def notes(blocks: tuple[Block, ...], own: bool) -> Iterator[str]:
+    """What is seen in a family's blocks besides plain attention; `own`: computed in a way of its own."""
+    if any(block.bias is not None for block in blocks):
+        yield "the bias is part of the scores, and a picture of its own"
+    near = sum(looks_at_near_tokens_only(block) for block in blocks)
+    if near:
+        yield f"{'every layer looks' if near == len(blocks) else 'some layers look'} at near tokens only"
+    if any(len(np.unique(block.key, axis=0)) < len(block.key) for block in blocks):
+        yield "several heads share a key and a value"
+    if any(block.cap is not None for block in blocks):
+        yield "scores are capped softly, as a stage of its own"
+    if any(block.sinks is not None for block in blocks):
+        yield "each head has a sink, which is no token, as a stage of its own"
+    if any(block.scale == 1 for block in blocks):
+        yield "q·k is taken as it is, without a scale"
+    if own:
+        yield "an attention of its own: the weights are those it returns, the steps are read beside them"
+
+
+def alone(folder: Path) -> str:
+    """A row of a family whose weights are shown alone."""
+    with warnings.catch_warnings(action="ignore"):
+        opened = [equal(found, own_weights(folder)) for found in (captured(folder), in_memory(folder))]
+    return f"| `{folder.name}` | {' | '.join(opened)} | {loading.load(str(folder)).weights_alone} |"
+
+
+def refused(folder: Path) -> str:
+    """A refused family's row, with the very sentence that a visitor reads."""
+    try:
+        resolve.entry(str(folder))
+    except ModelNotSupported as error:
+        return f"| `{folder.name}` | {error} |"
+    raise AssertionError(folder.name)
+
+
+PAGE = """# Models
+
+<!-- Made by `python -m tests.models.models_page`; a test compares it. -->
+
+attnviz shows any model that transformers can run and whose attention it can show *exactly*. Each family below
+was built small with random weights, saved, and read back from its folder. Its weights were then compared with
+those that transformers returns for the same text or picture with `attn_implementation="eager"`; so
+were those of the model as an object in memory, and of a trace of the returned weights alone. In each family,
+softmax(q·k·scale + bias), with the scores capped where the family caps them, and with the head's sink as one
+score more where it has one, gives the weights again over the cells that the mask leaves open, up to rounding
+(10⁻⁶).
+
+Other families that are built in the same way work as well. Every model is checked like this when it is
+loaded. If a weight is off by more than {tolerance:g}, the weights that transformers returns are shown alone.
+
+| family | `model_type` | attention | folder | object | weights alone | besides |
+|---|---|---|---|---|---|---|
+{shown}
+
+The encoder of an encoder–decoder is shown alone, as `T5EncoderModel` has it, or as `model.get_encoder()`
+returns it. Of `BartForSequenceClassification`, `T5ForSequenceClassification` and `…ForQuestionAnswering`, the
+decoder reads the text of the encoder, one token later.
+
+A whole CLIP or SigLIP, from a folder or the hub, opens with its half that sees pictures (alone:
+`clip_vision_model`, `siglip_vision_model`). Its half that reads texts opens from a folder of its own, which
+`CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel` writes, with its tokenizer. Of an
+object, the tokenizer or the image processor that is given with it says which half is shown.
+
+## Weights alone
+
+Of these, and of other families that compute attention in a way of their own, the weights that transformers
+returns are shown, and nothing that needs queries, keys, values, scores or masks:
+
+| `model_type` | folder | object | what the visitor reads |
+|---|---|---|---|
+{alone}
+
+## Refused
+
+What cannot be shown exactly is not shown. These are refused by their config, before any weight is read:
+
+| `model_type` | what the visitor reads |
+|---|---|
+{refused}
+
+Other families are refused with the same sentences where these hold; `attnviz/models/families.py` lists them.
+Refused too are models that need Python code of their own, weights that are stored as pickles or in a
+compressed form, and models in which pictures and texts meet inside of the layers.
+"""
+
+
+def page(folder_of: FolderOf) -> str:
+    """The whole page."""
+    return PAGE.format(
+        tolerance=TOLERANCE,
+        shown="\n".join(told(folder_of(family)) for family in FAMILIES),
+        alone="\n".join(alone(folder_of(family)) for family in WEIGHTS_ALONE),
+        refused="\n".join(refused(folder_of(family)) for family in REFUSED),
+    )
+
+
+if __name__ == "__main__":
+    with quiet(), tempfile.TemporaryDirectory() as root:
+        FILE.write_text(page(lambda family: tiny(family, Path(root) / family)), "utf-8")
