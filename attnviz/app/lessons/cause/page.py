@@ -119,7 +119,7 @@ def draw() -> None:
             page.section("effects", _every_row, chosen),
             page.section("sentences", _sentences),
             code=CODE,
-            untold=variants.VARIANTS["untold"].title,
+            unguided=variants.VARIANTS["unguided"].title,
         )
 
 
