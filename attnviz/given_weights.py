@@ -73,8 +73,8 @@ def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
 def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     """Return the text that tokens make, and the place of each in it.
 
-    Tokens of byte-level BPE ("Ġdog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>" are
-    recognised by their spelling; others are words.
+    Tokens of byte-level BPE ("Ġdog", " dog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>"
+    are recognised by their spelling; others are words.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text, spans = "", []
@@ -155,6 +155,8 @@ def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
         return [
             _encoded(token) if _SPECIAL.fullmatch(token) else spelled_bytes(token) or b"" for token in tokens
         ]
+    if any(token.startswith(" ") for token in plain):  # as TransformerLens' to_str_tokens spells them
+        return [_encoded(token) for token in tokens]
     if any(token.endswith("</w>") for token in plain):
         return [_encoded(token.removesuffix("</w>") + " " * token.endswith("</w>")) for token in tokens]
     inside = [token.startswith("##") and len(token) > 2 for token in tokens]

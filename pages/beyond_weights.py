@@ -1,4 +1,4 @@
-"""Do the weights tell the story?"""
+"""Beyond weights."""
 
 import streamlit as st
 

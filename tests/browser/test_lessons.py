@@ -390,8 +390,8 @@ def test_translate(page: Page, server: Server) -> None:
             shares = str(picture.locator(f".bundle.{kind}").last.get_attribute("data-weights"))
             assert float(shares.split(maxsplit=1)[0]) == pytest.approx(weights.max(), abs=1e-4)
         read, meant = (found.source[int(one.argmax())].text for one in (across[0], before))
-        expect(picture.locator(".told")).to_contain_text(f"read {read}")
-        expect(picture.locator(".told")).to_contain_text(f"had read {meant}")
+        expect(picture.locator(".summary")).to_contain_text(f"read {read}")
+        expect(picture.locator(".summary")).to_contain_text(f"had read {meant}")
 
     expect(page.get_by_role("heading", name="il était trop fatigué.")).to_be_visible()
     expect(page.get_by_role("radio", name="il, word 10")).to_be_checked()

@@ -61,7 +61,7 @@ class HeldOut:
 
     @property
     def found(self) -> float:
-        """How often the head looks at the noun, in the worse of the two readings."""
+        """How often the head attends to the noun, in the worse of the two readings."""
         return min(self.subject, self.object)
 
 
@@ -84,8 +84,8 @@ def held_out() -> tuple[HeldOut, ...]:
                 exact=run["exact"],
                 subject=run["subject"]["found"],
                 object=run["object"]["found"],
-                ablated=run["silenced"]["pronoun"],
-                ablated_rest=run["silenced"]["rest"],
+                ablated=run["ablated"]["pronoun"],
+                ablated_rest=run["ablated"]["rest"],
                 redirected=run["moved"]["changed"],
                 redirected_rest=run["moved"]["rest"],
                 **run["familiarity"],

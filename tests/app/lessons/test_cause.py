@@ -114,8 +114,8 @@ def test_two_translators_have_the_same_change_and_each_opens_at_its_own_head() -
     assert first["now"] == sent(app, "arrow")["now"]
     assert second["before"][1] > 0.95
     assert second["translation"] == second["translation_before"]
-    untold = "translator-untold"
-    clean(app.selectbox(key="translator").set_value(catalogue.entry(untold).title).run())
-    (head,) = [run.head for run in held_out() if run.shipped and run.variant == "untold"]
+    unguided = "translator-unguided"
+    clean(app.selectbox(key="translator").set_value(catalogue.entry(unguided).title).run())
+    (head,) = [run.head for run in held_out() if run.shipped and run.variant == "unguided"]
     assert app.selectbox(key="cause_head").value == f"encoder {head}"
-    assert untold not in COMPARED
+    assert unguided not in COMPARED

@@ -38,7 +38,7 @@ def start(app: AppTest, jobs: Jobs) -> Job[Learned]:
     return job
 
 
-@pytest.mark.parametrize(("variant", "at"), [("taught", 0), ("taught", -1), ("candidates", 9)])
+@pytest.mark.parametrize(("variant", "at"), [("guided", 0), ("guided", -1), ("candidates", 9)])
 def test_the_numbers_of_a_step_of_a_translator(variant: str, at: int) -> None:
     kept = stored(variant).snapshots[at]
     app = visit(PAGE, learner=title_of(variant), training_step=str(kept.step))

@@ -119,7 +119,7 @@ def draw() -> None:
             page.section("effects", _every_row, chosen),
             page.section("sentences", _sentences),
             code=CODE,
-            untold=variants.VARIANTS["untold"].title,
+            unguided=variants.VARIANTS["unguided"].title,
         )
 
 
@@ -271,7 +271,7 @@ def _cut(words: Sequence[str], same: set[int]) -> list[Piece]:
 
 
 def _predict(page: LessonPage, chosen: Selection) -> None:
-    """Ask for the translation if the weight is moved to another noun; without one, if the head is ablated."""
+    """Draw the question what changes if the weight is moved to another noun, or if the head is ablated."""
     found, row = chosen.experiment, chosen.row
     gender, target = found.gender, found.other_noun(row.query)
     asked = gender is not None and target is not None

@@ -1,4 +1,4 @@
-"""The lesson "Induction heads": random words are said twice, and heads are ablated."""
+"""The lesson "Induction heads": random words occur twice, and heads are ablated."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ OPENING = random_words(_OPENING_DRAW)
 
 @dataclass(frozen=True)
 class Chosen:
-    """Words that are said twice, one of them, and the ablated heads.
+    """Words that occur twice, one of them, and the ablated heads.
 
     Attributes:
         place: the chosen word, from 0; never the last.
@@ -82,7 +82,7 @@ class Chosen:
 
     @property
     def again(self) -> int:
-        """The token of the chosen word where it is said again; [CHANT] is 0."""
+        """The token of the second occurrence of the chosen word; [CHANT] is 0."""
         return 1 + len(self.words) + self.place
 
     def measured(self, heads: Heads = (), *, mean: bool = False) -> Copying:
@@ -266,7 +266,7 @@ def _listed(heads: Heads) -> str:
 
 
 def _predict(page: LessonPage, chosen: Chosen) -> None:
-    """Ask what the strongest induction head attends to, with no head ablated."""
+    """Draw the question what the strongest induction head attends to, with no head ablated."""
     head = chosen.measured().induction_heads[0]
     found = _repeated(chosen.words, model=chosen.model)
     row, first = found.weights[head][chosen.again], 1 + chosen.place

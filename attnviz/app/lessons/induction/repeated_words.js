@@ -7,7 +7,7 @@ import { Choice, unanswered } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
 import styles from "./repeated_words.css";
 
-const BOW = 22; // pixels by which the first arrow to the word before stands out
+const BOW = 22; // pixels by which the first arrow to the word before reaches
 const GAP = 2; // pixels between two arrows
 const ENDS = 9; // pixels above and below which the arrows to the word before end
 
@@ -45,13 +45,13 @@ class RepeatedWords extends View {
         ...this.next(expected[at], words[at + 1]),
       ),
     );
-    const head = tr(...["said first", "said again", "expected next", "the right one"].map((text) => element("th", { scope: "col", text })));
+    const head = tr(...["first", "repeated", "expected next", "correct"].map((text) => element("th", { scope: "col", text })));
     this.list = table({ head: [head], body: rows });
     this.list.onkeydown = (event) => moveFocus(event, this.again, 1);
     this.stage.replaceChildren(this.list, this.arrows);
     this.roles.replaceChildren(
       this.role("back", "Look one word back"),
-      this.role("match", "Look at what followed the last time"),
+      this.role("match", "Attend to what followed the last time"),
     );
     this.mark();
     if (focused?.place) this.again[focused.place]?.focus();

@@ -1,4 +1,4 @@
-"""Words said twice, the two arrows by which a model copies them, and what it expects next at each."""
+"""Repeated words, the two arrows by which a model copies them, and the next word it expects at each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class ShownHead(TypedDict):
 
     Attributes:
         name: such as "1-2".
-        role: "back": from the word that follows to the word, both said first; "match": from the word said
-            again to the one that followed it.
+        role: "back": from the word that follows to the word, at the first occurrence; "match": from the
+            repeated word to the one that followed it.
         weights: the weight of its arrow, for each word but the last.
         ablated: whether the visitor has ablated it.
     """
@@ -28,7 +28,7 @@ class ShownHead(TypedDict):
 
 
 class Next(TypedDict):
-    """The likeliest word after a word that is said again, and how probable the right one is."""
+    """The most probable word after a repeated word, and the probability of the right one."""
 
     word: str
     right: float
@@ -53,8 +53,8 @@ def repeated_words(
         words: of one time.
         heads: those with a role.
         expected: for each word but the last.
-        place: the word whose arrows are drawn, from 0.
-        about: what the saved picture says.
+        place: the word with the drawn arrows, from 0.
+        about: the title of the saved picture.
         on_pick: called with the place of a word that was clicked.
         on_ablate: called with the name of a head that is to be ablated, or no longer.
     """

@@ -60,11 +60,11 @@ class MaskEditor extends View {
     this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
     this.grid.onpointerdown = (event) => this.startStroke(event);
     this.grid.onpointerover = (event) => this.continueStroke(event);
-    this.grid.onpointerleave = () => this.tell(null);
+    this.grid.onpointerleave = () => this.describe(null);
     this.grid.onclick = (event) => this.press(event);
     this.grid.onkeydown = (event) => this.move(event);
     this.grid.addEventListener("focusin", ({ target }) => this.reach(target));
-    this.grid.addEventListener("focusout", () => this.tell(null));
+    this.grid.addEventListener("focusout", () => this.describe(null));
     this.onResize(() => this.data && this.layout());
     const end = () => this.endStroke();
     this.listen({ pointerup: end, pointercancel: end });
@@ -134,7 +134,7 @@ class MaskEditor extends View {
     return !this.cells.slice(query * this.count, (query + 1) * this.count).includes(true);
   }
 
-  /** The number that stands in a cell; null for none. */
+  /** The number in a cell; null for none. */
   value(at) {
     if (!this.withMask || this.pending) return null;
     return this.cells[at] ? this.withMask[at] : null;
@@ -188,11 +188,11 @@ class MaskEditor extends View {
     });
     this.root.toggleAttribute("data-pending", this.pending);
     this.ramp.style.background = gradient(levels);
-    this.tell(this.at);
+    this.describe(this.at);
   }
 
   /** Writes what a cell holds; null for how to use the picture. */
-  tell(at) {
+  describe(at) {
     this.at = at;
     const { tokens } = this.data;
     const { without, withMask } = this;
@@ -212,7 +212,7 @@ class MaskEditor extends View {
       return;
     }
     const before = ` ${written(without[at], "percent")} without a mask`;
-    const parts = [name(atQuery), " looks at ", name(atKey), before];
+    const parts = [name(atQuery), " attends to ", name(atKey), before];
     if (!this.cells[at]) parts.push("; with it, it may not");
     else if (this.pending) parts.push("; the model is running …");
     else if (withMask) {
@@ -237,7 +237,7 @@ class MaskEditor extends View {
     const at = this.cellButtons.indexOf(buttonOf(event));
     if (at < 0) return;
     if (this.stroke && this.cells[at] !== this.stroke.open) this.paint(at, this.stroke.open);
-    else if (event.pointerType !== "touch") this.tell(at);
+    else if (event.pointerType !== "touch") this.describe(at);
   }
 
   endStroke() {
@@ -297,7 +297,7 @@ class MaskEditor extends View {
     if (place < 0) return;
     tabStop(this.buttons, place);
     const at = this.cellButtons.indexOf(button);
-    this.tell(at < 0 ? null : at);
+    this.describe(at < 0 ? null : at);
   }
 }
 
