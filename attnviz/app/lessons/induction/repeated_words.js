@@ -50,7 +50,7 @@ class RepeatedWords extends View {
     this.list.onkeydown = (event) => moveFocus(event, this.again, 1);
     this.stage.replaceChildren(this.list, this.arrows);
     this.roles.replaceChildren(
-      this.role("back", "Look one word back"),
+      this.role("back", "Attend to the previous word"),
       this.role("match", "Attend to what followed the last time"),
     );
     this.mark();
