@@ -1,4 +1,4 @@
-"""Do the weights tell the story?"""
+"""Rollout, norms, gradients and occlusion beside the weights."""
 
 import streamlit as st
 

@@ -6,11 +6,11 @@ from attnviz.app.lessons import contents
 from attnviz.app.page import page
 
 
-def part(group: contents.Group, heading: str, told: str) -> None:
+def part(group: contents.Group, heading: str, text: str) -> None:
     """Draw a group of lessons below what it is about: one screen of the teacher's view."""
     with st.container(key=f"slide-{group}"):
         st.header(heading, anchor=False)
-        st.markdown(told)
+        st.markdown(text)
         contents.draw(group)
 
 

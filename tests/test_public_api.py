@@ -54,7 +54,7 @@ def test_one_thread_at_a_time_imports_transformers_for_our_own_models() -> None:
 @pytest.mark.parametrize(
     ("module", "examples"),
     [
-        ("attnviz", 14),
+        ("attnviz", 17),
         ("attnviz.experiments", 17),
         ("attnviz.analysis.distance", 1),
         ("attnviz.analysis.divergence", 2),

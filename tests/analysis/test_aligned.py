@@ -139,7 +139,7 @@ def test_places_are_called_after_both_texts() -> None:
 )
 def test_texts_with_too_few_common_words_are_refused_either_way(first: str, second: str) -> None:
     for one, other in ((first, second), (second, first)):
-        with pytest.raises(AttnvizError, match="there is no telling"):
+        with pytest.raises(AttnvizError, match="cannot be matched"):
             aligned_sentences(shown(one), shown(other))
 
 

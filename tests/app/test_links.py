@@ -85,7 +85,7 @@ def test_a_page_says_what_its_link_asked_for_in_vain_and_the_address_forgets_it(
     """A number without end among it: `inf`."""
     app = visit(page, FOLDED | {"rubbish": "1"} | IN_VAIN[page])
     told = warnings(app)
-    assert "`rubbish` is not something a link can choose here" in told
+    assert "`rubbish` is not valid on this page" in told
     assert "rubbish" not in app.query_params
     assert all(f"`{name}`" in told for name in IN_VAIN[page])
 

@@ -21,7 +21,7 @@ _PARTS = "p => [...p.childNodes].map(node => [node.nodeName === 'BDI', node.text
 _ROWS = "all => all.map(one => [one.firstElementChild.textContent, one.children[1]?.textContent ?? ''])"
 _MENUS = {
     "Examples": "Examples and more",
-    "Heads that look at": "Filter",
+    "Heads that attend to": "Filter",
     "Stage": "More",
     "Merge pieces": "More",
     "Scale colours per head": "More",

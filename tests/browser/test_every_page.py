@@ -32,7 +32,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "explore, pair unfolded": (
         explore(text="The unbelievable tokenization.", other=SECOND, second="Read together with")
         + "&between=A→B&merge=true&hide=true&query=3+unbelievable",
-        *("Show all 32 numbers", "Largest first", "^Several$"),
+        "^Several$",
     ),
     "explore, too long": (explore(text="word " * 600),),
     "learn": ("learn",),

@@ -118,10 +118,10 @@ def test_heads_tokens_switches_filters_rankings_and_the_matrix_by_keyboard_alone
     expect(page).to_have_url(re.compile(re.escape("query=9+as")))
     press(page, "ArrowRight", "Home", "ArrowDown", "Enter")
     expect(page).to_have_url(re.compile(re.escape("key=2+the")))
-    expect(explore.arithmetic).to_have_accessible_name("Why does as look at the?")
+    expect(explore.arithmetic).to_have_accessible_name("Why does as attend to the?")
     tab_to(page, "^the, ")
     press(page, "ArrowDown", "Enter")
-    expect(explore.arithmetic).to_have_accessible_name("Why does as look at dog?")
+    expect(explore.arithmetic).to_have_accessible_name("Why does as attend to dog?")
     page.evaluate("document.activeElement?.blur()")
     tab_to(page, "^narrow$|^tired$")
     press(page, "ArrowRight", "Enter")
@@ -130,7 +130,7 @@ def test_heads_tokens_switches_filters_rankings_and_the_matrix_by_keyboard_alone
     press(page, "Enter")
     tab_to(page, "^previous$")
     press(page, "Space")
-    assert explore.chosen("Heads that look at") == "previous"
+    assert explore.chosen("Heads that attend to") == "previous"
     press(page, "Escape")
     expect(explore.head(4, 2)).to_have_accessible_name(re.compile("does not match the filter"))
     first = explore.ranked()[0][0]

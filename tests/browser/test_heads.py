@@ -91,7 +91,7 @@ def test_score_heads_by_a_rule_then_pronouns_and_a_head_on_explore(
     expect(page.get_by_role("gridcell", selected=True)).to_have_accessible_name(re.compile("Layer 4, head 4"))
 
 
-# Do the weights tell the story?
+# Beyond weights.
 
 
 def test_beyond_weights_a_measure_and_another_token(page: Page, server: Server) -> None:
@@ -170,7 +170,7 @@ def test_compare_tells_the_cell_pointed_at_in_all_pictures(
     everybody_can_use(page)
 
 
-# What if a head were silent?
+# Intervene.
 
 
 def test_intervene_a_head_is_silenced_and_pointed_elsewhere(page: Page, server: Server) -> None:

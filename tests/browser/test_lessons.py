@@ -295,7 +295,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     row = found.weights[0, last - 2]
     explore.keys.nth(3).press("Enter")
     wait_idle(page)
-    worked = page.get_by_label("Why does street look at did")
+    worked = page.get_by_label("Why does street attend to did")
     assert value(worked, "result") == pytest.approx(row[3], abs=1e-4)
     assert page.get_by_role("main").locator("u").count() == 0
     everybody_can_use(page)
@@ -359,8 +359,8 @@ def test_translate(page: Page, server: Server) -> None:
             shares = str(picture.locator(f".bundle.{kind}").last.get_attribute("data-weights"))
             assert float(shares.split(maxsplit=1)[0]) == pytest.approx(weights.max(), abs=1e-4)
         read, meant = (found.source[int(one.argmax())].text for one in (across[0], before))
-        expect(picture.locator(".told")).to_contain_text(f"read {read}")
-        expect(picture.locator(".told")).to_contain_text(f"had read {meant}")
+        expect(picture.locator(".summary")).to_contain_text(f"read {read}")
+        expect(picture.locator(".summary")).to_contain_text(f"had read {meant}")
 
     expect(page.get_by_role("heading", name="il était trop fatigué.")).to_be_visible()
     expect(page.get_by_role("radio", name="il, word 10")).to_be_checked()
@@ -455,18 +455,17 @@ def test_write(page: Page, server: Server) -> None:
 
 def test_induction(page: Page, server: Server) -> None:
     lesson(page, server, "induction", repeated_word="3 basket")
-    picture = page.locator(".root.repeated-words")
-    chosen = picture.get_by_role("button", name="basket", exact=True)
-    expect(chosen).to_have_attribute("aria-pressed", "true")
-    chosen.press("ArrowDown")
-    picture.get_by_role("button", name="thanked", exact=True).press("Enter")
-    assert_asked(page, repeated_word="4 thanked")
-    name = head_name(*measured().previous_word_heads[0])
-    head = picture.get_by_role("button", name=f"Ablate head {name}")
-    head.press("Enter")
+    row = page.get_by_role("table", name="Each copied word").get_by_role("row").nth(3)
+    expect(row.get_by_role("rowheader")).to_have_text("3basket → thanked")
+    copied = row.get_by_role("cell").last
+    assert float(str(copied.get_attribute("data-value"))) > 0.9
+    name = head_name(*measured().induction_heads[0])
+    ablated = page.get_by_role("combobox", name="Ablated heads")
+    ablated.press("ArrowDown")
+    ablated.press_sequentially(name)
+    page.get_by_role("option", name=name).click()
+    page.keyboard.press("Escape")
     assert_asked(page, ablated=name)
-    expect(head).to_have_attribute("aria-pressed", "true")
-    expect(head).to_be_focused()
-    expect(picture.locator("path.closed")).to_have_count(1)
     expect(page.get_by_role("cell", name=f"without {name}", exact=True)).to_be_visible()
+    wait_idle(page)
     everybody_can_use(page)

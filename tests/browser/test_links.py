@@ -66,7 +66,7 @@ def test_one_step_back_leaves_a_page_and_returns_to_what_it_showed(page: Page, s
     expect(page).to_have_url(re.compile("text=Own\\+words"))
     wait_idle(page)
     page.get_by_role("main").get_by_role("link", name="Explore").click()
-    for question in ("All 72 heads", "Do the weights tell"):
+    for question in ("All 72 heads", "Beyond weights"):
         expect(page.get_by_role("heading", name=question)).to_be_visible()
         wait_idle(page)
         expect(page.get_by_role("textbox", name="Sentence")).to_have_value(OWN)

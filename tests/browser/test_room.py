@@ -146,7 +146,7 @@ def follow(lesson: Lesson) -> None:
 
 def vote(lesson: Lesson, folder: Path) -> None:
     teacher, students = lesson.teacher, lesson.students
-    teacher.get_by_role("button", name="Ask your own").click()
+    teacher.get_by_role("button", name="Write a quiz question").click()
     for label, text in {"Question": HOSTILE, "2 to 6 options": ";".join(OPTIONS)}.items():
         box = teacher.get_by_role("textbox", name=label)
         box.fill(text)
@@ -155,14 +155,14 @@ def vote(lesson: Lesson, folder: Path) -> None:
     expect(teacher.get_by_test_id("stToast")).to_have_count(0)  # axe finds fault with Streamlit's
     assert axe(teacher) == []
     teacher.keyboard.press("Escape")
-    press(teacher, "Ask your question")
+    press(teacher, "Poll your question")
     for page in students:
         assert "right" not in page.url
         region = page.get_by_role("region", name="Live room")
         expect(region.locator(".question")).to_have_text(HOSTILE)
         expect(region.locator(".sentence")).to_have_text(TIRED)
         expect(region.locator(".options button")).to_have_text(OPTIONS)
-        bar(page, "Your teacher asks: choose one.")
+        bar(page, "Choose one answer.")
     for number, page in enumerate(students):
         choose(page, number % 2)
     choose(students[0], 1)  # changes their mind
@@ -190,7 +190,7 @@ def vote(lesson: Lesson, folder: Path) -> None:
     remove = teacher.get_by_role("button", name="Remove this question")
     remove.click()
     expect(remove).to_have_count(0)
-    expect(teacher).not_to_have_url(re.compile("ask="))
+    expect(teacher).not_to_have_url(re.compile("quiz="))
 
 
 def point(lesson: Lesson) -> None:
@@ -220,10 +220,10 @@ def framed(frame: Locator, thing: Locator) -> None:
 
 def leave(lesson: Lesson) -> None:
     student, other = lesson.students[1:]
-    title = "9 · Translate"
+    title = "Learn"
     press(student, "Stop following")
     bar(lesson.teacher, "3 here · 2 follow.")
-    menu(lesson.teacher).filter(has_text="Translate").click()
+    menu(lesson.teacher).filter(has_text="Learn").click()
     expect(other.get_by_role("heading", name=title)).to_be_visible()
     expect(student.get_by_role("heading", name="Layer 4 · Head 2", exact=True)).to_be_visible()
     lesson.teacher.get_by_role("button", name="Call all back").click()

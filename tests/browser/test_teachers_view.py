@@ -149,7 +149,7 @@ def test_all_of_explore_stands_on_screens_in_large_type(page: Page, server: Serv
         expect(page.get_by_role("status").filter(has_text="5 of 5 (2/2)")).to_be_visible()
         menu_button = page.get_by_role("button", name="Menu", exact=True)
         menu_button.click()
-        menu(page).filter(has_text="Translate").click()  # the view stays
+        menu(page).filter(has_text="Learn").click()  # the view stays
         expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
         page.go_back()
         expect(page.get_by_role("status").filter(has_text="1 of 5")).to_be_visible()

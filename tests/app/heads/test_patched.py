@@ -57,7 +57,7 @@ def test_the_page_shows_the_shares_of_all_heads_and_those_of_the_open_head_token
         "The output of `it` after the last layer turns by **28.6°** between the two sentences",
         f"carry most: {best // 12 + 1}-{best % 12 + 1} **{decimal(100 * expected.shares[best], 1)} %**",
         f"All shares added are {decimal(100 * expected.shares.sum(), 1)} %",
-        "put in at once, bring over 100.0 %",
+        "patched at once, carry 100.0 %",
         "is that of `it`: **",
     ):
         assert sentence in words(app)
@@ -82,7 +82,7 @@ def test_the_file_has_every_share_and_what_it_is_a_share_of(given: ModelInput, w
         "outputs of": TIRED,
         "put into the run over": NARROW,
         "second text": given.target or "",
-        "token that is looked at": "10",
+        "chosen token": "10",
         "difference of": whole,
         "whole difference": f"{expected.whole:.9g}",
     }

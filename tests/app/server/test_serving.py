@@ -220,7 +220,7 @@ def test_rooms_in_redis_survive_a_restart_and_a_server_with_open_windows_stops(
             code, key = opened["room"], opened["key"]
             join = {"do": "join", "room": code, "voter": "a-token-of-a-student"}
             student, _ = room(server, join)
-            teacher.send(json.dumps({"do": "ask", "question": question, "options": ["one", "two"]}))
+            teacher.send(json.dumps({"do": "poll", "question": question, "options": ["one", "two"]}))
             while json.loads(student.recv(30))["poll"] is None:
                 pass
             with server.websocket(server.url) as visit:

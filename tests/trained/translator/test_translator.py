@@ -192,7 +192,7 @@ def test_one_changed_bit_is_noticed(
 
 
 def test_a_missing_file_and_another_file_are_refused(file: Path, tmp_path: Path) -> None:
-    other = tmp_path / "taught.safetensors"
+    other = tmp_path / "guided.safetensors"
     refused(other, "is missing")
     whole = file.read_bytes()
     for content in (b"", b"\xff" * 64, save({"weight": torch.zeros(3)}), whole[: len(whole) // 2]):
@@ -212,4 +212,4 @@ def test_weights_of_another_network_are_refused(
 
 def test_weights_for_other_words_are_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WORDS", FRENCH.words)
-    refused(file, "was trained on other words")
+    refused(file, "was trained on another vocabulary")

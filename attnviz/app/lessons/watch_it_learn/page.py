@@ -41,7 +41,7 @@ from attnviz.trained.translator.variants import VARIANTS
 
 STEPS = (100, 300, 600, 1000, 1400, 2000)
 _CODE = ("attnviz.trained.training", "train")
-_LOSS_OF_TRANSLATOR = ("attnviz.trained.translator.teaching", "translation_loss", "attention_loss")
+_LOSS_OF_TRANSLATOR = ("attnviz.trained.translator.losses", "translation_loss", "attention_loss")
 _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 
 _KEY = "live training"
@@ -216,7 +216,7 @@ def _explain(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTraining) -> None:
-    """Ask how long it takes to learn."""
+    """Draw the question how long it takes to learn."""
     training = shown.training
     if shown.is_storyteller:
         quarter, three_quarters = values.quarters(training)
