@@ -29,6 +29,7 @@ STEPS = {
     "models": 5,
     "analysis": 4,
     "trained": 4,
+    "activation_cache": 3,
     "interventions": 3,
     "trace": 2,
     "transformer": 2,
