@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from attnviz.analysis.display_tokens import DisplayTokens, shown_weights
 from attnviz.analysis.picture import sequential
 from attnviz.export.report.notebook import show
-from attnviz.export.report.page import InitialView, PollResult, report
+from attnviz.export.report.page import InitialView, report
 from attnviz.trace import Kind, Trace
 from tests.browser.visit import DESKTOP, LETTERS, PHONE, Faults, axe, box_of, fits, letters, save
 from tests.export.report.held import weights_in
@@ -139,19 +139,6 @@ def test_the_reader_changes_between_texts(open_file: Open) -> None:
     expect(head_title(page)).to_have_text("Layer 2 · Head 3")
     expect(page.locator(".queries .label")).to_have_text(["[CLS]", "a", "</script><b>b", "[SEP]"])
     assert page.title() == "Layer 2 · Head 3 of made: a </script><b>b"
-
-
-def test_what_a_class_answered_stands_below(open_file: Open) -> None:
-    hostile = "</script><b>Who?</b>"
-    polls = [
-        PollResult("Which?", ("dog", "road"), 0, None, (3, 1)),
-        PollResult(hostile, ("a", "b"), None, (4, 0), (1, 3)),
-    ]
-    page = open_file(report(encoder(), FIRST, polls))
-    first, second = (page.get_by_role("table", name=name, exact=True) for name in ("Which?", hostile))
-    expect(first.get_by_role("row")).to_have_text(["Optionvotes", "✓ dog (right)3", "road1"])
-    expect(second.get_by_role("row")).to_have_text(["Optionfirst votesecond vote", "a41", "b03"])
-    assert axe(page) == []
 
 
 @pytest.mark.parametrize(
