@@ -107,8 +107,8 @@ def borrowed(network: object, tokenizer: object = None) -> Iterator[str]:
     """A name for a model object of the caller's, under which all of attnviz finds it while the block lasts.
 
     attnviz changes nothing about the object. Its own hooks run along, also in two short runs over tokens that
-    nobody gave, by which it is checked when the block begins. `capture.borrowed` says what it may be, and
-    raises what is wrong.
+    nobody gave, by which it is checked when the first block begins: an object that is still built like that
+    is not checked again. `capture.borrowed` says what it may be, and raises what is wrong.
     """
     with gate:
         from attnviz.capture.borrowed import borrowed as opened

@@ -7,6 +7,7 @@ arguments of these functions count from 0, as everything in Python.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -121,7 +122,7 @@ def links_table(trace: Trace, kind: Kind | None = None, base: Base = 1) -> pd.Da
 
     checked_trace(trace)
     blocks = trace.of_kind(kind) if kind else trace.blocks
-    sizes = [len(block.query) * block.mask.size for block in blocks]
+    sizes = [math.prod(block.shape) for block in blocks]
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
             f"All heads together have {sum(sizes):,} weights; a table takes {MAX_LINKS:,}. "

@@ -441,6 +441,7 @@ def _reading(wrapper: Any, token_limit: int, types: object, *, target: bool) -> 
     return TextTokenizer(inner, token_limit, types, mask, lambda text: own(text_target=text))
 
 
+@lru_cache(maxsize=4)
 def numbers(rows: int, token_limit: int) -> TextTokenizer:
     """In place of a tokenizer, for a model that gets tokens without one: each is shown as its number."""
     return _Refusing(_NO_TOKENIZER, {str(row): row for row in range(rows)}, token_limit)

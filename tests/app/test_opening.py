@@ -15,7 +15,6 @@ from attnviz.app.models import own
 from attnviz.app.server.jobs import Jobs
 from attnviz.capture import loading
 from attnviz.capture.loading import OnProgress
-from attnviz.errors import UnknownModel
 from attnviz.models import allowed, resolve
 from attnviz.models.catalogue import Entry
 from tests.app.shown import (
@@ -142,18 +141,6 @@ def test_an_opening_tells_how_far_it_is_and_one_visitor_stops_it_for_themselves_
     assert job.wait(SECONDS) == "finished"
     assert slow.names == [str(saved / "bert")]
     assert "It is open" in other.run().success[0].value
-
-
-def test_why_a_model_could_not_be_opened_is_told(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise UnknownModel("It has *just* been deleted.")
-
-    monkeypatch.setattr(own, "JOBS", Jobs())
-    monkeypatch.setattr(loading, "open_model", refuse)
-    app = press(look(saved / "bert"), "Open")
-    until(lambda: bool(app.run().error))
-    assert app.error[0].value == "It has \\*just\\* been deleted."
-    assert "Open" in buttons(app)
 
 
 @pytest.mark.parametrize(

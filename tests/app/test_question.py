@@ -41,20 +41,6 @@ def test_it_needs_no_right_answer_and_goes_when_it_is_removed_and_stays_with_its
     assert "Remove this question" not in buttons(app)
 
 
-def test_a_guess_stays_until_another_question_is_asked_which_is_covered_then() -> None:
-    app = visit("scale", predict="1")
-    app.button_group(key="guess_scale").set_value("1").run()
-    press(app, "Reveal")
-    app.switch_page("pages/masks.py").run()
-    app.switch_page("pages/scale.py").run()
-    assert "**Not quite: 32.**" in words(app)
-    app.text_input(key="quiz").set_value("Who is it?").run()
-    app.text_input(key="options").set_value("she; he").run()
-    assert "Who is it?" in words(app)
-    assert app.button_group(key="guess_scale").value is None
-    assert "Reveal" in buttons(app)
-
-
 def test_what_cannot_be_asked_is_told_and_the_pages_own_question_stays() -> None:
     app = try_page("scale", {**ASKED, "options": "one; one", "right": "two"}, predict="1")
     assert "Among your options, “one” occurs 2 times" in warnings(app)

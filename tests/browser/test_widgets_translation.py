@@ -76,7 +76,7 @@ def test_a_word_shows_what_its_row_read_and_what_that_read(widgets: Widgets) -> 
     assert drawn(page, "across") == seen(cross[:, IL])
     assert drawn(page, "before") == seen(encoder[:, IT])
     expect(page.locator(".doing")).to_have_text("row 8 of 11: after car, choosing il")
-    expect(page.locator(".told")).to_contain_text("it had read <b>dog</b>")
+    expect(page.locator(".summary")).to_contain_text("it had read <b>dog</b>")
     page.get_by_role("radio", name="chien, word 2").click()
     assert drawn(page, "across") == seen(cross[:, 1])
     most = int(cross[:, 1].max(axis=0).argmax())
@@ -89,7 +89,7 @@ def test_a_word_shows_what_its_row_read_and_what_that_read(widgets: Widgets) -> 
     dog.click()
     expect(dog).to_have_attribute("aria-pressed", "true")
     assert drawn(page, "before") == seen(encoder[:, DOG])
-    expect(page.locator(".told")).to_contain_text("<b>dog</b> was read most to choose")
+    expect(page.locator(".summary")).to_contain_text("<b>dog</b> was read most to choose")
 
 
 def test_it_is_stepped_through_by_keyboard_and_played(widgets: Widgets) -> None:

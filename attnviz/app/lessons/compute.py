@@ -1,4 +1,4 @@
-"""What several Learn pages need: the bundled BERT, run by our own Transformer, with every step in between."""
+"""The bundled BERT, run by our own Transformer, with every step in between."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MODEL = catalogue.FROM_SCRATCH
 
 
 def bert() -> Bert:
-    """The model; loaded by the first who asks.
+    """Return the model, loaded at the first call.
 
     Raises:
         ModelFilesDamaged: its files are missing or changed.
     """
     model = loading.load(MODEL)
-    assert isinstance(model, ScratchModel)  # noqa: S101 - the catalogue says so; for the type checker
+    assert isinstance(model, ScratchModel)  # noqa: S101 - true by the catalogue; for the type checker
     return model.bert
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """What the model reads of a text, [CLS] and [SEP] included.
+    """Return the tokens of a text, [CLS] and [SEP] included.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text cannot be read as it is.
@@ -36,23 +36,23 @@ def tokens(text: str) -> tuple[Token, ...]:
 
 
 def token_ids(tokens: tuple[Token, ...]) -> Int[Tensor, " token"]:
-    """The tokens' numbers in the vocabulary."""
+    """Return the tokens' numbers in the vocabulary."""
     return torch.tensor([token.id for token in tokens])
 
 
 def read_only(array: Array) -> Array:
-    """The same array, which nobody can write into any more: all visitors share it."""
+    """Return the same array, read-only: all visitors share it."""
     array.setflags(write=False)
     return array
 
 
 def parameters(module: nn.Module) -> int:
-    """How many numbers a module has learned or will learn; shared ones count once."""
+    """Return the number of parameters of a module; shared ones count once."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
 def run(text: str, mask: Bool[Tensor, "token token"] | None = None) -> BertSteps:
-    """One pass over a text.
+    """Return one pass over a text.
 
     Args:
         text: what is read.

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from attnviz.app import cards
 from attnviz.app.cards import Card
-from attnviz.app.lessons.document import Document, document
+from attnviz.app.lessons.document import SHARED, Document, document
 from attnviz.app.state.choice import Choice
 from attnviz.app.state.choices import (
     ENGLISH,
@@ -27,14 +27,13 @@ Group = Literal["attention", "translator", "storyteller"]
 
 @dataclass(frozen=True)
 class Lesson:
-    """One Learn page. Its texts are in its document.
+    """One lesson. Its texts are in its document.
 
     Attributes:
-        name: its address, and the name of its folder.
-        explore: what its link to Explore opens there, as parameters of the link.
-        sentence: the choice of its sentence; the translator knows few words, so its pages have their own.
-        group: whether it is about attention itself, or about a whole transformer: the translator or the
-            storyteller.
+        name: in its link, and of its folder.
+        explore: the parameters of its link to Explore.
+        sentence: the choice of its sentence; of the translator and the storyteller, their own.
+        group: its topic: attention itself, the translator or the storyteller.
     """
 
     name: str
@@ -49,7 +48,7 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        """What the menus call it."""
+        """Its title in menus."""
         return self.text.title
 
 
@@ -76,8 +75,11 @@ LESSONS = (
 )
 """In reading order."""
 
-TITLES = {lesson.name: f"{number} · {lesson.title}" for number, lesson in enumerate(LESSONS, 1)}
-"""What the menus call each lesson, with its number."""
+TITLES = {
+    lesson.name: SHARED.label("numbered", number=number, title=lesson.title)
+    for number, lesson in enumerate(LESSONS, 1)
+}
+"""The title of each lesson in menus, with its number."""
 
 
 def draw(group: Group) -> None:
@@ -85,12 +87,12 @@ def draw(group: Group) -> None:
     found = [
         Card(
             lesson.name,
-            f"{number} · {lesson.title}",
+            TITLES[lesson.name],
             f"{lesson.text.question} {lesson.text.summary}",
             TITLES[lesson.name],
             ":material/arrow_forward:",
         )
-        for number, lesson in enumerate(LESSONS, 1)
+        for lesson in LESSONS
         if lesson.group == group
     ]
     cards.draw(found)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import StopException
 from attnviz.app import question as questions
 from attnviz.app.folded import THE_CODE, Section, folded
 from attnviz.app.lessons.contents import LESSONS, Lesson
-from attnviz.app.lessons.document import ENGLISH, Document, document, languages, render
+from attnviz.app.lessons.document import ENGLISH, SHARED, Document, document, languages
 from attnviz.app.lessons.source_code import the_code
 from attnviz.app.page import bar, page
 from attnviz.app.question import Question
@@ -28,7 +28,6 @@ from attnviz.models import catalogue
 Arguments = ParamSpec("Arguments")
 
 _STYLE = Path(__file__).with_name("lesson.css")
-_GLOSSARY = Path(__file__).with_name("glossary.md").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -121,15 +120,15 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
     texts = document(name, _language(name))
 
     def beside() -> None:
-        place = f"{number + 1} of {len(LESSONS)}"
-        st.page_link("pages/learn.py", label=f"Learn · {place}", icon=":material/school:")
-        with st.popover("Glossary"):
-            cited_markdown(render(_GLOSSARY, pretraining=catalogue.MINILM_LEARNED))
+        label = SHARED.label("lesson", number=number + 1, count=len(LESSONS))
+        st.page_link("pages/learn.py", label=label, icon=":material/school:")
+        with st.popover(SHARED.label("glossary")):
+            cited_markdown(SHARED.render("glossary", pretraining=catalogue.MINILM_LEARNED))
         if len(languages(name)) > 1:
-            LANGUAGE.segments("Language", list(languages(name)), _language(name))
+            LANGUAGE.segments(SHARED.label("language"), list(languages(name)), _language(name))
 
     try:
-        with page(name, f"{number + 1} · {texts.title}", beside):
+        with page(name, SHARED.label("numbered", number=number + 1, title=texts.title), beside):
             questions.take_hiding()
             st.html(_STYLE)
             st.markdown(texts.question)
@@ -166,35 +165,35 @@ def _places(texts: Document) -> LessonPage:
 
 
 def _way_on(number: int) -> None:
-    """The pages before and after, and the same idea on Explore; the sentence goes along."""
+    """Draw links to the lessons before and after, and to Explore with the same sentence."""
     st.divider()
+    this = LESSONS[number]
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         if number:
-            before = LESSONS[number - 1]
-            label = f"{number} · {before.title}"
-            with st.container(key="page-before", width="content"):
-                st.page_link(f"pages/{before.name}.py", label=label, icon=":material/arrow_back:")
-        this = LESSONS[number]
+            _page_link(number - 1, "numbered", "page-before", icon=":material/arrow_back:")
         st.page_link(
             "pages/explore.py",
-            label=f"Explore: {this.text.front_matter['explore']}",
+            label=SHARED.label("explore", title=this.text.front_matter["explore"]),
             icon=":material/grid_view:",
             query_params=[*_shared(this), *this.explore],
         )
         if number + 1 < len(LESSONS):
-            after = LESSONS[number + 1]
-            label = f"Next: {number + 2} · {after.title}"
-            forward = ":material/arrow_forward:"
-            with st.container(key="page-after", width="content"):
-                st.page_link(f"pages/{after.name}.py", label=label, icon=forward, icon_position="right")
-        else:
-            st.page_link(
-                "pages/learn.py", label="That was the last: all the questions", icon=":material/school:"
+            _page_link(
+                number + 1, "next", "page-after", icon=":material/arrow_forward:", icon_position="right"
             )
+        else:
+            st.page_link("pages/learn.py", label=SHARED.label("end"), icon=":material/school:")
+
+
+def _page_link(number: int, label: str, key: str, **look: Any) -> None:
+    lesson = LESSONS[number]
+    title = SHARED.label(label, number=number + 1, title=lesson.title)
+    with st.container(key=key, width="content"):
+        st.page_link(f"pages/{lesson.name}.py", label=title, **look)
 
 
 def _shared(this: Lesson) -> list[tuple[str, str]]:
-    """The choices that Explore has too: what the visitor chose here is open there."""
+    """Return the choices that Explore has too."""
     if this.sentence != TEXT:  # another model's layers, heads and words
         return [(TEXT.name, text) for _, text in link.along(this.sentence)]
     return link.along(TEXT, LAYER, HEAD, QUERY)

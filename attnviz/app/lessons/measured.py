@@ -61,7 +61,7 @@ class HeldOut:
 
     @property
     def found(self) -> float:
-        """How often the head looks at the noun, in the worse of the two readings."""
+        """How often the head attends to the noun, in the worse of the two readings."""
         return min(self.subject, self.object)
 
 

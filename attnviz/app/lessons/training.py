@@ -64,7 +64,7 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
         encoding="utf-8",
         errors="replace",
     )
-    assert process.stdout is not None  # noqa: S101 - it was asked for
+    assert process.stdout is not None  # noqa: S101 - stdout is a pipe
     lines: SimpleQueue[str | None] = SimpleQueue()
     lines.put("")  # it has begun
     listener = threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True)
@@ -89,12 +89,12 @@ def train(training: Training) -> Iterator[Progress[Learned]]:
         except subprocess.TimeoutExpired:
             process.kill()
         listener.join()
-        with process:  # closes what it was told and what it tells
+        with process:  # closes its pipes
             pass
 
 
-def _listen(told: IO[str], lines: SimpleQueue[str | None]) -> None:
-    for line in told:
+def _listen(output: IO[str], lines: SimpleQueue[str | None]) -> None:
+    for line in output:
         lines.put(line)
     lines.put(None)
 

@@ -20,7 +20,7 @@ from attnviz.analysis.display_tokens import (
     shown_weights,
 )
 from attnviz.errors import AttnvizError
-from attnviz.trace import Floats, Kind, Token, Trace
+from attnviz.trace import Floats, Kind, Token, Trace, refuse_selected
 from attnviz.widgets.tokens import shown_tokens
 
 MAX_WEIGHTS = 5_000_000
@@ -51,6 +51,8 @@ def contents(traces: Sequence[Trace]) -> Contents:
     if not traces:
         raise AttnvizError("A page needs at least one trace.")
     check_size(traces)
+    for trace in traces:
+        refuse_selected(trace)
     numbers = bytearray()
     readings = [_reading(trace, numbers) for trace in traces]
     # No time stamp: the same trace gives the same file.

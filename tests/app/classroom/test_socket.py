@@ -16,7 +16,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from attnviz.app.classroom import rooms, socket
 from attnviz.app.classroom.socket import Rooms
-from attnviz.app.classroom.store import Memory, Redis, Store, update
+from attnviz.app.classroom.store import Memory, Redis, Store
 from tests.app.classroom import redis_server
 
 SECONDS = 20
@@ -255,25 +255,6 @@ def test_a_silent_window_is_closed(lesson: Class, server: str, monkeypatch: pyte
     monkeypatch.setattr(socket, "_AWAKE_SECONDS", 0.1)
     teacher, _, _ = lesson.teacher(server)
     assert teacher.closed() == 1013
-
-
-def test_people_of_a_server_that_was_killed_are_forgotten(
-    redis_address: str, lesson: Class, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Redis(redis_address)
-    server = lesson.server(Redis(redis_address))
-    teacher, room, _ = lesson.teacher(server)
-    teacher.until(bool)
-    gone = rooms.AWAY_SECONDS + 1
-
-    def seen_long_ago(found: rooms.Room) -> None:
-        found.join(found.voter("x" * 20), time.time() - gone)
-
-    update(store, room, seen_long_ago)
-    store.close()
-    teacher.until(lambda state: state["people"]["here"] == 1)
-    monkeypatch.setattr(socket, "_MEET_SECONDS", 0.0)
-    teacher.until(lambda state: state["people"]["here"] == 0)
 
 
 def test_a_store_that_goes_away_is_told_and_comes_back(lesson: Class, tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of, pairs_for
-from attnviz.app.models import lookup
+from attnviz.app.heads.intervene.patched import INTO_FIRST, csv_of
 from attnviz.capture.model import ModelInput
 from attnviz.experiments.patching import Patching, patch
 from attnviz.interventions.edit import Edit
@@ -123,19 +122,3 @@ def test_what_is_missing_is_said_and_nothing_chosen_is_lost() -> None:
     assert app.text_input(key="patched_with").value == NARROW
     app = visit("intervene", model="translator", text=TIRED, patched_with="The zebra did not cross it.")
     assert "zebra" in told(app)
-
-
-def test_the_second_sentence_is_the_partner_of_the_first_until_somebody_types_one() -> None:
-    app = visit("intervene", text="The cat slept.")
-    assert app.text_input(key="patched_with").value == "The cat slept."
-    name, (text, other) = list(pairs_for(lookup.entry("minilm")).items())[-1]
-    app.selectbox(key="a pair for patching").set_value(name).run()
-    clean(app)
-    assert [app.text_input(key=box).value for box in ("text", "patched_with")] == [text, other]
-    app.text_input(key="text").set_value(TIRED).run()
-    assert app.text_input(key="patched_with").value == NARROW
-    assert app.selectbox(key="a pair for patching").value == "dog / road"
-    app.text_input(key="patched_with").set_value("The dog slept.").run()
-    app.text_input(key="text").set_value("The cat slept.").run()
-    assert app.text_input(key="patched_with").value == "The dog slept."
-    assert app.selectbox(key="a pair for patching").value is None

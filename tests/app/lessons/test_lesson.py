@@ -16,15 +16,16 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app import cards
 from attnviz.app.examples import OPENING
-from attnviz.app.folded import NOT_SHOWN
+from attnviz.app.folded import EVERYTHING, NOT_SHOWN, THE_CODE
 from attnviz.app.lessons import contents, english, plan, source_code
 from attnviz.app.lessons.contents import LESSONS
+from attnviz.app.lessons.document import Document, Predict, document
 from attnviz.app.lessons.induction import page as induction
 from attnviz.app.lessons.source_code import source_of
 from attnviz.app.lessons.write import page as write
 from attnviz.app.server import cache
 from attnviz.app.state.choices import TEXT
-from tests.app.shown import buttons, clean, paragraphs, press, try_page, visit, words
+from tests.app.shown import FOLDED, buttons, clean, paragraphs, press, try_page, visit, words
 
 NAMES = [each.name for each in LESSONS]
 READ_BY_BERT = [each.name for each in LESSONS if each.name in TEXT.pages]
@@ -40,7 +41,7 @@ CORRECT = {
     "cross_attention": "dog",
     "block": "the old vector",
     "translate": "il",
-    "cause": "“elle” instead of “il”, the rest stays",
+    "cause": "“il” becomes “elle”",
     "watch_it_learn": "350",
     "long_distances": "LSTM",
     "write": "red",
@@ -283,3 +284,32 @@ def test_an_answer_once_revealed_stays_so_on_its_page_or_on_every_page() -> None
     press(app, "Cover the answer")
     assert covered(app)
     assert not covered(app.switch_page("pages/masks.py").run())
+
+
+MAX_WORDS, MAX_SECTIONS = 120, 5
+_NO_WORDS = re.compile(r"\$\$.*?\$\$|\$.*?\$|`+.*?`+|:[\w-]+(?=\[)|\]\(.*?\)", re.DOTALL)
+_WORD = re.compile(r"[^\W\d_][\w’'-]*")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_lesson_has_few_words_before_anything_is_opened_and_few_sections(name: str) -> None:
+    drawn = {"question": document(name).question}
+    render, predict = Document.render, Document.predict
+
+    def note_part(self: Document, part: str, /, **values: object) -> str:
+        drawn[part] = render(self, part, **values)
+        return drawn[part]
+
+    def note_question(self: Document, **values: object) -> Predict:
+        asked = predict(self, **values)
+        drawn["predict"] = " ".join((asked.text, *asked.options))
+        return asked
+
+    with patch.object(Document, "render", note_part), patch.object(Document, "predict", note_question):
+        app = visit(name, FOLDED)
+    for folded in ("answer", "glossary"):
+        drawn.pop(folded)
+    words = {part: len(_WORD.findall(_NO_WORDS.sub("", text))) for part, text in drawn.items()}
+    assert sum(words.values()) <= MAX_WORDS, words
+    [sections] = [group.options for group in app.button_group if group.key == "open"]
+    assert len({*sections} - {EVERYTHING, THE_CODE, NOT_SHOWN}) <= MAX_SECTIONS

@@ -128,6 +128,7 @@ def _answers_by_any_name_with_headers_and_refuses_what_is_none(server: Server) -
         if status != 101:
             assert all(answer.getheader(name) == said for name, said in headers().items() if status != 403)
         connection.close()
+    assert headers()["Content-Security-Policy"].endswith("frame-ancestors 'self'")  # no other site's frame
     assert server.tracebacks() == []
 
 

@@ -146,7 +146,7 @@ def _picture(page: LessonPage, reading: Reading) -> None:
 
 
 def _predict(page: LessonPage, reading: Reading) -> None:
-    """Ask for the largest weight of the row."""
+    """Draw the question for the largest weight of the row."""
     names = names_of(reading.keys.groups)
     places = to_guess_from(reading.weights[reading.query], reading.keys.groups, MAX_OPTIONS)
     options = [names[place] for place in places]

@@ -1,4 +1,4 @@
-"""Random words said twice to a storyteller: weights, predictions, and copying with heads ablated."""
+"""Repeated random words in a storyteller: weights, predictions, and copying with heads ablated."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Part: TypeAlias = Literal["query", "key", "value"]
 
 @dataclass(frozen=True, eq=False)
 class Repeated:
-    """Words said twice to the storyteller, after [CHANT].
+    """Words in their order, twice, after [CHANT].
 
     Attributes:
         weights: [layer, head, query, key].
-        back: [layer, head, word], from the word that follows to the word, both said first.
-        match: [layer, head, word], from the word said again to the one that followed it.
-        likeliest: the most probable next word after each word said again; not after the last.
+        back: [layer, head, word], from the word that follows to the word, both at their first occurrence.
+        match: [layer, head, word], from the repeated word to the one that followed it.
+        likeliest: the most probable next word after each repeated word; not after the last.
         right: [word], the probability of the correct one.
     """
 
@@ -50,7 +50,7 @@ class Repeated:
 def repeated(
     words: Sequence[str], ablated: Sequence[str] = (), *, model: str = catalogue.STORYTELLER
 ) -> Repeated:
-    """Say words of its vocabulary twice to a storyteller.
+    """Run a storyteller over words of its vocabulary, twice in the same order.
 
     Args:
         words: at least two.
@@ -117,7 +117,7 @@ def patched(
 
     Args:
         ids: [text, token].
-        ablated: the heads whose output is removed, such as "1-2".
+        ablated: the heads with their output removed, such as "1-2".
         part: the input from which it is removed.
         readers: in these heads, layer and head from 0.
     """

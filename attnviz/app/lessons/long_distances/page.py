@@ -61,7 +61,7 @@ def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> 
     """Draw the median and the range of the seeds, and where the training sentences end."""
     words = [round(apart, 1) for apart in found.words]
     longest = words[found.max_trained_clauses]
-    lines, told = [], dict[str, str]()
+    lines, medians = [], dict[str, str]()
     for name, of in results.items():
         median, low, high = (100 * each(of.exact, axis=0) for each in (np.median, np.min, np.max))
         marker, colour = _LOOK[name]
@@ -69,7 +69,7 @@ def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> 
         lines.append(
             Line(page.label(name), words, median, low, high, marker=marker, colour=colour, printed=printed)
         )
-        told[name] = ", ".join(f"{share:.0f}" for share in median)
+        medians[name] = ", ".join(f"{share:.0f}" for share in median)
     beyond = Line("", [longest], [_LABEL_HEIGHT], dash=None, colour="muted", printed=[page.label("beyond")])
     seeds = len(results["lstm"].exact)
     st.header(page.label("title"), anchor=False)
@@ -81,5 +81,5 @@ def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> 
         up=Axis(page.label("up"), zero=True, digits=0),
         marked=longest,
         height=280,
-        alt=page.label("alt", seeds=seeds, words=", ".join(map(str, words)), longest=longest, **told),
+        alt=page.label("alt", seeds=seeds, words=", ".join(map(str, words)), longest=longest, **medians),
     )

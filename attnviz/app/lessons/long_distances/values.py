@@ -17,7 +17,7 @@ class Results:
     Attributes:
         learning_rate: the better one.
         exact: [seed, distance], the share of translations that are correct word for word.
-        pronoun: [seed, distance], the share of sentences whose pronoun is correct.
+        pronoun: [seed, distance], the share of sentences with the correct pronoun.
     """
 
     learning_rate: float

@@ -135,7 +135,7 @@ def shares(
         query: the name of the query token.
         tokens: the names of the key tokens, in order.
         shown: the heads' parts.
-        selected: the head whose row is marked and whose arithmetic is written out, from 0.
+        selected: the marked head, with its arithmetic, from 0.
         on_pick: called with the head, from 0.
     """
     message = {

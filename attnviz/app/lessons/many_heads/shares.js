@@ -1,4 +1,4 @@
-/* shares: one token through all heads of a block. Every number that is printed also stands, unrounded, in a
+/* shares: one token through all heads of a block. Every printed number is also, unrounded, in a
    data-value attribute beside it. */
 
 import { cellUnder, drawing, element, stretched, vectorBars } from "../../../widgets/dom.js";
@@ -94,7 +94,7 @@ class Shares extends View {
     const rows = element("div", { class: "rows", role: "group", "aria-label": "Heads" }, ...this.buttons);
     rows.onclick = (event) => this.pick(this.buttons.indexOf(buttonOf(event)));
     rows.onkeydown = (event) => moveFocus(event, this.buttons, 1);
-    onPointed(rows, (button) => this.tell(this.buttons.indexOf(button)));
+    onPointed(rows, (button) => this.show(this.buttons.indexOf(button)));
     this.fact = element("p", { class: "fact" });
     this.root.replaceChildren(this.titles(), rows, this.biasLine(), this.totalLine(), this.fact);
   }
@@ -139,7 +139,7 @@ class Shares extends View {
         " ",
         element("span", { class: "muted number", text: `${first + 1}–${first + pieces[head].length}` }),
       ),
-      element("span", { class: "looks" }, picture, unseen(" looks at "), word),
+      element("span", { class: "keys" }, picture, unseen(" attends to "), word),
       element("span", { class: "piece" }, vectorBars("bars", pieces[head], this.most)),
       element("span", { class: "length muted" }, unseen(" adds a vector of length "), number("length", lengths[head], lengths[head].toFixed(2))),
       element(
@@ -180,11 +180,11 @@ class Shares extends View {
   mark() {
     const { head } = this.selected.value;
     this.buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(at === head)));
-    this.tell(this.keepTabStop(this.buttons, head));
+    this.show(this.keepTabStop(this.buttons, head));
   }
 
   /** Writes out one head's arithmetic below the rows; -1 for the selected one. */
-  tell(at) {
+  show(at) {
     const { lengths, cosines, shares, pieces, output, output_length: whole, query } = this.data;
     const head = at >= 0 ? at : this.selected.value.head;
     const d_head = pieces[head].length;

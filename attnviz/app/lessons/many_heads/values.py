@@ -68,7 +68,7 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     summands = torch.cat([added, bias[None]])
     lengths, length = summands.norm(dim=-1), output.norm()
     along = summands @ output / length
-    # Nothing has no direction; nobody adds to an output of nothing.
+    # An output of zeros has no direction, so no head has a part of it.
     cosines = (along / lengths).nan_to_num(0)
     shares = (along / length).nan_to_num(0)
     return HeadShares(

@@ -60,11 +60,11 @@ class MaskEditor extends View {
     this.root = element("div", { class: "root" }, this.axes, scroller, this.legend, this.words);
     this.grid.onpointerdown = (event) => this.startStroke(event);
     this.grid.onpointerover = (event) => this.continueStroke(event);
-    this.grid.onpointerleave = () => this.tell(null);
+    this.grid.onpointerleave = () => this.describe(null);
     this.grid.onclick = (event) => this.press(event);
     this.grid.onkeydown = (event) => this.move(event);
     this.grid.addEventListener("focusin", ({ target }) => this.reach(target));
-    this.grid.addEventListener("focusout", () => this.tell(null));
+    this.grid.addEventListener("focusout", () => this.describe(null));
     this.onResize(() => this.data && this.layout());
     const end = () => this.endStroke();
     this.listen({ pointerup: end, pointercancel: end });
@@ -134,7 +134,7 @@ class MaskEditor extends View {
     return !this.cells.slice(query * this.count, (query + 1) * this.count).includes(true);
   }
 
-  /** The number that stands in a cell; null for none. */
+  /** The number in a cell; null for none. */
   value(at) {
     if (!this.withMask || this.pending) return null;
     return this.cells[at] ? this.withMask[at] : null;
@@ -176,7 +176,7 @@ class MaskEditor extends View {
       row.replaceChildren(blind[query] ? "⚠ " : "", element("bdi", { text: label }));
       row.title = title;
       row.classList.toggle("blind", blind[query]);
-      const state = blind[query] ? ", looks nowhere" : "";
+      const state = blind[query] ? ", attends to nothing" : "";
       row.setAttribute("aria-label", `${blind[query] ? "⚠ " : ""}${isolated(label)}${state}: the whole row of ${name}, query`);
       this.lines[query].classList.toggle("marked", query === marked);
       this.lines[query].toggleAttribute("data-followed", query === marked);
@@ -188,11 +188,11 @@ class MaskEditor extends View {
     });
     this.root.toggleAttribute("data-pending", this.pending);
     this.ramp.style.background = gradient(levels);
-    this.tell(this.at);
+    this.describe(this.at);
   }
 
   /** Writes what a cell holds; null for how to use the picture. */
-  tell(at) {
+  describe(at) {
     this.at = at;
     const { tokens } = this.data;
     const { without, withMask } = this;
@@ -207,12 +207,12 @@ class MaskEditor extends View {
         : "Click or drag over cells to open and close them; click a token for its whole row or column. " +
           "By keyboard: arrow keys and Space.";
       this.words.replaceChildren(
-        ...(blind < 0 ? [help] : [name(blind), " looks nowhere. Open at least one cell in its row."]),
+        ...(blind < 0 ? [help] : [name(blind), " attends to nothing. Open at least one cell in its row."]),
       );
       return;
     }
     const before = ` ${written(without[at], "percent")} without a mask`;
-    const parts = [name(atQuery), " looks at ", name(atKey), before];
+    const parts = [name(atQuery), " attends to ", name(atKey), before];
     if (!this.cells[at]) parts.push("; with it, it may not");
     else if (this.pending) parts.push("; the model is running …");
     else if (withMask) {
@@ -237,7 +237,7 @@ class MaskEditor extends View {
     const at = this.cellButtons.indexOf(buttonOf(event));
     if (at < 0) return;
     if (this.stroke && this.cells[at] !== this.stroke.open) this.paint(at, this.stroke.open);
-    else if (event.pointerType !== "touch") this.tell(at);
+    else if (event.pointerType !== "touch") this.describe(at);
   }
 
   endStroke() {
@@ -297,7 +297,7 @@ class MaskEditor extends View {
     if (place < 0) return;
     tabStop(this.buttons, place);
     const at = this.cellButtons.indexOf(button);
-    this.tell(at < 0 ? null : at);
+    this.describe(at < 0 ? null : at);
   }
 }
 

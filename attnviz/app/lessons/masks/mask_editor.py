@@ -9,7 +9,7 @@ from attnviz.trace import Floats
 from attnviz.widgets.tokens import ShownToken
 
 MAX_TOKENS = 40
-"""How many tokens a mask can be drawn for: with more, the cells are too many to be told apart."""
+"""The largest number of tokens of a mask to draw: more cells would be too small."""
 
 
 @widget

@@ -240,7 +240,7 @@ def replaced(text: str, place: int, replacement: str) -> str:
         replacement: what to write there.
 
     Raises:
-        AttnvizError: the token stands for no characters, or the new text has another number of tokens.
+        AttnvizError: the token has no characters, or the new text has another number of tokens.
     """
     tokens = compute.tokens(text)
     token = tokens[place]

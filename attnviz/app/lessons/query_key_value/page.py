@@ -11,12 +11,11 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.analysis.sentence import name_of, to_guess_from
 from attnviz.app.components import store
 from attnviz.app.components.head_map import head_map
-from attnviz.app.components.steps import Coloured
+from attnviz.app.components.steps import Coloured, Column, DrawnStep, Made, column, made, steps
 from attnviz.app.lessons.choosing import HeadSelection, head_selection
 from attnviz.app.lessons.computed import computed
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.query_key_value import values
-from attnviz.app.lessons.query_key_value.walk import Step, walk
 from attnviz.app.markdown import token
 from attnviz.app.state.choices import CONVENTION, STEP
 from attnviz.app.weights_picture import shown_tokens
@@ -83,11 +82,13 @@ def _picture(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None
         sum=done.softmax.total,
     )
     tokens, labels = shown_tokens(done.tokens, chosen.text), _labels(chosen.groups, rows)
-    walk(
+    steps(
         "walk",
         source=source,
         step=int(step),
         steps=_steps(page, chosen, done),
+        arrays=_arrays(page),
+        keep_open=False,
         tokens=[tokens[row] | {"label": label} for row, label in zip(rows, labels, strict=True)],
         query=rows.index(done.token),
         total=count,
@@ -99,8 +100,62 @@ def _picture(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> None
         st.caption(page.label("rest", rows=len(rows), count=count, weight=weight))
 
 
-def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[Step]:
-    """Return the title and the sentence of each step."""
+_KEYS = column(top=["query"], rows=["keys"])
+_NUMBERS = [column("numbers", rows=["dot_products"]), column("numbers", rows=["scores"])]
+_WEIGHTS = column("bars", rows=["weights"])
+
+
+def _columns() -> list[list[Column]]:
+    """Return the columns of each step."""
+    return [
+        [column(rows=["vectors"])],
+        [
+            column(rows=["vectors"]),
+            column(top=["query_matrix", "query_bias", "query"]),
+            column(top=["key_matrix", "key_bias"], rows=["keys"]),
+            column(top=["value_matrix", "value_bias"], rows=["values"]),
+        ],
+        [_KEYS, _NUMBERS[0]],
+        [_KEYS, *_NUMBERS],
+        [_KEYS, *_NUMBERS, _WEIGHTS],
+        [_KEYS, *_NUMBERS, _WEIGHTS, column(rows=["values"], bottom=["output"])],
+    ]
+
+
+def _arrays(page: LessonPage) -> dict[str, Made]:
+    """Return how each array is drawn and computed."""
+    parameters = [
+        (f"{role}_{part}", "learned", "", role, f"{letter}_{role[0].upper()}")
+        for role in ("query", "key", "value")
+        for part, letter in (("matrix", "W"), ("bias", "b"))
+    ]
+    found = [
+        ("vector", "token", "", "plain", "x"),
+        ("vectors", "token", "", "plain", "X"),
+        *parameters,
+        ("query", "project", "vectors query_matrix query_bias", "query", "q"),
+        ("keys", "project", "vectors key_matrix key_bias", "key", "K"),
+        ("values", "project", "vectors value_matrix value_bias", "value", "V"),
+        ("dot_products", "dot", "query keys", "plain", "q·k"),
+        ("scores", "scale", "dot_products query", "plain", "score"),
+        ("weights", "softmax", "scores", "weights", "weight"),
+        ("output", "mix", "weights values", "value", "output"),
+    ]
+    return {
+        name: made(
+            op,
+            of,
+            role,
+            symbol,
+            page.label("array", name=name.replace("_", " ")),
+            "numbers" if op in {"dot", "scale", "softmax"} else "matrix",
+        )
+        for name, op, of, role, symbol in found
+    }
+
+
+def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[DrawnStep]:
+    """Return the title, the sentence and the columns of each step."""
     order = np.argsort(-done.dot_products, kind="stable")
     best, worst, strongest = int(order[0]), int(order[-1]), done.by_weight[0]
 
@@ -131,9 +186,12 @@ def _steps(page: LessonPage, chosen: HeadSelection, done: values.Walk) -> list[S
     return [
         {
             "title": page.label(f"step{step}_title", **shown),
+            "formula": "",
             "sentence": _parts(page.label(f"step{step}", **shown)),
+            "lane": "",
+            "columns": columns,
         }
-        for step in _STEPS
+        for step, columns in zip(_STEPS, _columns(), strict=True)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The architecture of an encoder-decoder as a diagram whose parts are links."""
+"""The architecture of an encoder-decoder as a diagram of links."""
 
 from __future__ import annotations
 

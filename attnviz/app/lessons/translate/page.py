@@ -282,7 +282,7 @@ def _architecture(page: LessonPage, shown: ShownTranslation) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTranslation) -> None:
-    """Ask for the pronoun; without one there is no question."""
+    """Draw the question for the pronoun; without one there is none."""
     pronoun = shown.translation.pronoun
     step = pronoun.step if pronoun else shown.row
     read = shown.strongest_source(step)

@@ -1,19 +1,19 @@
 /* translation: a sentence on its way from English to French, one French word at a time. Every number that is printed
-   also stands, unrounded, in a data-value attribute beside it. */
+   is also, unrounded, in a data-value attribute. */
 
 import { drawing, element, isolated } from "../../../widgets/dom.js";
 import { destination, moveFocus, tabStop } from "../../../widgets/keyboard.js";
 import { number, percent, strongest } from "../../../widgets/numbers.js";
 import { Choice } from "../../../widgets/selection.js";
 import { View, widget } from "../../../widgets/widget.js";
-import { Lanes } from "../../components/lanes.js";
+import { Lanes } from "./lanes.js";
 import styles from "./translation.css";
 
 const PACE = 1200; // milliseconds a word, when played
-const REST = 250; // milliseconds after which Python is told where the visitor stopped
-const THICKEST_LINE = 11; // pixels of a line that stands for 100 %, where there is room
+const REST = 250; // milliseconds until Python gets the chosen row
+const THICKEST_LINE = 11; // pixels of a line of 100 %, where there is room
 const THINNER_LINE = 8; // the same on a phone
-const NARROW = 480; // pixels; the same number stands in the style sheet
+const NARROW = 480; // pixels; the same number is in the style sheet
 const CAPTION = 24; // pixels that a caption needs above the encoder's lines, and below the decoder's
 const MAX_NAMED = 3; // words named in a sentence
 const MIN_LABELLED = 0.05; // the smallest weight worth telling, but for the first
@@ -49,9 +49,9 @@ class Translation extends View {
     this.stage = element("div", { class: "stage" }, this.picture, this.english, this.french);
     this.frame = element("div", { class: "frame" }, ...this.captions, this.stage);
     this.why = element("p", { class: "why" });
-    this.told = element("p", { class: "told", "aria-live": "polite" });
+    this.summary = element("p", { class: "summary", "aria-live": "polite" });
     this.chances = element("div", { class: "chances" });
-    this.root.replaceChildren(this.steps(), this.frame, this.why, this.chances, this.told);
+    this.root.replaceChildren(this.steps(), this.frame, this.why, this.chances, this.summary);
     this.lanes = new Lanes(this.stage, this.picture);
     this.english.onkeydown = (event) => moveFocus(event, this.sources, this.sources.length);
     this.french.onkeydown = (event) => this.onKey(event);
@@ -129,7 +129,7 @@ class Translation extends View {
     if (french >= 0) this.targets[Math.min(this.row, this.targets.length - 1)].focus({ preventScroll: true });
   }
 
-  /** Lays the sentences down if both fit on a line, or stands them up, and draws. */
+  /** Lays the sentences down if both fit on a line, or in two columns, and draws. */
   arrange(moving = false) {
     if (!this.data) return;
     this.root.classList.remove("standing");
@@ -156,7 +156,7 @@ class Translation extends View {
     second.classList.toggle("aside", (this.pointed?.row ?? row) < written.length / 2);
     first.replaceChildren(element("b", { text: "Encoder" }), ` reads English: ${encoder.caption}`);
     second.replaceChildren(element("b", { text: "Cross-attention" }), ` from French to English: ${cross.caption}`);
-    third.replaceChildren(element("b", { text: "Decoder" }), ` looks back in its French: ${decoder.caption}`);
+    third.replaceChildren(element("b", { text: "Decoder" }), ` attends to earlier French words: ${decoder.caption}`);
   }
 
   mark() {
@@ -191,12 +191,12 @@ class Translation extends View {
       role("query", written[row].label),
       " and has not read it yet. Its lines are drawn from the word that it chooses.",
     );
-    // The place where a row stands is the place of the word that it chooses; [START] stands before all.
+    // A row is drawn at the word that it chooses; [START] is first.
     this.lanes.crossing(row + 1, cross.weights.map((head) => head[row]), this.style("across"));
     this.lanes.beside("first", read, encoder.weights.map((head) => head[read]), this.style("before"));
     this.lanes.beside("second", row + 1, decoder.weights.map((head) => head[row].slice(0, row + 1)), this.style("after", 0.5));
-    this.edges({ asks: [read], isRead: largest(mostOfHeads(encoder.weights, read)), crossed: [read], row });
-    this.told.replaceChildren(...this.tellFrench(row, read));
+    this.edges({ queries: [read], isRead: largest(mostOfHeads(encoder.weights, read)), crossed: [read], row });
+    this.summary.replaceChildren(...this.tellFrench(row, read));
   }
 
   /** An English word: what it read in the encoder, and which rows of the decoder read it. */
@@ -207,12 +207,12 @@ class Translation extends View {
     readers.forEach((most, row) => {
       if (row > this.row || most < MIN_LABELLED) return;
       const only = cross.weights.map((head) => head[row].map((weight, at) => (at === word ? weight : 0)));
-      // Many lines end at this word, so each number stands where its line begins.
+      // Many lines end at this word, so each number is where its line begins.
       this.lanes.crossing(row + 1, only, { ...this.style("across"), labels: "reader" });
     });
-    this.edges({ asks: [word], isRead: largest(mostOfHeads(encoder.weights, word)), crossed: [word], row: null });
+    this.edges({ queries: [word], isRead: largest(mostOfHeads(encoder.weights, word)), crossed: [word], row: null });
     const shown = readers.slice(0, this.row + 1);
-    this.told.replaceChildren(
+    this.summary.replaceChildren(
       ...this.tellEncoder(word),
       " Across, ",
       role("key", source[word].name),
@@ -227,15 +227,15 @@ class Translation extends View {
     return { name, thickest: times * (narrow ? THINNER_LINE : THICKEST_LINE), margin: this.standing ? 4 : CAPTION };
   }
 
-  edges({ asks, isRead, crossed, row }) {
+  edges({ queries, isRead, crossed, row }) {
     this.sources.forEach((button, at) => {
-      button.classList.toggle("asks", asks.includes(at));
+      button.classList.toggle("reading", queries.includes(at));
       button.classList.toggle("is-read", isRead.includes(at));
       button.classList.toggle("crossed", crossed.includes(at));
     });
     [this.begin, ...this.targets].forEach((button, at) => {
       button.classList.toggle("chosen", row !== null && at === row + 1);
-      button.classList.toggle("stands", row !== null && at === row);
+      button.classList.toggle("current", row !== null && at === row);
     });
   }
 
@@ -243,7 +243,7 @@ class Translation extends View {
   tellFrench(row, read) {
     const { cross, decoder, source, target, written, choices } = this.data;
     const [[, chance], second] = choices[row];
-    const told = [
+    const parts = [
       "After ",
       role("key", target[row].name),
       ", the decoder chooses ",
@@ -254,9 +254,9 @@ class Translation extends View {
       second ? number("second", second[1], percent(second[1])) : "",
       `). Across (${cross.caption}), this row read `,
     ];
-    told.push(...this.listHeads(cross, row, source, "cross"), ". ", ...this.tellEncoder(read));
-    told.push(" Looking back in the French so far, the row read ", ...this.listHeads(decoder, row, target, "decoder"), ".");
-    return told;
+    parts.push(...this.listHeads(cross, row, source, "cross"), ". ", ...this.tellEncoder(read));
+    parts.push(" Looking back in the French so far, the row read ", ...this.listHeads(decoder, row, target, "decoder"), ".");
+    return parts;
   }
 
   tellEncoder(word) {
@@ -307,7 +307,7 @@ class Translation extends View {
     if (pronoun) {
       const { il, elle, step: at } = pronoun;
       const here = at === row;
-      const hidden = Boolean(this.playing) && row < at; // it is being written: nobody knows yet
+      const hidden = Boolean(this.playing) && row < at; // not written yet
       const both = element("ol", {}, one(["il", il], "il", il > elle, hidden), one(["elle", elle], "elle", elle > il, hidden));
       const where = element("p", { class: "where" }, `at word ${at + 1}, after `, role("key", target[at].label), here ? "" : " ");
       if (!here && !this.playing) {
@@ -345,7 +345,7 @@ class Translation extends View {
     this.choose(this.row + by);
   }
 
-  /** Shows another row, and tells Python when the visitor has come to rest. */
+  /** Shows another row, and sends it to Python after a pause. */
   choose(row) {
     this.pause();
     this.go(row);

@@ -43,7 +43,7 @@ def translation(
 ) -> None:
     """Draws both sentences, and the lines from a French word back to what it was made of.
 
-    The decoder's row `r` stands after the token `target[r]` and chooses `written[r]`. Its lines lead to the
+    The decoder's row `r` is that of the token `target[r]` and chooses `written[r]`. Its lines lead to the
     English words that it read; from the one read most, lines lead on to what that one read in the encoder.
     Pointing at a word shows its lines; ← and → on a French word, or the buttons, step through the rows.
 

@@ -216,7 +216,7 @@ def _explain(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTraining) -> None:
-    """Ask how long it takes to learn."""
+    """Draw the question how long it takes to learn."""
     training = shown.training
     if shown.is_storyteller:
         quarter, three_quarters = values.quarters(training)

@@ -148,7 +148,7 @@ def _picture(page: LessonPage, chosen: _Chosen) -> None:
         query=int(np.flatnonzero(rows == chosen.query)[0]),
         rest={"count": len(others), "weight": float(weights[others].sum())} if len(others) else None,
         origin=page.label("origin"),
-        omitted=page.label("left_out"),
+        omitted=page.label("excluded"),
     )
     if len(others):
         st.caption(page.label("rest", rows=len(rows), weight=float(weights[others].sum())))
