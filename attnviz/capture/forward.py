@@ -117,7 +117,10 @@ def _kept(
             return record
         if not wanted[number]:
             return record.without_tensors()
-        return record if whole_first else record.of(selection.heads, selection.queries)
+        if whole_first:
+            return record
+        chosen = record.of(selection.heads, selection.queries)
+        return chosen.compact() if vectors else chosen
 
     return part, max((number for number, keeps in enumerate(wanted, 1) if keeps), default=0)
 
