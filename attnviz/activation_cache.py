@@ -64,7 +64,7 @@ def from_cache(
             layers[kind][int(number)] = cache[name]
     if not any(layers.values()):
         raise InvalidTrace(
-            "The cache has no attention weights. TransformerLens stores them as “blocks.0.attn.hook_pattern”: "
+            "The cache has no attention weights. TransformerLens calls them “blocks.0.attn.hook_pattern”: "
             "let names_filter keep these names."
         )
     encoder, decoder, cross = (

@@ -32,7 +32,7 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
 
     Args:
         given: a sequence of layers, or what `generate` of transformers returns: a sequence of steps, each a
-            sequence of layers [1, head, query, key]. None stands for a layer without weights.
+            sequence of layers [1, head, query, key]. None is a layer without weights.
         kind: "encoder", "decoder" or "cross".
 
     Raises:

@@ -85,22 +85,22 @@ def opened(entry: catalogue.Entry) -> Model:
     return model
 
 
-def open_model(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
+def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Download, load and list a model that a visitor requested.
 
     Args:
         name: as `resolve.entry` takes it.
-        tell: receives the progress; an error that it raises ends the opening.
+        report: receives the progress; an error that it raises ends the opening.
 
     Raises:
         AttnvizError: the model is not supported; the message explains what to do.
     """
     allowed.check(name)
-    tell("Inspecting the model", 0.0)
-    entry = downloaded(name, tell)
-    tell("Loading the weights", _LOADING)
+    report("Inspecting the model", 0.0)
+    entry = downloaded(name, report)
+    report("Loading the weights", _LOADING)
     load(name)
-    tell("Ready", 1.0)  # raises if the visitor has stopped it
+    report("Ready", 1.0)  # raises if the visitor has stopped it
     allowed.remember(name)
     return entry
 
@@ -225,14 +225,14 @@ def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     return tokenizer_of(entry).tokens(given.text, given.second)
 
 
-def downloaded(name: str, tell: OnProgress = _ignore_progress) -> catalogue.Entry:
+def downloaded(name: str, report: OnProgress = _ignore_progress) -> catalogue.Entry:
     """Return the entry of a model, with its files on this machine; download them if needed."""
     entry = resolve.entry(name)
     if not isinstance(entry.origin, catalogue.Hub):
         return entry
 
     def told(came: int, total: int) -> None:
-        tell(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
+        report(f"Downloading {came / 1e6:,.1f} of {total / 1e6:,.1f} MB", _LOADING * came / max(total, 1))
 
     wanted = resolve.target(name)
     hub.download(wanted.model, name, told, wanted.dtype)

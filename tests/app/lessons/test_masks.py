@@ -97,12 +97,6 @@ def test_sizes_end_at_the_length_of_the_sentence() -> None:
     assert app.number_input(key="mask_size").value == 5
 
 
-@pytest.mark.parametrize(("word", "problem"), [("very narrow", "tokens instead of 15"), ("", "tokens")])
-def test_a_replacement_of_another_length_is_refused(word: str, problem: str) -> None:
-    app = try_page("masks", replacement=word)
-    assert problem in app.warning[0].value
-
-
 def test_outputs_are_listed_with_their_distances() -> None:
     shown = words(visit("masks"))
     found = values.reach(OPENING.text, OPENING.text.replace("tired", "narrow"))

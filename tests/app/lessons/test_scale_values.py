@@ -51,11 +51,6 @@ def test_the_jacobian_is_the_derivative(scores: list[float]) -> None:
     assert torch.allclose(values.jacobian(weights), differences, atol=1e-8)
 
 
-def test_many_rows_at_once_are_each_row_by_itself() -> None:
-    weights = torch.randn(3, 7, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
-    assert torch.equal(values.jacobian(weights)[2], values.jacobian(weights[2]))
-
-
 @pytest.mark.parametrize("scale", values.scales(7))
 def test_the_derivative_is_by_the_query(scale: float) -> None:
     query, *others = torch.randn(6, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)

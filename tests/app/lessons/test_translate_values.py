@@ -7,7 +7,6 @@ import torch
 from attnviz.app.lessons.translate.values import (
     CHOICES,
     Translation,
-    likeliest_words,
     pronouns,
     translate,
 )
@@ -84,9 +83,3 @@ def test_every_pronoun_is_told() -> None:
     probabilities[2, [il, elle]] = torch.tensor([0.25, 0.5])
     found = pronouns(["il", "chien", "elle"], probabilities)
     assert [(choice.step, choice.il, choice.elle) for choice in found] == [(0, 0.75, 0.125), (2, 0.25, 0.5)]
-
-
-def test_the_most_probable_words_come_first() -> None:
-    row = torch.zeros(len(FRENCH))
-    row[FRENCH.ids(["chien", "route"])] = torch.tensor([0.25, 0.5])
-    assert likeliest_words(row)[:2] == (("route", 0.5), ("chien", 0.25))

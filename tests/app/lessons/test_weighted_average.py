@@ -42,11 +42,6 @@ def test_the_page_opens_with_its_numbers() -> None:
         assert f"| {decimal(scores[8])} | {decimal(other)} |" in words(app)
 
 
-def test_temperatures_grow() -> None:
-    temperatures = [float(one.replace("∞", "inf")) for one in page.TEMPERATURES]
-    assert temperatures == sorted(temperatures)
-
-
 @pytest.mark.parametrize(
     ("scoring", "temperature"),
     [("Dot product", "∞"), ("Scaled dot product", "0.01"), ("Cosine", "0"), ("Additive", "0.1")],

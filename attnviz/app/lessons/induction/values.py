@@ -117,7 +117,7 @@ def patched(
 
     Args:
         ids: [text, token].
-        ablated: the heads whose output is removed, such as "1-2".
+        ablated: the heads with their output removed, such as "1-2".
         part: the input from which it is removed.
         readers: in these heads, layer and head from 0.
     """
