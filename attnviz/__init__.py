@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnviz.activation_cache import from_cache
 from attnviz.capture import loading
@@ -38,6 +38,10 @@ from attnviz.models import catalogue, resolve
 from attnviz.trace import Block, Kind, Token, Trace, whole
 
 if TYPE_CHECKING:
+    import torch
+    from torch.nn import Module
+
+    from attnviz.capture.given import Processor, Text, Tokenizer
     from attnviz.capture.pictures import Picture
     from attnviz.capture.residual_stream import Decomposition
     from attnviz.experiments.patching import Patching
@@ -90,15 +94,15 @@ def models() -> tuple[str, ...]:
 
 # The function takes the submodule's name, and `from attnviz.trace import …` still finds the submodule.
 def trace(
-    text: object,
-    model: object = "minilm",
+    text: Text,
+    model: str | Path | Module = "minilm",
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
-    tokenizer: object = None,
-    dtype: object = None,
-    device: object = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
     *,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -176,12 +180,12 @@ def trace(
 
 
 def trace_many(
-    texts: Iterable[object],
-    model: object = "minilm",
+    texts: Iterable[Text | tuple[str, str]] | Mapping[str, Any],
+    model: str | Path | Module = "minilm",
     batch_size: int = 32,
-    tokenizer: object = None,
-    dtype: object = None,
-    device: object = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
     *,
     layers: Numbers = None,
     heads: Numbers = None,
@@ -220,15 +224,15 @@ def trace_many(
 
 
 def predictions(
-    text: object,
-    model: object,
+    text: Text,
+    model: str | Path | Module,
     second: str | None = None,
     target: str | None = None,
     writing: Writing | None = None,
     edits: Sequence[str | Edit] = (),
-    tokenizer: object = None,
-    dtype: object = None,
-    device: object = None,
+    tokenizer: Tokenizer | None = None,
+    dtype: str | torch.dtype | None = None,
+    device: str | torch.device | None = None,
 ) -> tuple[Prediction, ...]:
     """What a model expects in a text: the next token in each place, or what was masked there.
 
@@ -251,12 +255,12 @@ def predictions(
 
 
 def decomposition(
-    text: object,
-    model: object = "minilm",
+    text: Text,
+    model: str | Path | Module = "minilm",
     place: int = 0,
     target: str | None = None,
     kind: Kind | None = None,
-    tokenizer: object = None,
+    tokenizer: Tokenizer | None = None,
 ) -> Decomposition:
     """A token's output, and each of its logits, as a sum of what every part of the model adds to it.
 
@@ -288,11 +292,11 @@ def decomposition(
 def patching(
     clean: str,
     corrupted: str,
-    model: object = "minilm",
+    model: str | Path | Module = "minilm",
     place: int = 0,
     target: str | None = None,
     rows_of: str | None = None,
-    tokenizer: object = None,
+    tokenizer: Tokenizer | None = None,
 ) -> Patching:
     """How much of the difference between two sentences each head carries (activation patching).
 
@@ -329,7 +333,11 @@ def patching(
 
 
 def look(
-    picture: Picture | str, model: object, name: str | None = None, *, processor: object = None
+    picture: Picture | str,
+    model: str | Path | Module,
+    name: str | None = None,
+    *,
+    processor: Processor | None = None,
 ) -> Trace:
     """Run a model that sees pictures over one; its tokens are the picture's patches, row by row.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -97,7 +98,10 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Seeing
             if sees
             else f"{quoted(name)} reads texts and sees no pictures. Give it a text."
         )
-    facts = config.facts_of(_as_built(theirs, name), name, getattr(wrapper, "model_max_length", None))
+    longest = getattr(wrapper, "model_max_length", None)
+    facts = config.facts_of(
+        _as_built(theirs, name), name, longest, max_weights=sys.maxsize
+    )  # see `Selection`
     if wrapper is None:
         reads = tokenizer.numbers(vocabulary_rows(theirs), facts.token_limit)
     else:

@@ -83,7 +83,7 @@ def blocks(
         ModelNotSupported: it did not do what it did when it was inspected, or it computes attention in a way
             of its own and what was recorded does not give its weights.
     """
-    part, end = _kept(network, layers, selection)
+    part, end = _kept(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
     with (
         recording(None if edits else end, part, vectors=vectors) as records,
@@ -105,22 +105,22 @@ def blocks(
 
 
 def _kept(
-    network: PreTrainedModel, layers: Sequence[AttentionLayer], selection: Selection
+    network: PreTrainedModel, layers: Sequence[AttentionLayer], selection: Selection, *, vectors: bool = False
 ) -> tuple[Callable[[int, Record], Record], int]:
     """What is kept of each record while the model runs, and after how many attentions nothing more is."""
     wanted = [selection.keeps(layer.layer) for layer in layers]
-    whole_first = custom_attention.has(network.config.model_type)  # their weights are compared, and edited
+    # Weights of custom attention are first compared, and edited.
+    whole_first = custom_attention.has(network.config.model_type) and not vectors
 
     def part(number: int, record: Record) -> Record:
         if number >= len(wanted):
             return record
         if not wanted[number]:
             return record.without_tensors()
-        return (
-            record
-            if whole_first and record.weights.numel()
-            else record.of(selection.heads, selection.queries)
-        )
+        if whole_first:
+            return record
+        chosen = record.of(selection.heads, selection.queries)
+        return chosen.compact() if vectors else chosen
 
     return part, max((number for number, keeps in enumerate(wanted, 1) if keeps), default=0)
 
@@ -166,9 +166,8 @@ def _vectors_block(
 
 
 def _vector_weights(record: Record, places: Sequence[int], limit: int) -> VectorWeights:
-    for given in (record.mask, record.bias):
-        if isinstance(given, Tensor):
-            raise ModelNotSupported(f"{type(record.module).__name__} has masks or biases without a rule.")
+    if record.weights.numel() or isinstance(record.mask, Tensor) or isinstance(record.bias, Tensor):
+        raise ModelNotSupported(f"{type(record.module).__name__} has masks or biases without a rule.")
     sinks = None if record.sinks is None else record.sinks.clone()
     steps = (record.mask, record.bias, record.scale, record.cap, sinks)
     return VectorWeights(record.query[0], record.key[0], places, *steps, limit, attend)

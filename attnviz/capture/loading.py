@@ -19,6 +19,9 @@ from attnviz.trained.storyteller import reading as storyteller_reading
 from attnviz.trained.translator import reading
 
 if TYPE_CHECKING:
+    from torch.nn import Module
+
+    from attnviz.capture.given import Processor, Tokenizer
     from attnviz.capture.pictures import Picture, SeeingModel, SeenPicture
     from attnviz.capture.translator import TranslatorModel
     from attnviz.trained.storyteller.storyteller import Storyteller
@@ -103,7 +106,7 @@ def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
 
 
 @contextmanager
-def borrowed(network: object, tokenizer: object = None) -> Iterator[str]:
+def borrowed(network: Module, tokenizer: Tokenizer | Processor | None = None) -> Iterator[str]:
     """A name for a model object of the caller's, under which all of attnviz finds it while the block lasts.
 
     attnviz changes nothing about the object. Its own hooks run along, also in two short runs over tokens that

@@ -63,6 +63,14 @@ class Record(NamedTuple):
         """In this block numbers have the precision in which the attention ran."""
         return torch.autocast(self.query.device.type, self.autocast, enabled=self.autocast is not None)
 
+    def compact(self) -> Record:
+        """The same without what its vectors are views of: a query may be a third of a larger tensor."""
+        vectors = {name: getattr(self, name) for name in ("query", "key", "value")}
+        views = {
+            name: each for name, each in vectors.items() if each.untyped_storage().nbytes() > each.nbytes
+        }
+        return self._replace(**{name: each.clone() for name, each in views.items()})
+
     def without_tensors(self) -> Record:
         """Which module ran, and nothing else."""
         nothing = self.query.new_empty(0)

@@ -92,7 +92,7 @@ class Selection:
             )
 
 
-EVERYTHING = Selection()
+EVERYTHING = Selection(store="weights")
 
 
 def selection(

@@ -160,7 +160,11 @@ def image_processor(folder: Path, name: str) -> dict[str, Any]:
 
 
 def facts_of(
-    config: PreTrainedConfig, name: str, longest: object = None, processor: Mapping[str, Any] | None = None
+    config: PreTrainedConfig,
+    name: str,
+    longest: object = None,
+    processor: Mapping[str, Any] | None = None,
+    max_weights: int = MAX_ATTENTION_WEIGHTS,
 ) -> Facts:
     """The facts in a config that transformers has parsed.
 
@@ -168,6 +172,7 @@ def facts_of(
         name: what a message calls the model.
         longest: the tokenizer's own maximum number of tokens, if it has one.
         processor: of a model that sees pictures, how they are prepared, as `image_processor` returns it.
+        max_weights: how many attention weights of all heads a text may have.
 
     Raises:
         ModelFilesDamaged: it lacks what every model has.
@@ -185,7 +190,9 @@ def facts_of(
     if config.model_type in families.SEES:
         size, patch = picture_size(config, processor or {}, name), pair(config, "patch_size", name)
         grid = size[0] // patch[0], size[1] // patch[1]
-    token_limit = grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, all_heads)
+    token_limit = (
+        grid[0] * grid[1] + len(beside) if grid else _token_limit(config, longest, max_weights // all_heads)
+    )
     return Facts(
         family=config.model_type,
         layers=layers,
@@ -335,9 +342,9 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     )
 
 
-def _token_limit(config: PreTrainedConfig, longest: object, all_heads: int) -> int:
+def _token_limit(config: PreTrainedConfig, longest: object, max_cells: int) -> int:
     """The size of its position table, or else its tokenizer's limit; or less, to save memory."""
-    maximum = max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // all_heads))
+    maximum = max(ALWAYS_TOKENS, isqrt(max_cells))
     table = getattr(config, "max_position_embeddings", None) or getattr(config, "max_seq_len", None)  # MPT's
     if type(table) is int and table > 0:
         unreachable = (config.pad_token_id or 0) + 1 if config.model_type in _BEHIND_PADDING else 0

@@ -300,6 +300,7 @@ def test_tokens_that_are_none(network: Any, ids: Any, error: type[Exception], sa
 
 
 def test_what_is_no_model_or_no_tokenizer(network: Any, reads: Any) -> None:
+    model: Any
     for model in (nn.Linear(2, 2), 7, None):
         with pytest.raises(
             TypeError, match=r"must be a name, such as \"minilm\".*, not (Linear|int|NoneType)"
@@ -310,7 +311,7 @@ def test_what_is_no_model_or_no_tokenizer(network: Any, reads: Any) -> None:
     with pytest.raises(ModelNotSupported, match="reads a text with its tokenizer: pass tokenizer="):
         attnviz.trace(SENTENCE, network)
     with pytest.raises(TypeError, match=r"tokenizer must be one of transformers.*, not 7"):
-        attnviz.trace(SENTENCE, network, tokenizer=7)
+        attnviz.trace(SENTENCE, network, tokenizer=7)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="with a model object only"):
         attnviz.trace(SENTENCE, "minilm", tokenizer=reads)
     with pytest.raises(EmptyText):
@@ -329,7 +330,7 @@ def test_a_tokenizer_that_disagrees_with_its_inner_one_is_refused(network: Any, 
 
 
 def test_objects_that_cannot_be_shown(reads: Any, folder_of: FolderOf) -> None:
-    def refused(model: object, said: str) -> None:
+    def refused(model: Any, said: str) -> None:
         with pytest.raises(ModelNotSupported, match=said):
             attnviz.trace(SENTENCE, model, tokenizer=reads)
 
@@ -447,7 +448,8 @@ def test_pairs_among_many_are_as_each_alone(
         for each in (PAIR, other, SENTENCE)
     ]
     model = loading.load(str(folder))
-    for many in ([PAIR, list(other)], [PAIR, other, SENTENCE]):
+    batches: tuple[list[Any], ...] = ([PAIR, list(other)], [PAIR, other, SENTENCE])
+    for many in batches:
         if len(many) == 2:  # they are read together
             monkeypatch.setattr(model, "trace", None)
         found = list(attnviz.trace_many(many, folder))

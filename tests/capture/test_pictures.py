@@ -234,6 +234,7 @@ def test_a_model_object_sees_with_its_image_processor(family: str, folder_of: Fo
     folder = folder_of(family)
     whole = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
     processor = own_processor(folder)
+    given: Any
     for given in (processor, SimpleNamespace(image_processor=processor)):  # as AutoProcessor returns it
         found = attnviz.look(picture(), whole, processor=given)
         assert np.array_equal(found.stack("encoder"), captured(folder).stack("encoder"))

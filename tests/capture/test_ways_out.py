@@ -192,6 +192,7 @@ def test_where_other_objects_hold_their_model(folder_of: FolderOf) -> None:
     seeing = hf.ImageFeatureExtractionPipeline(
         model=own_model(folder_of("vit")), image_processor=PROCESSOR, device="cpu"
     )
+    holder: Any
     for holder, path in (
         (pipeline, "pipe.model, with tokenizer=pipe.tokenizer"),
         (seeing, "pipe.model, with processor=pipe.image_processor"),
